@@ -1,0 +1,156 @@
+"""Part of the story: the arounds, outermost first, and the method inside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import attrs
+
+from ._asking import guard, wrong_return
+from ._call import Call, Over
+from ._context import Block, Drop, ReadOnly, Replace
+from ._drive import DRIVERS, Step, Story
+from ._plan import Seat
+from ._turns import Answer, Turn, is_cancelled_error
+from ._workers import Deadline
+from .exceptions import HookError
+
+
+@attrs.frozen
+class Reached:
+    """What came out of the method, or of an around: a value or an exception, and the outcome that makes of the call."""
+
+    value: Any = None
+    error: BaseException | None = None
+    outcome: str = "returned"
+
+    @classmethod
+    def of_body(cls, call: Call, answer: Answer) -> Reached:
+        if answer.error is None:
+            return cls(answer.value)
+        if answer.is_cancel:
+            call.cancelled = answer.error
+        is_cancelled = is_cancelled_error(answer.error) or isinstance(answer.error, GeneratorExit)
+        return cls(error=answer.error, outcome="cancelled" if is_cancelled else "raised")
+
+
+@attrs.define(eq=False)
+class Onion:
+    """What one around has inside: `call_next` starts it, any number of times.
+
+    Attributes:
+        depth: which around this is, counted from the outermost.
+        kwargs: the arguments it got.
+        must_recheck: whether an around further out has patched or repeats.
+        inside: the part of the story that goes in further.
+        last: what the last `call_next` brought.
+        streams: the generators that `call_next` gave out.
+    """
+
+    call: Call
+    seat: Seat
+    depth: int
+    kwargs: dict[str, Any]
+    must_recheck: bool
+    inside: Callable[..., Generator[Step, Any, Reached]]
+    deadline: Deadline | None = None
+    last: Reached | None = None
+    streams: list[Any] = attrs.field(factory=list)
+    _times: int = 0
+    _is_open: bool = True
+
+    def call_next(self, **patch: Any) -> Any:
+        """Run what is inside, with these arguments changed."""
+        call = self.call
+        if not self._is_open:
+            raise HookError("call_next was used after its around had ended")
+        ending = call.ending or call.cancelled
+        if ending is not None:
+            raise ending
+        kwargs = {**self.kwargs, **patch}
+        call.signature.check(kwargs)
+        self._times += 1
+        call.tell_changes(self.seat, self.kwargs, kwargs)
+        inner = self._inside(kwargs, self.must_recheck or bool(patch) or self._times > 1)
+        started = DRIVERS[call.hook.colour](inner, self.deadline)
+        if call.hook.is_stream:
+            self.streams.append(started)
+        return started
+
+    def _inside(self, kwargs: dict[str, Any], must_recheck: bool) -> Story:
+        try:
+            self.last = yield from self.inside(self.call, self.depth + 1, kwargs, must_recheck)
+        except Over:
+            self.last = Reached(error=self.call.ending)
+        return self.last.value, self.last.error
+
+    def settle(self, answer: Answer) -> Reached:
+        """Say what the around's answer makes of the call; a block further in stands, whatever the around did with it."""
+        self._is_open = False
+        call, last = self.call, self.last
+        if call.ending is not None:
+            raise Over
+        if answer.is_cancel:
+            call.failed(self.seat, answer)
+        if answer.error is None and isinstance(answer.value, Drop):
+            answer = refused(self.seat, answer.value, "the result; Drop is for items")
+        if answer.error is not None:
+            return self._failed(answer.error)
+        if isinstance(answer.value, Block):
+            call.block(self.seat, answer.value)
+        value = answer.value.result if isinstance(answer.value, Replace) else answer.value
+        ran = last is not None and last.error is None
+        if not ran or (last is not None and value is not last.value):
+            call.tell_change(self.seat, "result", last.value if last is not None else None, value)
+        return Reached(value, outcome=last.outcome if ran and last is not None else "replaced")
+
+    def _failed(self, error: BaseException) -> Reached:
+        inner = self.last.error if self.last is not None else None
+        if self.last is not None and error is inner:
+            return self.last
+        if inner is not None and error.__context__ is None and error.__cause__ is None:
+            error.__context__ = inner
+        self.call.tell_failed(self.seat, error, "raised")
+        return Reached(error=error, outcome="cancelled" if isinstance(error, GeneratorExit) else "raised")
+
+
+def refused(seat: Seat, value: Any, allowed: str) -> Answer:
+    try:
+        wrong_return(seat, value, allowed)
+    except HookError as error:
+        return Answer(error=error)
+
+
+def begin(
+    call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool, inside: Callable[..., Any]
+) -> tuple[Onion, Turn] | Reached | None:
+    """Prepare the turn of around number `depth`: None where it is not asked, `Reached` where it fails at once."""
+    seat = call.plan.around[depth]
+    onion = Onion(call, seat, depth, kwargs, must_recheck, inside)
+    offered = {"call_next": onion.call_next}
+    try:
+        if not call.is_asked(seat, ReadOnly(kwargs), offered):
+            return None
+        turn = call.turn(seat, ReadOnly(kwargs), offered)
+    except BaseException as error:  # by the receiver's role, like every failure
+        return onion.settle(Answer(error=error))
+    onion.deadline = turn.deadline
+    return onion, turn
+
+
+def attempt(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool) -> Generator[Step, Any, Reached]:
+    """Go in from around number `depth`: return what came out."""
+    if depth == len(call.plan.around):
+        if must_recheck:
+            yield from guard(call, call.plan.pre.guard, kwargs)
+        call.kwargs = kwargs
+        answer = yield Turn(call.body(kwargs), "body", frame=call.own_frame, is_receiver=False)
+        return Reached.of_body(call, answer)
+    begun = begin(call, depth, kwargs, must_recheck, attempt)
+    if begun is None:
+        return (yield from attempt(call, depth + 1, kwargs, must_recheck))
+    if isinstance(begun, Reached):
+        return begun
+    onion, turn = begun
+    return onion.settle((yield turn))

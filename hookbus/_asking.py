@@ -1,0 +1,152 @@
+"""Parts of the story: asking modifiers, guards and observers, and what their answers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import Any, NoReturn
+
+from ._call import Call, Over
+from ._context import VERDICTS, Block, Drop, ReadOnly, Replace
+from ._drive import Step
+from ._plan import Seat
+from ._turns import Answer
+from .exceptions import HookError
+
+Part = Generator[Step, Any, Any]
+
+
+def ask(
+    call: Call, seat: Seat, read: Callable[[Any], Any], view: Mapping[str, Any] | None = None, **offered: Any
+) -> Part:
+    """Give one receiver its turn: return its answer as `read` understands it, None where it was not asked or failed open."""
+    view = ReadOnly(call.kwargs) if view is None else view
+    try:
+        if not call.is_asked(seat, view, offered):
+            return None
+        turn = call.turn(seat, view, offered)
+    except BaseException as error:  # by the receiver's role, like every failure
+        answer = Answer(error=error)
+    else:
+        answer = yield turn
+        if answer.error is None:
+            try:
+                return read(call.read(seat, answer, view))
+            except Exception as wrong:
+                answer = Answer(error=wrong)
+    call.failed(seat, answer)
+    return None
+
+
+def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
+    raise HookError(f"{seat.receiver.label} on {seat.signal.name} returned a {type(value).__name__}; return {allowed}")
+
+
+def modify_arguments(call: Call, seat: Seat) -> Part:
+    """Ask a modifier of `pre` and keep what it changed; return its `Replace`, if it gave one."""
+    draft = dict(call.kwargs)
+
+    def read(value: Any) -> tuple[Any, dict[str, Any]]:
+        # Copied before it is checked: the receiver still has the draft.
+        changed = dict(draft)
+        if isinstance(value, Mapping):
+            changed.update(value)
+            value = None
+        elif value is not None and not isinstance(value, (Block, Replace)):
+            wrong_return(seat, value, "None, a mapping of arguments, Replace(result) or Block(reason)")
+        if isinstance(value, Replace):
+            check_items(call, seat, value)
+        call.signature.check(changed)
+        return value, changed
+
+    answer = yield from ask(call, seat, read, view=draft)
+    if answer is None:
+        return None
+    verdict, changed = answer
+    if isinstance(verdict, Block):
+        call.block(seat, verdict)
+    call.tell_changes(seat, call.kwargs, changed)
+    call.kwargs = changed
+    if verdict is not None:
+        call.tell_change(seat, "result", None, verdict.result)
+    return verdict
+
+
+def check_items(call: Call, seat: Seat, verdict: Replace) -> None:
+    """Refuse a `Replace` for a stream that has no items to give."""
+    if call.hook.is_stream:
+        kinds = ("__iter__", "__aiter__") if call.hook.is_async else ("__iter__",)
+        if not any(hasattr(type(verdict.result), kind) for kind in kinds):
+            wrong_return(seat, verdict.result, "Replace(iterable): the hook is a stream")
+
+
+def revise(call: Call, seat: Seat, name: str, value: Any) -> Part:
+    """Ask a modifier of `post` or `item` about a value; return the value as it is to go on, or `Drop`."""
+
+    def read(answer: Any) -> Any:
+        if isinstance(answer, Drop) and seat.phase != "item":
+            wrong_return(seat, answer, "None, the new result, Replace(result) or Block(reason)")
+        return answer if answer is None or isinstance(answer, VERDICTS) else Replace(answer)
+
+    verdict = yield from ask(call, seat, read, **{name: value})
+    if isinstance(verdict, Block):
+        call.block(seat, verdict)
+    if isinstance(verdict, Drop):
+        call.tell_change(seat, name, value, None)
+        return verdict
+    if verdict is None or verdict.result is value:
+        return value
+    call.tell_change(seat, name, value, verdict.result)
+    return verdict.result
+
+
+def guard(call: Call, seats: Iterable[Seat], kwargs: Mapping[str, Any] | None = None, **offered: Any) -> Part:
+    """Ask the guards in order; the first block is final."""
+    for seat in seats:
+
+        def read(answer: Any, seat: Seat = seat) -> Block | None:
+            if answer is not None and not isinstance(answer, Block):
+                wrong_return(seat, answer, "None or Block(reason): a guard changes nothing")
+            return answer
+
+        verdict = yield from ask(call, seat, read, ReadOnly(call.kwargs if kwargs is None else kwargs), **offered)
+        if verdict is not None:
+            call.block(seat, verdict)
+
+
+def observe(call: Call, seats: tuple[Seat, ...], **offered: Any) -> Part:
+    """Let the observers look, side by side; all are settled before the call goes on."""
+    asked = []
+    is_over = False
+    for seat in seats:
+        view = ReadOnly(call.kwargs)
+        try:
+            if call.is_asked(seat, view, offered):
+                asked.append((seat, view, call.turn(seat, view, offered)))
+        except BaseException as error:  # by the receiver's role, like every failure
+            is_over |= _ends_call(call, seat, Answer(error=error))
+    answers = (yield [turn for _, _, turn in asked]) if asked else []
+    for (seat, view, _), answer in zip(asked, answers):
+        if answer.error is None:
+            try:
+                _reject_misuse(seat, call.read(seat, answer, view))
+                continue
+            except HookError as misuse:
+                answer = Answer(error=misuse)
+        is_over |= _ends_call(call, seat, answer)
+    for cancel in answers[len(asked) :]:
+        is_over |= _ends_call(call, asked[-1][0], cancel)
+    if is_over:
+        raise Over
+
+
+def _ends_call(call: Call, seat: Seat, answer: Answer) -> bool:
+    try:
+        call.failed(seat, answer)
+    except Over:
+        return True
+    return False
+
+
+def _reject_misuse(seat: Seat, value: Any) -> None:
+    if isinstance(value, VERDICTS) or (seat.phase == "pre" and isinstance(value, Mapping)):
+        wrong_return(seat, value, "nothing: an observer decides nothing; connect it as a guard or a modifier")

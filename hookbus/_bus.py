@@ -1,0 +1,322 @@
+"""Names to signals, the stream of events, and what is declared, pending or lost."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any, Final
+
+from blinker import ANY
+
+from ._hook import PHASES, Hook, describe, hook_of, hooks_in
+from ._identity import IdentityMap
+from ._options import check_timeout
+from ._order import in_order
+from ._overrides import uncovered_overrides
+from ._receiver import Receiver
+from ._signal import Connection, HookSignal
+from .events import Event, Lost
+from .exceptions import HookError, HookWarning, did_you_mean
+
+_log = logging.getLogger("hookbus")
+_MARK: Final = "__hookbus_receives__"
+
+
+class EventSignal(HookSignal):
+    """`bus.events`: its sender is the bus, its receivers are sync, isolated and held strongly, and get `event=`."""
+
+    def __init__(self, bus: Bus) -> None:
+        super().__init__("events", bus)
+        self._listeners: tuple[Receiver, ...] = ()
+        self._broken: set[int] = set()
+        self._busy = threading.local()
+
+    def refresh(self) -> bool:
+        """Settle who listens, and tell whether anyone does."""
+        self._listeners = tuple(in_order((0.0, receiver) for receiver in self.connections() if receiver.is_enabled))
+        return bool(self._listeners)
+
+    def tell(self, bus: Bus, event: Event) -> None:
+        """Give an event to every listener; one that raises is logged once, and none is re-entered by its own doing."""
+        busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
+        fatal: BaseException | None = None
+        for receiver in self._listeners:
+            if id(receiver) in busy or self.is_muted:
+                continue
+            busy.add(id(receiver))
+            try:
+                self._tell_one(receiver, bus, event)
+            except BaseException as error:
+                fatal = fatal or error
+            finally:
+                busy.discard(id(receiver))
+        if fatal is not None:
+            raise fatal
+
+    def _tell_one(self, receiver: Receiver, bus: Bus, event: Event) -> None:
+        function = receiver.function
+        if function is None:
+            return
+        try:
+            answer = function(bus, event=event)
+            if inspect.isawaitable(answer):
+                close_unawaited(answer)
+                raise HookError(f"{receiver.label} is async, but events are told to plain functions")
+        except Exception as error:
+            receiver.count_failure(error, is_open=True)
+            if id(receiver) not in self._broken:
+                self._broken.add(id(receiver))
+                # Neither the event nor the exception's text is logged: both may hold what must not leave the process.
+                _log.error("%s fails on events: %s; said once", receiver.label, receiver.last_failure)
+
+
+def close_unawaited(awaitable: Any) -> None:
+    """Close a coroutine nobody will await, so that it does not warn when it is collected."""
+    close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
+    if close is not None:
+        close()
+
+
+class Bus:
+    """Hooks and signals that belong together. There is `default_bus`; a bus of one's own keeps tests or tenants apart.
+
+    Args:
+        timeout: seconds a receiver without a `timeout=` of its own may take; None is no deadline.
+        values: put arguments and results into events; by default they say only names.
+
+    Attributes:
+        events: the signal that tells what happens: `bus.events.connect(listener)`, `def listener(bus, event)`.
+    """
+
+    def __init__(self, timeout: float | None = None, values: bool = False) -> None:
+        check_timeout(timeout)
+        self.timeout, self.values = timeout, values
+        self.lock = threading.Lock()
+        self._signals: dict[str, HookSignal] = {}
+        self._hooks: dict[str, list[weakref.ref[Hook]]] = {}
+        self._looked_at: IdentityMap[bool] = IdentityMap()
+        self.events: EventSignal = EventSignal(self)
+        self.is_observed = False
+
+    def __reduce__(self) -> str:
+        if self is not default_bus:
+            raise HookError("only default_bus can be pickled, by name; make other buses where they are used")
+        return "default_bus"
+
+    def __copy__(self) -> Bus:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Bus:
+        return self
+
+    def signal(self, name: str, doc: str | None = None) -> HookSignal:
+        """Return the signal of this name, made when first asked for: `pre_reply`, `post_reply`, or any name of yours.
+
+        Raises:
+            HookError: if the name is not an identifier.
+        """
+        if not isinstance(name, str) or not name.isidentifier():
+            raise HookError(f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}")
+        with self.lock:
+            return self._signals.setdefault(name, HookSignal(name, self, doc))
+
+    def require(self, hook: str, role: str = "guard") -> None:
+        """Check at start-up that a hook is really watched over.
+
+        Raises:
+            HookError: unless the hook is declared and an enabled receiver of this role is connected to one of its phases.
+        """
+        if role not in ("modify", "guard", "observe"):
+            raise HookError(f"role={role!r} is unknown{did_you_mean(str(role), ('modify', 'guard', 'observe'))}")
+        if not self._declared(hook):
+            raise HookError(f"nothing declares the hook {hook!r}{did_you_mean(hook, self.hook_names())}")
+        receivers = [r for signal in self._signals_of(hook) for r in signal.connections()]
+        if not any(r.role == role and r.is_enabled and not r.is_spent for r in receivers):
+            raise HookError(f"the hook {hook!r} has no {role}: connect one to pre_{hook} before the start")
+
+    def plug(self, plugin: object) -> Callable[[], None]:
+        """Connect every method of an object that `receives` marks, all or none, and return what disconnects them.
+
+        Raises:
+            HookError: if nothing is marked, or one of them cannot be connected; then none is.
+        """
+        connected: list[Connection] = []
+
+        def unplug() -> None:
+            while connected:
+                connected.pop().disconnect()
+
+        try:
+            for attribute, marks in _marked(type(plugin)):
+                for name, options in marks:
+                    connected.append(self.signal(name).connected_to(getattr(plugin, attribute), **options))
+        except BaseException:
+            unplug()
+            raise
+        if not connected:
+            raise HookError(f"{describe(plugin)} has no method marked with @receives('pre_...')")
+        return unplug
+
+    def hook_names(self) -> list[str]:
+        """Return the names of the hooks declared on this bus."""
+        return sorted(name for name in list(self._hooks) if self._declared(name))
+
+    def signals(self) -> list[HookSignal]:
+        """Return every signal that was ever asked for, by name."""
+        return [signal for _, signal in sorted(self._signals.items())]
+
+    # -- what hookables and signals tell the bus ----------------------------------------------------------------------
+
+    def _declared(self, name: str) -> list[Hook]:
+        return [hook for hook in (ref() for ref in self._hooks.get(name, ())) if hook is not None]
+
+    def _signals_of(self, hook: str) -> list[HookSignal]:
+        found = (self._signals.get(f"{phase}_{hook}") for phase in PHASES)
+        return [signal for signal in found if signal is not None]
+
+    def _declare(self, hook: Hook) -> None:
+        with self.lock:
+            kept = [ref for ref in self._hooks.get(hook.name, []) if ref() is not None]
+            self._hooks[hook.name] = [*kept, weakref.ref(hook)]
+        self._forget(hook.name)
+
+    def _retire(self, hook: Hook) -> None:
+        with self.lock:
+            self._hooks[hook.name] = [ref for ref in self._hooks.get(hook.name, []) if ref() not in (None, hook)]
+        hook.switch(False)
+        self._forget(hook.name)
+
+    def _forget(self, name: str) -> None:
+        """Look everything up again for the hooks of this name: a class or the set of hookables has changed."""
+        for hook in self._declared(name):
+            hook.forget()
+        self._switch(name)
+
+    def _look_at(self, cls: type) -> None:
+        self._looked_at.set(cls, True)
+
+    def uncovered(self) -> list[str]:
+        """Name the overrides of hookable methods that are not hooked, of classes that were a sender or were called."""
+        return uncovered_overrides(self, self._looked_at.owners())
+
+    def _changed(self, signal: HookSignal, sender: Any) -> None:
+        """Bring plans and switches up to date after a connection of this signal came, went or changed.
+
+        `sender` is whom it was connected to; None where that one is dead and took its plan along.
+        """
+        if signal is self.events:
+            self.is_observed = self.events.refresh()
+            for name in list(self._hooks):
+                self._switch(name)
+            return
+        if sender is not None:
+            with self.lock:
+                for hook in self._declared(signal.hook):
+                    hook.drop_plans(None if sender is ANY or isinstance(sender, type) else sender)
+        self._switch(signal.hook)
+
+    def _switch(self, name: str) -> None:
+        with self.lock:
+            on = self.is_observed or any(signal.receivers for signal in self._signals_of(name))
+            for hook in self._declared(name):
+                hook.switch(on)
+
+    def _lost(self, signal: HookSignal, receiver: Receiver) -> None:
+        if self.is_observed:
+            event = Lost(
+                call_id=0, parent_id=None, hook=signal.hook, sender="unknown", at=time.time(), receiver=receiver.name
+            )
+            self.events.tell(self, event)
+
+    def _check(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None:
+        """Refuse a connection that can be known not to work; warn of a guard that can be walked around."""
+        if signal is self.events:
+            self._check_listener(receiver, sender)
+            return
+        problems = []
+        hooks = self._hooks_for(signal.hook, sender)
+        for hook, arguments in hooks:
+            problem = receiver.problem_with(hook.name, hook.colour, arguments)
+            if problem is None:
+                break
+            problems.append(problem)
+        else:
+            if problems:
+                raise HookError(problems[0])
+        if receiver.role == "guard" and sender is not ANY:
+            cls = sender if isinstance(sender, type) else type(sender)
+            self._look_at(cls)
+            for override in uncovered_overrides(self, [cls], signal.hook):
+                warnings.warn(f"{receiver.label} does not guard {override}", HookWarning, stacklevel=5)
+
+    def _check_listener(self, receiver: Receiver, sender: Any) -> None:
+        options = receiver.options
+        if sender is not ANY and sender is not self:
+            raise HookError("the sender of events is the bus itself: leave sender= out")
+        if receiver.is_async:
+            raise HookError(f"{receiver.label} is async, but events are told to plain functions: write a plain def")
+        if options.role or options.on_error or options.timeout or options.when or options.once:
+            raise HookError("a listener of events takes priority=, name=, before= and after=, nothing else")
+        lacking = [name for name in receiver.asks.names if name not in (*receiver.asks.optional, "event")]
+        if lacking:
+            raise HookError(f"{receiver.label} asks for {lacking[0]!r}; write def listener(bus, event)")
+
+    def _hooks_for(self, name: str, sender: Any) -> list[tuple[Hook, tuple[str, ...]]]:
+        """Return the hookables this sender is known to call under this name, with their arguments."""
+        declared = self._declared(name)
+        if sender is ANY:
+            return [(hook, hook.method_signature.names if _is_method(hook) else hook.function_signature.names)
+                    for hook in declared]  # fmt: skip
+        own = hook_of(sender)
+        if own is not None:
+            return [(own, own.function_signature.names)] if own in declared else []
+        found: list[tuple[Hook, tuple[str, ...]]] = []
+        for cls, as_class in ((sender if isinstance(sender, type) else type(sender), flag) for flag in (False, True)):
+            seen: set[str] = set()
+            for attribute, hook in hooks_in(cls.__mro__, as_class):
+                if hook in declared and attribute not in seen:
+                    seen.add(attribute)
+                    found.append((hook, hook.method_signature.names))
+        return found
+
+
+def receives(name: str, **options: Any) -> Callable[[Any], Any]:
+    """Mark a method of a plugin object as a receiver of the signal `name`; `bus.plug(obj)` connects it.
+
+    Args:
+        name: the signal, such as `"pre_reply"`.
+        options: `sender` and the options of `connect`.
+    """
+
+    def mark(method: Any) -> Any:
+        setattr(method, _MARK, (*getattr(method, _MARK, ()), (name, options)))
+        return method
+
+    return mark
+
+
+def _marked(cls: type) -> list[tuple[str, tuple[tuple[str, dict[str, Any]], ...]]]:
+    attributes = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
+    found = ((name, inspect.getattr_static(cls, name)) for name in attributes)
+    functions = ((name, getattr(raw, "__func__", raw)) for name, raw in found)
+    return [(name, getattr(function, _MARK)) for name, function in functions if hasattr(function, _MARK)]
+
+
+def _is_method(hook: Hook) -> bool:
+    """Guess from its name whether a hookable nobody has called yet is a method."""
+    outer = hook.body.__qualname__.rpartition(".")[0]
+    return bool(outer) and not outer.endswith("<locals>")
+
+
+default_bus: Final = Bus()
+"""The bus of `hookable`, `instrument` and `signal` where none is named."""
+
+
+def signal(name: str, doc: str | None = None) -> HookSignal:
+    """Return the signal of this name on `default_bus`, made when first asked for."""
+    return default_bus.signal(name, doc)

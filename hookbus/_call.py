@@ -1,0 +1,245 @@
+"""One call under way: its arguments, what became of it, and what is told of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import partial
+from inspect import isawaitable
+from itertools import count
+from typing import Any, Literal, NoReturn
+
+import attrs
+
+from ._context import NOTHING, Block, Frame, HookContext, ReadOnly, live_frames
+from ._hook import Hook, Site, describe
+from ._plan import Plan, Seat
+from ._receiver import Asks
+from ._turns import Answer, Turn, close_unawaited, is_cancelled_error
+from ._workers import Deadline, Pair
+from .events import HIDDEN, Blocked, Event, Failed, Finished, Mutated, Started
+from .exceptions import HookBlocked, HookError, ReceiverError
+
+_call_ids = count(1)
+
+Action = Literal["isolated", "blocked", "raised"]
+
+
+class Over(Exception):
+    """The way to `finally`: the call is blocked, or an exception goes out that no receiver may keep. Never leaves the walk."""
+
+
+@attrs.define(eq=False)
+class Call:
+    """One call of one hookable.
+
+    Attributes:
+        kwargs: the arguments as they stand. Never changed in place: who holds an older dict keeps what it saw.
+        result: what the method or a receiver gave; None while there is nothing, and where it is withheld.
+        error: the exception of the method or an around, while it may still be rescued or goes out.
+        outcome: how the call ends, once that is known.
+        way_out: the exception the caller gets, if any.
+        verdict: the block, if the call was blocked.
+        parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
+        cancelled: the caller's cancellation, once it has reached the method: no further attempt starts.
+        answered: seats whose receiver has answered in a phase, where it sits in several.
+    """
+
+    hook: Hook
+    site: Site
+    plan: Plan
+    sender: Any
+    values: tuple[Any, ...]
+    kwargs: dict[str, Any] = attrs.field(init=False)
+    result: Any = None
+    error: BaseException | None = None
+    outcome: str | None = None
+    way_out: BaseException | None = None
+    verdict: HookBlocked | None = None
+    parting: Any = NOTHING
+    cancelled: BaseException | None = None
+    state: dict[str, Any] = attrs.field(factory=dict)
+    answered: set[tuple[str, tuple[int, ...]]] = attrs.field(factory=set)
+    call_id: int = attrs.field(factory=_call_ids.__next__)
+    began: float = attrs.field(factory=time.perf_counter)
+    is_observed: bool = attrs.field(init=False)
+    own_frame: Frame | None = None
+    receiver_frame: Frame | None = None
+    parent_id: int | None = None
+
+    def __attrs_post_init__(self) -> None:
+        is_method = self.site.attribute is not None
+        signature = self.hook.function_signature
+        self.kwargs = self.signature.bind(signature.after_first(self.values) if is_method else self.values)
+        self.is_observed = self.hook.bus.is_observed
+
+    @property
+    def signature(self) -> Any:
+        return self.hook.function_signature if self.site.attribute is None else self.hook.method_signature
+
+    def body(self, kwargs: Mapping[str, Any]) -> partial[Any]:
+        """Return the bare function with these arguments, ready to call."""
+        args, keywords = self.signature.spread(kwargs)
+        first = self.hook.function_signature.first_of(self.values) if self.site.attribute is not None else ()
+        return partial(self.hook.body, *first, *args, **keywords)
+
+    # -- begin and end --------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self.began = time.perf_counter()
+        parent = next(live_frames(), None)
+        if self.is_observed:
+            self.parent_id = next((frame.call_id for frame in live_frames() if frame.call_id is not None), None)
+            self.receiver_frame = Frame(self.call_id, None, None, parent)
+        if self.is_observed or self.site.is_shared:
+            family = (self.hook.bus, self.hook.name, self.site.attribute)
+            self.own_frame = Frame(self.call_id if self.is_observed else None, self.sender, family, parent)
+        self.tell(Started, arguments=tuple(self.kwargs), values=self.shown(dict(self.kwargs)))
+
+    def finish(self) -> Pair:
+        """Tell the end, and return what the caller gets."""
+        for frame in (self.own_frame, self.receiver_frame):
+            if frame is not None:
+                frame.is_live, frame.sender = False, None
+        value = self.result if self.parting is NOTHING else self.parting
+        pair = (None, self.way_out) if self.way_out is not None else (value, None)
+        error = self.way_out if self.outcome in ("raised", "cancelled") else None
+        seconds = time.perf_counter() - self.began
+        self.tell(Finished, outcome=self.outcome, seconds=seconds, error=error, result=self.shown(pair[0]))
+        self.error = self.way_out = self.verdict = self.cancelled = None  # an exception's traceback leads back here; do not make that a circle
+        return pair
+
+    def leave(self, error: BaseException, outcome: str = "raised") -> NoReturn:
+        """End the call with this exception; only `finally` follows."""
+        self.result, self.parting = None, NOTHING
+        self.outcome, self.way_out = outcome, error
+        raise Over
+
+    def block(self, seat: Seat, verdict: Block) -> NoReturn:
+        """End the call by this verdict; only `finally` follows."""
+        receiver = seat.receiver
+        receiver.has_blocked = True
+        self.tell(Blocked, receiver=receiver.name, reason=verdict.reason, phase=seat.phase)
+        self.result, self.error, self.parting = None, None, verdict.result
+        self.outcome = "blocked"
+        self.verdict = HookBlocked(verdict.reason, receiver.name, self.hook.name)
+        self.way_out = self.verdict if verdict.result is NOTHING else None
+        raise Over
+
+    @property
+    def ending(self) -> BaseException | None:
+        """What an around gets to see of a call that is over, or None."""
+        return self.way_out or self.verdict
+
+    # -- a receiver's turn ----------------------------------------------------------------------------------------------
+
+    def is_asked(self, seat: Seat, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> bool:
+        """Tell whether it is this receiver's turn; a `when=` that fails raises, as its receiver's failure."""
+        receiver = seat.receiver
+        if receiver.function is None or (receiver.role != "guard" and seat.signal.is_muted):
+            return False
+        if seat.is_twin and (seat.phase, receiver.key) in self.answered:
+            return False
+        if seat.problem is not None:
+            raise HookError(seat.problem)
+        if receiver.options.when is not None and not self._matches(seat, kwargs, offered):
+            return False
+        return not receiver.options.once or receiver.claim()
+
+    def _matches(self, seat: Seat, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> bool:
+        when, asks = seat.receiver.options.when, seat.receiver.when_asks
+        assert asks is not None
+        args, named = self._serve(asks, kwargs, offered)
+        if not callable(when):
+            return all(fnmatchcase(str(named[name]), glob) for name, glob in (when or {}).items())
+        answer = when(*args, **named)
+        if isawaitable(answer):
+            close_unawaited(answer)
+            raise HookError(f"the when= of {seat.receiver.label} is async; write a plain predicate")
+        return bool(answer)
+
+    def turn(self, seat: Seat, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> Turn:
+        """Return the call of one receiver. `kwargs` is what its context shows; it may be a draft to write in."""
+        receiver = seat.receiver
+        function = receiver.function
+        args, named = self._serve(receiver.asks, kwargs, offered)
+        receiver.has_fired = True
+        assert function is not None
+        return Turn(
+            partial(function, self.sender, *args, **named),
+            deadline=Deadline(seat.timeout) if seat.timeout is not None else None,
+            frame=self.receiver_frame, is_async=receiver.is_async,
+        )  # fmt: skip
+
+    def _serve(self, asks: Asks, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        extra = dict(offered)
+        if "ctx" in asks.names:
+            extra["ctx"] = HookContext(
+                self.hook.name, self.sender, kwargs, offered.get("result"), offered.get("error"), self.outcome,
+                self.call_id, self.state,
+            )  # fmt: skip
+        return asks.serve(kwargs, extra)
+
+    def read(self, seat: Seat, answer: Answer, view: Mapping[str, Any]) -> Any:
+        """Return what a receiver answered; raise if it wrote where it may only read."""
+        self.answered.add((seat.phase, seat.receiver.key))
+        if isinstance(view, ReadOnly) and view.tampered:
+            raise HookError(f"{seat.receiver.label} wrote to ctx.kwargs, which only a modifier of `pre` may do")
+        return answer.value
+
+    # -- failure is an event --------------------------------------------------------------------------------------------
+
+    def failed(self, seat: Seat, answer: Answer) -> None:
+        """Do what a receiver's failure does: nothing more, or end the call by raising Over."""
+        error, receiver = answer.error, seat.receiver
+        assert error is not None
+        if answer.is_cancel:
+            self._chain(error)
+            self.leave(error, "cancelled")
+        is_fatal = not isinstance(error, Exception) and not is_cancelled_error(error)
+        if is_fatal:
+            self.tell_failed(seat, error, "raised")
+            self._chain(error)
+            self.leave(error, "cancelled" if isinstance(error, GeneratorExit) else "raised")
+        if seat.phase in ("error", "finally") or receiver.on_error == "isolate":
+            self.tell_failed(seat, error, "isolated")
+            if self.error is not None:
+                # The text of a receiver's failure may hold what nobody should read: its type and place only.
+                self.error.add_note(f"hookbus: {receiver.label} failed in {seat.phase}_{self.hook.name}: {type(error).__name__}")
+        elif receiver.on_error == "block":
+            self.tell_failed(seat, error, "blocked")
+            self.block(seat, Block(f"{receiver.role} failed: {type(error).__name__}"))
+        else:
+            self.tell_failed(seat, error, "raised")
+            raised = ReceiverError(receiver.name, self.hook.name, seat.phase)
+            raised.__cause__ = error
+            self.leave(raised)
+
+    def _chain(self, error: BaseException) -> None:
+        if self.error is not None and error is not self.error and error.__context__ is None:
+            error.__context__ = self.error
+
+    # -- events ---------------------------------------------------------------------------------------------------------
+
+    def tell(self, kind: type[Event], **facts: Any) -> None:
+        if self.is_observed:
+            self.hook.bus.events.tell(self.hook.bus, kind(
+                call_id=self.call_id, parent_id=self.parent_id, hook=self.hook.name, sender=describe(self.sender),
+                at=time.time(), **facts,
+            ))  # fmt: skip
+
+    def tell_failed(self, seat: Seat, error: BaseException, action: Action) -> None:
+        seat.receiver.count_failure(error, is_open=action == "isolated")
+        self.tell(Failed, receiver=seat.receiver.name, role=seat.receiver.role, phase=seat.phase, exception=error, action=action)
+
+    def tell_changes(self, seat: Seat, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+        for name, value in after.items():
+            if value is not before[name]:
+                self.tell_change(seat, name, before[name], value)
+
+    def tell_change(self, seat: Seat, name: str, before: Any, after: Any) -> None:
+        self.tell(Mutated, receiver=seat.receiver.name, name=name, before=self.shown(before), after=self.shown(after))
+
+    def shown(self, value: Any) -> Any:
+        return value if self.hook.bus.values else HIDDEN

@@ -1,0 +1,140 @@
+"""The values that travel: the context a receiver may ask for, and the three verdicts it may return."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any, Final, NoReturn
+
+import attrs
+
+
+class _Nothing:
+    def __repr__(self) -> str:
+        return "NOTHING"
+
+
+NOTHING: Final[Any] = _Nothing()
+"""Marks "not given" where None is a value like any other."""
+
+
+@attrs.frozen
+class Block:
+    """A receiver's verdict: this call must not run, or its result must not leave.
+
+    Attributes:
+        reason: why; the caller, and so perhaps a model, reads it.
+        result: what the caller gets instead of `HookBlocked`; the call stays blocked.
+    """
+
+    reason: str
+    result: Any = attrs.field(default=NOTHING, kw_only=True)
+
+
+@attrs.frozen
+class Replace:
+    """A receiver's verdict: this is the result. In `pre` the method is not run, in `error` the call is rescued.
+
+    For a stream, `pre` and `error` take an iterable of items.
+    """
+
+    result: Any
+
+
+@attrs.frozen
+class Drop:
+    """An `item` receiver's verdict: this item of the stream does not reach the consumer."""
+
+
+VERDICTS: Final = (Block, Replace, Drop)
+
+
+class ReadOnly(Mapping[str, Any]):
+    """The arguments of a call as a receiver sees them that may not change them.
+
+    A write raises TypeError and is remembered: it is the receiver's failure even if it swallows the exception.
+    """
+
+    __slots__ = ("_bindings", "tampered")
+
+    def __init__(self, bindings: Mapping[str, Any]) -> None:
+        self._bindings = bindings
+        self.tampered = False
+
+    def __getitem__(self, name: str) -> Any:
+        return self._bindings[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._bindings)
+
+    def __len__(self) -> int:
+        return len(self._bindings)
+
+    def __repr__(self) -> str:
+        return f"ReadOnly({', '.join(self._bindings)})"
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        self.tampered = True
+        raise TypeError(
+            "these arguments are read-only: a modifier of `pre` may change them, an around passes call_next(name=value)"
+        )
+
+    __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = update = setdefault = _refuse
+
+
+@attrs.define(on_setattr=attrs.setters.frozen)
+class HookContext:
+    """One call as one receiver sees it; ask for it by a parameter called `ctx`.
+
+    Attributes:
+        hook: the name of the hook.
+        sender: the object whose method runs.
+        kwargs: every argument by its parameter's name. A modifier of `pre` may assign `ctx.kwargs[name]`; for every other
+            receiver a write raises TypeError and is that receiver's failure.
+        result: the result so far, where the phase has one, else None.
+        error: the exception, in `error` and `finally`, else None.
+        outcome: how the call ended, in `finally`, else None.
+        call_id: the number of the call, unique in this process.
+        state: a dict of this call's own, shared by its receivers.
+    """
+
+    hook: str
+    sender: Any
+    kwargs: Any
+    result: Any
+    error: BaseException | None
+    outcome: str | None
+    call_id: int
+    state: dict[str, Any]
+
+    def snapshot(self) -> HookContext:
+        """Return a context of its own whose `kwargs` and `result` are deep copies; a value that refuses copying raises."""
+        return attrs.evolve(self, kwargs=copy.deepcopy(dict(self.kwargs)), result=copy.deepcopy(self.result))
+
+
+@attrs.define(eq=False)
+class Frame:
+    """One live call, seen from inside: what `super()` and nested calls need to know of it.
+
+    A frame is current only while the call's own code is being driven, and it dies with the call: a task or a stream
+    consumer that outlives the call finds a dead frame and passes it by.
+    """
+
+    call_id: int | None
+    sender: Any
+    family: object | None
+    parent: Frame | None
+    is_live: bool = True
+
+
+CURRENT: ContextVar[Frame | None] = ContextVar("hookbus_frame", default=None)
+
+
+def live_frames() -> Iterator[Frame]:
+    """Yield the live calls around the running code, innermost first."""
+    frame = CURRENT.get()
+    while frame is not None:
+        if frame.is_live:
+            yield frame
+        frame = frame.parent

@@ -1,0 +1,98 @@
+"""Four short drivers that walk a story: for a plain call, a coroutine, a generator, and an async generator.
+
+A story is a generator that yields what must be done (a `Turn`, a list of them to do side by side, or an `Emit`), is sent
+the `Answer`, and returns a pair of a result and an exception. So the story is told once, and knows nothing of colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import Any, Final
+
+import attrs
+
+from ._turns import Answer, Turn, do, do_async
+from ._workers import Deadline, Pair, unpair
+
+
+@attrs.frozen
+class Emit:
+    """One item that leaves the stream; the answer is what the consumer sent, or threw."""
+
+    item: Any
+
+
+Step = Turn | list[Turn] | Emit
+Story = Generator[Step, Any, Pair]
+
+
+def drive(story: Story, within: Deadline | None = None) -> Any:
+    """Walk the story of a plain call. `within` is the deadline of the around that made it, whose clock stands still."""
+    answer: Any = None
+    while True:
+        try:
+            step = story.send(answer)
+        except StopIteration as end:
+            pair = end.value
+            break
+        answer = do(step, within)
+    return unpair(pair)
+
+
+def drive_generator(story: Story, within: Deadline | None = None) -> Generator[Any, Any, Any]:
+    """Walk the story of a generator."""
+    answer: Any = None
+    while True:
+        try:
+            step = story.send(answer)
+        except StopIteration as end:
+            pair = end.value
+            break
+        if isinstance(step, Emit):
+            try:
+                answer = Answer((yield step.item))
+            except BaseException as thrown:  # the story decides what becomes of it
+                answer = Answer(error=thrown)
+        else:
+            answer = do(step, within)
+    return unpair(pair)
+
+
+async def drive_async(story: Story, within: Deadline | None = None) -> Any:
+    """Walk the story of a coroutine."""
+    answer: Any = None
+    while True:
+        try:
+            step = story.send(answer)
+        except StopIteration as end:
+            pair = end.value
+            break
+        answer = await do_async(step, within)
+    return unpair(pair)
+
+
+async def drive_async_generator(story: Story, within: Deadline | None = None) -> AsyncGenerator[Any, Any]:
+    """Walk the story of an async generator."""
+    answer: Any = None
+    while True:
+        try:
+            step = story.send(answer)
+        except StopIteration as end:
+            pair = end.value
+            break
+        if isinstance(step, Emit):
+            try:
+                answer = Answer((yield step.item))
+            except BaseException as thrown:  # the story decides what becomes of it
+                answer = Answer(error=thrown)
+        else:
+            answer = await do_async(step, within)
+    unpair(pair)
+
+
+DRIVERS: Final[dict[str, Callable[..., Any]]] = {
+    "sync": drive,
+    "async": drive_async,
+    "generator": drive_generator,
+    "async generator": drive_async_generator,
+}

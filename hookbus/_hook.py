@@ -1,0 +1,221 @@
+"""One hookable function: what it looks like, how it is switched on, and where it sits in a class."""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any, Final, Literal
+
+import attrs
+
+from ._codegen import make_shell, switch_of
+from ._identity import IdentityMap
+from ._signature import Signature
+from .exceptions import HookError
+
+Colour = Literal["sync", "async", "generator", "async generator"]
+
+PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
+
+OFFERED: Final[dict[str, tuple[str, ...]]] = {
+    "pre": ("ctx",),
+    "around": ("ctx", "call_next"),
+    "item": ("ctx", "item"),
+    "post": ("ctx", "result"),
+    "error": ("ctx", "error"),
+    "finally": ("ctx", "result", "error"),
+}
+"""What a receiver may ask for by name in each phase, besides the arguments of the method."""
+
+
+def split_signal_name(name: str) -> tuple[str, str] | None:
+    """Return the phase and the hook of a signal's name, or None for a name that belongs to no phase."""
+    phase, _, hook = name.partition("_")
+    return (phase, hook) if phase in PHASES and hook else None
+
+
+@attrs.frozen
+class Site:
+    """What a hookable is for one kind of first argument.
+
+    Attributes:
+        attribute: the name under which a class holds it, or None for a function or staticmethod.
+        is_owner: whether it is the first hookable of its name in the class' MRO; only that one runs the hooks.
+        is_shared: whether a parent holds another one, so that `super()` may come by.
+    """
+
+    attribute: str | None
+    is_owner: bool = True
+    is_shared: bool = False
+
+
+FUNCTION_SITE: Final = Site(None)
+
+_SHIPPED: Final = ("name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "_enter")
+
+
+class Hook:
+    """A hookable function.
+
+    Attributes:
+        name: the name its signals end in.
+        bus: the bus its signals live on.
+        body: the bare function.
+        shell: the function that stands in for it.
+        colour: how it is called: sync, async, generator or async generator.
+    """
+
+    def __init__(self, name: str, bus: Any, body: Callable[..., Any], enter: Callable[[Hook, tuple[Any, ...]], Any]) -> None:
+        if not name.isidentifier():
+            raise HookError(f"a hook's name must be an identifier, such as 'reply', not {name!r}")
+        self.name, self.bus, self.body = name, bus, body
+        self.colour: Colour = colour_of(body)
+        self._enter = enter
+        signature = inspect.signature(body)
+        self.shell, self._switch = make_shell(body, signature, self.colour)
+        self.shell.__hookbus__ = self  # type: ignore[attr-defined]
+        self.function_signature = Signature.of(signature)
+        self.method_signature = self.function_signature.without_first()
+        self._make_caches()
+
+    def __repr__(self) -> str:
+        return f"<hook {self.name!r}: {self.body.__module__}.{self.body.__qualname__}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Only picklers that ship functions by value come by here (cloudpickle, for a class of __main__). The copy is
+        # shipped switched on, since it cannot know who listens where it wakes up.
+        self.switch(True)
+        return Hook.__new__, (Hook,), {key: getattr(self, key) for key in _SHIPPED}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._switch = switch_of(self.shell)
+        self._make_caches()
+        self.bus._declare(self)
+
+    def _make_caches(self) -> None:
+        self.version = 0
+        self._sites_of_instances: IdentityMap[Site] = IdentityMap()
+        self._sites_of_classes: IdentityMap[Site] = IdentityMap()
+        self.plans: IdentityMap[Any] = IdentityMap()
+
+    @property
+    def is_stream(self) -> bool:
+        return "generator" in self.colour
+
+    @property
+    def is_async(self) -> bool:
+        return "async" in self.colour
+
+    def switch(self, on: bool) -> None:
+        """Make calls go through the hooks, or straight to the body."""
+        self._switch.cell_contents = self._run if on else None
+
+    def _run(self, values: tuple[Any, ...]) -> Any:
+        return self._enter(self, values)
+
+    def locate(self, values: tuple[Any, ...]) -> tuple[Site, Any]:
+        """Return where this hookable sits for a call with these values, and the sender of that call."""
+        first = self.function_signature.first_of(values)
+        if not first:
+            return FUNCTION_SITE, self.shell
+        owner = first[0]
+        site = self.site_of(owner)
+        return site, (owner if site.attribute is not None else self.shell)
+
+    def site_of(self, owner: Any) -> Site:
+        """Return where this hookable sits for this first argument; looked up once per class."""
+        is_class = isinstance(owner, type)
+        sites, key = (self._sites_of_classes, owner) if is_class else (self._sites_of_instances, type(owner))
+        site = sites.get(key)
+        if site is None:
+            site = self._find_site(type(owner).__mro__, owner.__mro__ if is_class else ())
+            sites.set(key, site)
+            if site.attribute is not None:
+                self.bus._look_at(owner if is_class else type(owner))
+        return site
+
+    def site_of_class(self, cls: type) -> Site:
+        """Return where this hookable sits for any instance of a class."""
+        return self._find_site(cls.__mro__, cls.__mro__)
+
+    def _find_site(self, mro: tuple[type, ...], class_mro: tuple[type, ...]) -> Site:
+        for line, as_class in ((mro, False), (class_mro, True)):
+            held = list(hooks_in(line, as_class))
+            attribute = next((name for name, hook in held if hook is self), None)
+            if attribute is not None:
+                same = [hook for name, hook in held if name == attribute and self.is_kin(hook)]
+                return Site(attribute, is_owner=same[0] is self, is_shared=len(same) > 1)
+        return FUNCTION_SITE
+
+    def is_kin(self, other: Hook) -> bool:
+        return other.name == self.name and other.bus is self.bus
+
+    def forget(self) -> None:
+        """Drop all that was looked up about classes; some class has changed."""
+        self._sites_of_instances.clear()
+        self._sites_of_classes.clear()
+        self.drop_plans()
+
+    def drop_plans(self, sender: object = None) -> None:
+        """Have the plan of this sender built anew, or every plan."""
+        self.version += 1
+        if sender is None:
+            self.plans.clear()
+        else:
+            self.plans.pop(sender)
+
+
+def hooks_in(mro: tuple[type, ...], as_class: bool = False) -> Iterator[tuple[str, Hook]]:
+    """Yield attribute and hook of every hookable method the classes of an MRO hold (classmethods: `as_class=True`)."""
+    for cls in mro:
+        for attribute, raw in list(vars(cls).items()):
+            function = raw.__func__ if as_class and isinstance(raw, classmethod) else raw
+            if isinstance(function, FunctionType) and (isinstance(raw, classmethod) == as_class):
+                hook = hook_of(function)
+                if hook is not None:
+                    yield attribute, hook
+
+
+def hook_of(function: object) -> Hook | None:
+    """Return the hook of a hookable function, seen through a bound method, staticmethod or classmethod."""
+    function = getattr(function, "__func__", function)
+    hook = function.__dict__.get("__hookbus__") if isinstance(function, FunctionType) else None
+    # functools.wraps copies the mark to whatever wraps a hookable; only the shell itself is one.
+    return hook if isinstance(hook, Hook) and hook.shell is function else None
+
+
+def colour_of(body: Callable[..., Any]) -> Colour:
+    if inspect.isasyncgenfunction(body):
+        return "async generator"
+    if inspect.iscoroutinefunction(body):
+        return "async"
+    return "generator" if inspect.isgeneratorfunction(body) else "sync"
+
+
+def describe(sender: Any) -> str:
+    """Name a sender without calling any code of its own."""
+    if isinstance(sender, type):
+        return f"class {sender.__qualname__}"
+    if isinstance(sender, FunctionType):
+        return f"function {sender.__qualname__}"
+    return f"{type(sender).__qualname__} at {id(sender):#x}"
+
+
+def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
+    """Return a weak reference, or raise HookError where the sender cannot be held safely."""
+    if inspect.ismethod(sender):
+        raise HookError(
+            f"a bound method is made anew each time and cannot be a sender; write sender={sender.__self__!r:.40} "
+            "(the object) or its class"
+        )
+    try:
+        return weakref.ref(sender, on_death)
+    except TypeError:
+        raise HookError(
+            f"sender={sender!r:.40} cannot be held safely: a {type(sender).__qualname__} has no weak references and its id "
+            "may be used again; connect to its class or to ANY (or add '__weakref__' to its __slots__)"
+        ) from None
+

@@ -1,0 +1,255 @@
+"""How one turn is taken: in line or in a worker thread, awaited or not, with or without a deadline."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from typing import Any, Literal
+
+import attrs
+
+from ._context import CURRENT, Frame
+from ._workers import Deadline, Host, unpair, workers
+from .exceptions import HookError
+
+
+@attrs.define(eq=False)
+class Turn:
+    """One call to make.
+
+    Attributes:
+        call: makes the answer, or an awaitable of it.
+        kind: `answer` of a receiver, `body`, `open` (make a generator) or `step` (advance one).
+        deadline: how long it may take, if there is a limit.
+        frame: the live call it is part of, where anything wants to know.
+        is_async: whether `call` is known to return an awaitable at once, so that it cannot block the loop.
+        is_receiver: whether a receiver's code runs, not the method's own.
+    """
+
+    call: Callable[[], Any]
+    kind: Literal["answer", "body", "open", "step"] = "answer"
+    deadline: Deadline | None = None
+    frame: Frame | None = None
+    is_async: bool = False
+    is_receiver: bool = True
+
+
+@attrs.frozen
+class Answer:
+    """What a turn brought: a value or an exception, and whether that is the cancellation of the caller's own task."""
+
+    value: Any = None
+    error: BaseException | None = None
+    is_cancel: bool = False
+
+
+def do(step: Any, within: Deadline | None) -> Any:
+    if within is not None and within.host is not None:
+        return within.host.run(lambda: do(step, None))
+    if isinstance(step, list):
+        return [_perform(turn) for turn in step]
+    return _perform(step)
+
+
+def _perform(turn: Turn) -> Answer:
+    """Make one call, in line or, with a deadline, in a worker thread."""
+    task = _running_task()
+    cancels = task.cancelling() if task is not None else 0
+    previous = CURRENT.get()
+    CURRENT.set(turn.frame or previous)
+    value: Any = None
+    error: BaseException | None = None
+    try:
+        if turn.deadline is None:
+            value = turn.call()
+        else:
+            turn.deadline.host = Host()
+            value, error = turn.deadline.host.wait_for(turn.call, turn.deadline)
+        if turn.kind == "answer" and error is None and isawaitable(value):
+            close_unawaited(value)
+            value, error = None, HookError("it returned an awaitable, but the hook is a plain def and cannot await it")
+    except BaseException as raised:  # the story decides what becomes of it
+        error = raised
+    finally:
+        CURRENT.set(previous)
+    return Answer(value, error, is_cancel=_is_cancel(error, task, cancels))
+
+
+def close_unawaited(awaitable: Any) -> None:
+    """Close a coroutine nobody will await, so that it does not warn when it is collected."""
+    close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
+    if close is not None:
+        close()
+
+
+def _running_task() -> Any:
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return None
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no loop runs in this thread
+        return None
+
+
+def is_cancelled_error(error: BaseException | None) -> bool:
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and isinstance(error, asyncio.CancelledError)
+
+
+def _is_cancel(error: BaseException | None, task: Any, cancels_before: int) -> bool:
+    """Tell the caller's cancellation from a CancelledError that a receiver raised by itself."""
+    return is_cancelled_error(error) and bool(task is None or task.cancelling() > cancels_before)
+
+
+async def do_async(step: Any, within: Deadline | None) -> Any:
+    if within is not None:
+        within.stop()
+    try:
+        if isinstance(step, list):
+            return await _side_by_side(step)
+        return await _perform_async(step)
+    finally:
+        if within is not None:
+            within.start()
+
+
+async def _perform_async(turn: Turn) -> Answer:
+    """Make one call and await what it returns, in this task."""
+    task = _running_task()
+    cancels = task.cancelling() if task is not None else 0
+    previous = CURRENT.get()
+    CURRENT.set(turn.frame or previous)
+    value: Any = None
+    error: BaseException | None = None
+    try:
+        if turn.deadline is not None:
+            value = await _within(turn, turn.deadline)
+        else:
+            value = turn.call()
+            if turn.kind != "open" and (turn.kind != "answer" or isawaitable(value)):
+                value = await value
+    except BaseException as raised:  # the story decides what becomes of it
+        error = raised
+    finally:
+        CURRENT.set(previous)
+    if turn.is_receiver and task is not None and task.cancelling() > cancels:
+        error = await _cancellation(error)
+    return Answer(value, error, is_cancel=_is_cancel(error, task, cancels))
+
+
+async def _cancellation(error: Any) -> BaseException | None:
+    """Return the caller's cancellation, also where the receiver swallowed it or it is still to be delivered."""
+    import asyncio
+
+    if isinstance(error, asyncio.CancelledError):
+        return error
+    try:
+        await asyncio.sleep(0)
+    except asyncio.CancelledError as pending:
+        return pending
+    return asyncio.CancelledError("a receiver swallowed this cancellation")
+
+
+async def _within(turn: Turn, deadline: Deadline) -> Any:
+    """Await one call until its deadline; what may block runs in a worker."""
+    import asyncio
+
+    deadline.start()
+    try:
+        value = turn.call() if turn.is_async else await _in_worker(turn.call, deadline)
+        if isawaitable(value):
+            value = await _await_within(value, deadline, asyncio)
+        # Blocking the loop cannot be interrupted, but a late answer is late.
+        if not deadline.left:
+            raise deadline.error()
+        return value
+    finally:
+        deadline.stop()
+
+
+async def _await_within(value: Awaitable[Any], deadline: Deadline, asyncio: Any) -> Any:
+    loop = asyncio.get_running_loop()
+    scope = asyncio.timeout(deadline.left)
+
+    def reschedule(left: float | None) -> None:
+        if not scope.expired():
+            scope.reschedule(None if left is None else loop.time() + left)
+
+    try:
+        async with scope:
+            deadline.on_change = reschedule
+            try:
+                return await value
+            finally:
+                deadline.on_change = None
+    except TimeoutError:
+        if scope.expired():
+            raise deadline.error() from None
+        raise
+
+
+async def _in_worker(call: Callable[[], Any], deadline: Deadline) -> Any:
+    import asyncio
+
+    job = workers.submit(call)
+    waiter = asyncio.wrap_future(job)
+    try:
+        await asyncio.wait({waiter}, timeout=deadline.left)
+        if not waiter.done():
+            raise deadline.error()
+        return unpair(waiter.result())
+    finally:
+        workers.abandon(job)
+        waiter.cancel()
+
+
+_stragglers: set[Any] = set()
+"""Observers that refused to end with their call: held, so that the loop does not lose them."""
+
+
+async def _side_by_side(turns: list[Turn]) -> list[Answer]:
+    """Start every turn in order, and return when all are settled; a cancellation of the caller comes last."""
+    answers: list[Any] = [None if t.is_async or t.deadline else _perform_first_half(t) for t in turns]
+    if all(isinstance(answer, Answer) for answer in answers):
+        return answers
+    import asyncio
+
+    tasks = {
+        index: asyncio.ensure_future(_perform_async(answer if isinstance(answer, Turn) else turns[index]))
+        for index, answer in enumerate(answers) if not isinstance(answer, Answer)
+    }  # fmt: skip
+    cancel = await _settle(set(tasks.values()), asyncio)
+    for index, task in tasks.items():
+        answer = task.result() if task.done() and not task.cancelled() else Answer(error=asyncio.CancelledError())
+        answers[index] = attrs.evolve(answer, is_cancel=answer.is_cancel and cancel is not None)
+    return [*answers, *([Answer(error=cancel, is_cancel=True)] if cancel is not None else [])]
+
+
+def _perform_first_half(turn: Turn) -> Answer | Turn:
+    """Call in line; what returns an awaitable becomes a turn to await."""
+    awaited = attrs.evolve(turn, kind="open")
+    answer = _perform(awaited)
+    return attrs.evolve(turn, call=lambda: answer.value, is_async=True) if isawaitable(answer.value) else answer
+
+
+async def _settle(tasks: set[Any], asyncio: Any) -> BaseException | None:
+    """Wait until all are done; return the cancellation of this task that came meanwhile, if any.
+
+    The first one is passed on to the tasks, each of which has begun; a second one ends the waiting.
+    """
+    cancel: BaseException | None = None
+    while tasks:
+        try:
+            _, tasks = await asyncio.wait(tasks)
+        except asyncio.CancelledError as error:
+            for task in tasks:
+                task.cancel()
+            if cancel is not None:
+                _stragglers.update(tasks)
+                for task in tasks:
+                    task.add_done_callback(_stragglers.discard)
+                return error
+            cancel = error
+    return cancel

@@ -1,0 +1,59 @@
+"""Every error hookbus raises: the facts as fields, the wording in one place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class HookError(Exception):
+    """Something was asked of hookbus that it cannot do; the message says who, where and what to write instead."""
+
+
+class HookWarning(UserWarning):
+    """Something is allowed but probably not what was meant, such as a guard on a class whose override is not hooked."""
+
+
+class HookBlocked(HookError):
+    """The verdict that a call must not run, or that its result must not leave.
+
+    It never carries the text of a receiver's own exception: a model may read it (guarantee G14).
+
+    Attributes:
+        reason: why, in the words of the receiver that blocked.
+        receiver: the name of that receiver.
+        hook: the name of the hook whose call was blocked.
+    """
+
+    def __init__(self, reason: str, receiver: str, hook: str) -> None:
+        super().__init__(reason, receiver, hook)
+        self.reason, self.receiver, self.hook = reason, receiver, hook
+
+    def __str__(self) -> str:
+        return f"{self.hook} was blocked by {self.receiver}: {self.reason}"
+
+
+class ReceiverError(HookError):
+    """A receiver connected with `on_error="raise"` failed; its own exception is the `__cause__`.
+
+    Attributes:
+        receiver: the name of the receiver that failed.
+        hook: the name of the hook whose call it failed in.
+        phase: the phase it failed in, such as `"pre"`.
+    """
+
+    def __init__(self, receiver: str, hook: str, phase: str) -> None:
+        super().__init__(receiver, hook, phase)
+        self.receiver, self.hook, self.phase = receiver, hook, phase
+
+    def __str__(self) -> str:
+        return f"receiver {self.receiver} failed in {self.phase}_{self.hook} and asks to raise"
+
+
+def did_you_mean(wrong: str, known: Iterable[str]) -> str:
+    """Return `"; did you mean 'x'?"` for the closest known name, else the known names, else an empty string."""
+    names = sorted(set(known))
+    close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known are {', '.join(names)}" if names else ""

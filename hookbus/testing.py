@@ -1,0 +1,108 @@
+"""Tests of one's own hooks: record what a block of code fires, and say exactly what should have.
+
+    from hookbus.testing import record
+
+    with record() as fired:
+        agent.reply("hi")
+    fired.exactly(reply=1)
+
+The pytest plugin that comes with hookbus offers the same as a fixture, `fired`, for `default_bus`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from ._bus import Bus, default_bus
+from .events import Blocked, Event, Failed, Finished, Started
+
+
+class Recording:
+    """The events of a block of code; use it as a `with` block.
+
+    Attributes:
+        events: every event, in order.
+    """
+
+    def __init__(self, bus: Bus) -> None:
+        self.events: list[Event] = []
+        self._bus = bus
+
+    def __enter__(self) -> Recording:
+        self._connection = self._bus.events.connected_to(self._note, name="hookbus.testing.record")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.disconnect()
+
+    def _note(self, bus: Bus, event: Event) -> None:
+        self.events.append(event)
+
+    def of(self, *kinds: type[Event]) -> list[Any]:
+        """Return the events of these kinds, in order."""
+        return [event for event in self.events if isinstance(event, kinds)]
+
+    @property
+    def hooks(self) -> list[str]:
+        """The hooks that fired, by the start of their calls."""
+        return [event.hook for event in self.of(Started)]
+
+    @property
+    def outcomes(self) -> list[tuple[str, str]]:
+        """Hook and outcome of every call, by their end."""
+        return [(event.hook, event.outcome) for event in self.of(Finished)]
+
+    def count(self, hook: str) -> int:
+        """Return how often a hook fired."""
+        return self.hooks.count(hook)
+
+    def exactly(self, **times: int) -> None:
+        """Fail unless these hooks fired exactly so often, and no other did.
+
+        Raises:
+            AssertionError: saying what fired instead.
+        """
+        fired = Counter(self.hooks)
+        if fired != Counter(times):
+            raise AssertionError(f"expected exactly {_said(times)}; fired were {_said(fired)}")
+
+    def in_order(self, *hooks: str) -> None:
+        """Fail unless exactly these hooks fired, in this order.
+
+        Raises:
+            AssertionError: saying what fired instead.
+        """
+        if self.hooks != list(hooks):
+            raise AssertionError(f"expected {list(hooks)} in this order; fired were {self.hooks}")
+
+    def blocked_by(self, receiver: str) -> list[Blocked]:
+        """Return the blocks of one receiver.
+
+        Raises:
+            AssertionError: if it blocked nothing.
+        """
+        found = [event for event in self.of(Blocked) if event.receiver == receiver]
+        if not found:
+            others = sorted({event.receiver for event in self.of(Blocked)})
+            raise AssertionError(f"{receiver} blocked nothing; who blocked: {others or 'nobody'}")
+        return found
+
+    def no_failures(self) -> None:
+        """Fail if any receiver failed.
+
+        Raises:
+            AssertionError: naming the receivers and their exceptions.
+        """
+        failed = [f"{event.receiver} in {event.phase}_{event.hook}: {event.exception!r}" for event in self.of(Failed)]
+        if failed:
+            raise AssertionError("receivers failed: " + "; ".join(failed))
+
+
+def _said(times: dict[str, int]) -> str:
+    return ", ".join(f"{hook} {count}x" for hook, count in sorted(times.items()) if count) or "nothing"
+
+
+def record(bus: Bus = default_bus) -> Recording:
+    """Return a recording of a bus, to be used as a `with` block. While it is open every call is observed, idle ones too."""
+    return Recording(bus)
