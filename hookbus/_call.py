@@ -107,7 +107,8 @@ class Call:
         error = self.way_out if self.outcome in ("raised", "cancelled") else None
         seconds = time.perf_counter() - self.began
         self.tell(Finished, outcome=self.outcome, seconds=seconds, error=error, result=self.shown(pair[0]))
-        self.error = self.way_out = self.verdict = self.cancelled = None  # an exception's traceback leads back here; do not make that a circle
+        # An exception's traceback leads back here; do not make that a circle.
+        self.error = self.way_out = self.verdict = self.cancelled = None
         return pair
 
     def leave(self, error: BaseException, outcome: str = "raised") -> NoReturn:

@@ -208,14 +208,14 @@ def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
     """Return a weak reference, or raise HookError where the sender cannot be held safely."""
     if inspect.ismethod(sender):
         raise HookError(
-            f"a bound method is made anew each time and cannot be a sender; write sender={sender.__self__!r:.40} "
-            "(the object) or its class"
+            f"the method {sender.__qualname__} is made anew each time it is looked up and cannot be a sender: write its object "
+            "or its class instead"
         )
     try:
         return weakref.ref(sender, on_death)
     except TypeError:
         raise HookError(
-            f"sender={sender!r:.40} cannot be held safely: a {type(sender).__qualname__} has no weak references and its id "
-            "may be used again; connect to its class or to ANY (or add '__weakref__' to its __slots__)"
+            f"a sender of type {type(sender).__qualname__} cannot be held safely: it has no weak references and its id may be "
+            "used again; connect to its class or to ANY (or add '__weakref__' to its __slots__)"
         ) from None
 

@@ -127,13 +127,13 @@ def _watch_subclasses(cls: type, on_new: Callable[[type], None]) -> Undo:
         on_new(new)
 
     watcher: Any = classmethod(__init_subclass__)
-    cls.__init_subclass__ = watcher
+    cls.__init_subclass__ = watcher  # type: ignore[method-assign]
 
     def undo() -> None:
         if vars(cls).get("__init_subclass__") is watcher:
             if own is NOTHING:
                 delattr(cls, "__init_subclass__")
             else:
-                cls.__init_subclass__ = own
+                cls.__init_subclass__ = own  # type: ignore[method-assign]
 
     return undo

@@ -46,7 +46,7 @@ def _is_covered(cls: type, attribute: str, override: Any) -> bool:
     while codes:
         code = codes.pop()
         if code is not None:
-            if attribute in code.co_names and parents.intersection(code.co_names):
+            if attribute in code.co_names and parents.intersection(code.co_names + code.co_freevars):
                 return True
             codes.extend(constant for constant in code.co_consts if inspect.iscode(constant))
     return False

@@ -242,7 +242,7 @@ def location_of(function: Any) -> str:
     """Return `file:line` of a callable, or the module that defines it."""
     while isinstance(function, functools.partial):
         function = function.func
-    code = getattr(inspect.unwrap(function), "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    code = getattr(inspect.unwrap(function), "__code__", None) or getattr(_call_of(function), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else str(getattr(function, "__module__", "?"))
 
 
@@ -250,4 +250,8 @@ def is_async_callable(function: Any) -> bool:
     """Tell whether a callable is known to return an awaitable; what cannot be known shows when it is called."""
     while isinstance(function, functools.partial):
         function = function.func
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(type(function), "__call__", None))
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(_call_of(function))
+
+
+def _call_of(function: Any) -> Any:
+    return getattr(type(function), "__call__", None)  # noqa: B004 - the method itself is wanted, not whether it is there

@@ -193,8 +193,8 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
     for receiver in receivers:
         for other in (*receiver.options.before, *receiver.options.after):
             if not any(is_named(r, other) for r in receivers):
-                known = [r.name for r in receivers if r is not receiver]
-                yield f"{receiver.label} on {signal.name} names {other!r} in before= or after=, which nobody has{did_you_mean(other, known)}"
+                hint = did_you_mean(other, [r.name for r in receivers if r is not receiver])
+                yield f"{receiver.label} on {signal.name} names {other!r} in before= or after=, which nobody has{hint}"
         if not receiver.has_fired:
             yield f"never fired: {receiver.label} on {signal.name}"
         if receiver.role == "modify" and receiver.has_blocked and not receiver.closes:

@@ -139,7 +139,7 @@ async def _perform_async(turn: Turn) -> Answer:
     return Answer(value, error, is_cancel=_is_cancel(error, task, cancels))
 
 
-async def _cancellation(error: Any) -> BaseException | None:
+async def _cancellation(error: Any) -> Any:
     """Return the caller's cancellation, also where the receiver swallowed it or it is still to be delivered."""
     import asyncio
 
@@ -250,6 +250,6 @@ async def _settle(tasks: set[Any], asyncio: Any) -> BaseException | None:
                 _stragglers.update(tasks)
                 for task in tasks:
                     task.add_done_callback(_stragglers.discard)
-                return error
+                break
             cancel = error
     return cancel

@@ -1,0 +1,170 @@
+"""What is told of a call, and that telling never hurts it."""
+
+import asyncio
+import logging
+
+import attrs
+import pytest
+
+from hookbus import Block, Bus, HookBlocked, Replace, events, hookable
+from hookbus.events import HIDDEN
+
+
+def agent_on(bus):
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg, temperature=0.7):
+            return "re: " + msg
+
+        @hookable("outer", bus=bus)
+        def outer(self, msg):
+            return self.reply(msg)
+
+    return Agent()
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def bus(told):
+    bus = Bus(values=True)
+    bus.events.connect(lambda bus, event: told.append(event))
+    return bus
+
+
+def test_a_call_tells_its_start_its_changes_and_its_end(bus, told):
+    agent = agent_on(bus)
+    bus.signal("pre_reply").connect(lambda agent, msg: {"msg": msg.upper()}, name="shout")
+    bus.signal("post_reply").connect(lambda agent, result: result + "!", name="stress")
+    agent.reply("a")
+    started, first, second, finished = told
+    assert (type(started), started.hook, started.arguments) == (events.Started, "reply", ("msg", "temperature"))
+    assert started.values == {"msg": "a", "temperature": 0.7}
+    assert (first.receiver, first.name, first.before, first.after) == ("shout", "msg", "a", "A")
+    assert (second.receiver, second.name, second.before, second.after) == ("stress", "result", "re: A", "re: A!")
+    assert (type(finished), finished.outcome, finished.result, finished.error) == (events.Finished, "returned", "re: A!", None)
+    assert finished.seconds > 0 and finished.at >= started.at > 1e9
+    assert len({event.call_id for event in told}) == 1
+
+
+def test_values_stay_out_of_events_unless_the_bus_asks_for_them():
+    bus, told = Bus(), []
+    bus.events.connect(lambda bus, event: told.append(event))
+    bus.signal("pre_reply").connect(lambda agent, msg: {"msg": "SECRET"})
+    bus.signal("post_reply").connect(lambda agent, result: Replace("SECRET too"))
+    agent_on(bus).reply("SECRET before")
+    assert "SECRET" not in repr(told)
+    assert told[0].values is HIDDEN and told[1].before is HIDDEN and told[-1].result is HIDDEN
+
+
+def test_the_text_of_a_failing_guards_exception_is_in_the_event_and_never_in_the_verdict(bus, told):
+    def guard(agent):
+        raise ValueError("SECRET key 123")
+
+    bus.signal("pre_reply").connect(guard, role="guard", name="guard")
+    with pytest.raises(HookBlocked) as error:
+        agent_on(bus).reply("a")
+    assert "SECRET" not in str(error.value) + repr(error.value) and error.value.__cause__ is None
+    assert error.value.reason == "guard failed: ValueError" and error.value.receiver == "guard" and error.value.hook == "reply"
+    failed, blocked = told[1:3]
+    assert (failed.exception.args, failed.action, failed.role, failed.phase) == (("SECRET key 123",), "blocked", "guard", "pre")
+    assert (blocked.receiver, blocked.phase, blocked.reason) == ("guard", "pre", "guard failed: ValueError")
+
+
+def test_a_nested_call_names_its_parent_and_a_task_that_outlives_it_does_not(bus, told):
+    agent = agent_on(bus)
+    agent.outer("a")
+    outer, inner = [event for event in told if isinstance(event, events.Started)]
+    assert (outer.parent_id, inner.parent_id) == (None, outer.call_id)
+    told.clear()
+
+    class Spawner:
+        @hookable("spawn", bus=bus)
+        async def spawn(self, gate):
+            async def later():
+                await gate.wait()
+                agent.reply("later")
+
+            return asyncio.create_task(later())
+
+    async def main():
+        gate = asyncio.Event()
+        task = await Spawner().spawn(gate)
+        gate.set()
+        await task
+
+    asyncio.run(main())
+    started = [event for event in told if isinstance(event, events.Started)]
+    assert [(event.hook, event.parent_id) for event in started] == [("spawn", None), ("reply", None)]
+
+
+def test_events_are_frozen_and_say_the_sender_without_holding_it(bus, told):
+    agent = agent_on(bus)
+    agent.reply("a")
+    assert told[0].sender == f"{type(agent).__qualname__} at {id(agent):#x}"
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        told[0].hook = "other"
+
+
+def test_listeners_run_in_order_and_one_that_raises_is_logged_once_and_hurts_nobody(bus, told, caplog):
+    ran = []
+
+    def broken(bus, event):
+        ran.append("broken")
+        raise RuntimeError("SECRET")
+
+    bus.events.connect(broken, priority=5)
+    bus.events.connect(lambda bus, event: ran.append("late"), priority=-5)
+    with caplog.at_level(logging.DEBUG):
+        for _ in range(3):
+            assert agent_on(bus).reply("a") == "re: a"
+    assert ran == ["broken", "late"] * 6 and len(told) == 6
+    assert len(caplog.records) == 1 and "broken" in caplog.text and "SECRET" not in caplog.text
+
+
+def test_a_listener_that_calls_a_hooked_method_is_not_told_of_it_again(bus, told):
+    agent, depth = agent_on(bus), []
+
+    def curious(bus, event):
+        depth.append(event.hook)
+        agent.reply("from the listener")
+
+    bus.events.connect(curious)
+    agent.outer("a")
+    assert depth == ["outer", "reply", "reply", "outer"]
+
+
+def test_a_keyboard_interrupt_in_a_listener_goes_out_after_the_others_were_told(bus, told):
+    def interrupt(bus, event):
+        raise KeyboardInterrupt
+
+    bus.events.connect(interrupt, priority=9)
+    with pytest.raises(KeyboardInterrupt):
+        agent_on(bus).reply("a")
+    assert isinstance(told[0], events.Started)
+
+
+def test_a_replaced_a_blocked_and_a_raised_call_end_as_such(bus, told):
+    agent = agent_on(bus)
+    with bus.signal("pre_reply").connected_to(lambda agent: Replace("instead")):
+        assert agent.reply("a") == "instead"
+    with bus.signal("pre_reply").connected_to(lambda agent: Block("no", result="refused"), role="guard"):
+        assert agent.reply("a") == "refused"
+    with pytest.raises(TypeError) as error:
+        agent.reply(3)
+    ends = [event for event in told if isinstance(event, events.Finished)]
+    assert [end.outcome for end in ends] == ["replaced", "blocked", "raised"]
+    assert [end.error for end in ends] == [None, None, error.value]
+
+
+def test_nobody_on_events_means_no_call_is_observed():
+    bus, told = Bus(), []
+    agent = agent_on(bus)
+    connection = bus.events.connected_to(lambda bus, event: told.append(event))
+    agent.reply("a")
+    connection.disconnect()
+    agent.reply("a")
+    assert len(told) == 2

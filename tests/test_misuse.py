@@ -1,0 +1,285 @@
+"""What bad input gets: a clear error, as early as it can be known, and nothing changed."""
+
+import pytest
+
+from hookbus import Block, Bus, HookBlocked, HookError, ReceiverError, Replace, hookable, receives, report
+
+
+@pytest.fixture
+def bus():
+    return Bus()
+
+
+@pytest.fixture
+def Agent(bus):
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg, temperature=0.7):
+            return msg
+
+        @hookable("tokens", bus=bus)
+        def tokens(self, n):
+            yield from range(n)
+
+    return Agent
+
+
+def ok(agent):
+    return None
+
+
+async def ok_async(agent):
+    return None
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"timeout": 0}, "positive number of seconds"),
+        ({"timeout": -1}, "positive number of seconds"),
+        ({"timeout": True}, "positive number of seconds"),
+        ({"timeout": float("inf")}, "positive number of seconds"),
+        ({"timeout": "2s"}, "positive number of seconds"),
+        ({"priority": "high"}, "must be a number; higher runs first"),
+        ({"priority": float("nan")}, "must be a number"),
+        ({"priority": True}, "must be a number"),
+        ({"role": "gaurd"}, "did you mean 'guard'"),
+        ({"role": "admin"}, "is unknown; known are guard, modify, observe"),
+        ({"on_error": "blok"}, "did you mean 'block'"),
+        ({"on_error": "open"}, "is unknown"),
+        ({"role": "guard", "on_error": "isolate"}, "guard takes block"),
+        ({"role": "observe", "on_error": "raise"}, "observe takes isolate"),
+        ({"role": "guard", "once": True}, "leave the door open"),
+        ({"once": 1}, "True or False"),
+        ({"name": ""}, "must be a text"),
+        ({"when": "bash*"}, "predicate or a mapping"),
+        ({"when": {"msg": 3}}, "glob, both texts"),
+        ({"when": lambda message: True}, "has a when= that asks for 'message'.*did you mean 'msg'"),
+        ({"when": {"message": "*"}}, "did you mean 'msg'"),
+        ({"before": 3}, "name of a receiver"),
+        ({"role": "guard", "weak": True}, "leave the door open"),
+        ({"on_error": "block", "weak": True}, "leave the door open"),
+        ({"nonsense": 1}, "nonsense"),
+    ],
+)  # fmt: skip
+def test_a_wrong_option_is_refused_and_nothing_is_connected(bus, Agent, options, says):
+    with pytest.raises((HookError, TypeError), match=says):
+        bus.signal("pre_reply").connect(ok, sender=Agent, **options)
+    assert not bus.signal("pre_reply").receivers
+
+
+@pytest.mark.parametrize(
+    ("signal", "receiver", "options", "says"),
+    [
+        ("pre_reply", "text", {}, "is not callable"),
+        ("pre_reply", lambda: None, {}, "takes no sender"),
+        ("pre_reply", lambda *, agent: None, {}, "takes no sender"),
+        ("pre_reply", lambda agent, mesg: None, {}, "asks for 'mesg'.*did you mean 'msg'"),
+        ("pre_reply", lambda agent, result: None, {}, "asks for 'result'"),
+        ("pre_reply", lambda agent, call_next: None, {}, "asks for 'call_next'"),
+        ("post_reply", lambda agent, item: None, {}, "asks for 'item'"),
+        ("pre_reply", ok_async, {}, "is async, but reply is a plain def"),
+        ("around_reply", ok_async, {}, "is async, but reply is a plain def"),
+        ("around_reply", ok, {"role": "modify"}, "has no roles"),
+        ("error_reply", ok, {"role": "guard"}, "takes modify or observe"),
+        ("finally_reply", ok, {"role": "modify"}, "takes observe"),
+        ("item_reply", ok, {}, "is not a generator: connect it to post_reply"),
+        ("post_tokens", ok, {"role": "guard"}, "guard item_tokens"),
+    ],
+)
+def test_what_cannot_work_is_refused_when_it_is_connected(bus, Agent, signal, receiver, options, says):
+    with pytest.raises(HookError, match=says):
+        bus.signal(signal).connect(receiver, sender=Agent, **options)
+    assert not bus.signal(signal).receivers
+
+
+def test_an_error_names_receiver_file_line_and_hook(bus, Agent):
+    def redact(agent, mesg):
+        return None
+
+    line = redact.__code__.co_firstlineno
+    with pytest.raises(HookError) as error:
+        bus.signal("pre_reply").connect(redact, sender=Agent)
+    for part in ("redact", f"{__file__}:{line}", "pre_reply", "'mesg'", "did you mean 'msg'"):
+        assert part in str(error.value)
+
+
+def test_a_circle_of_before_and_after_is_refused_when_it_is_connected(bus):
+    signal = bus.signal("pre_reply")
+    signal.connect(lambda a: None, name="first", before="second")
+    signal.connect(lambda a: None, name="second", before="third")
+    with pytest.raises(HookError, match=r"circle.*first.*second.*third"):
+        signal.connect(lambda a: None, name="third", before="first")
+    assert len(signal.receivers) == 2
+
+
+def test_a_constraint_against_the_roles_is_refused(bus):
+    signal = bus.signal("pre_reply")
+    signal.connect(lambda a: None, name="redact")
+    with pytest.raises(HookError, match="every modify runs before every guard"):
+        signal.connect(lambda a: None, name="early guard", role="guard", before="redact")
+    signal.connect(lambda a: None, name="late guard", role="guard", after="redact")
+
+
+@pytest.mark.parametrize("name", ["pre-reply", "", "pre reply", 3, None])
+def test_a_signal_name_must_be_an_identifier(bus, name):
+    with pytest.raises(HookError, match="identifier"):
+        bus.signal(name)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, "1", True])
+def test_a_bus_refuses_a_deadline_that_makes_no_sense(timeout):
+    with pytest.raises(HookError, match="positive number"):
+        Bus(timeout=timeout)
+
+
+# -- what can only be known at the first call: the receiver fails by its role ----------------------------------------------
+
+
+def test_a_guard_that_asks_for_what_no_hook_has_blocks_at_the_first_call_and_is_reported(bus):
+    bus.signal("pre_late").connect(lambda agent, mesg: None, role="guard", name="typo")
+
+    @hookable("late", bus=bus)
+    def late(msg):
+        raise AssertionError("the guard did not look")
+
+    with pytest.raises(HookBlocked) as error:
+        late("a")
+    assert error.value.receiver == "typo"
+    assert "asks for 'mesg', which late does not have; did you mean 'msg'?" in str(report(bus))
+
+
+def test_a_modifier_that_asks_for_what_no_hook_has_fails_open_and_is_reported(bus):
+    bus.signal("pre_late").connect(lambda agent, mesg: {"msg": "b"}, name="typo")
+
+    @hookable("late", bus=bus)
+    def late(msg):
+        return msg
+
+    assert late("a") == "a"
+    assert "typo" in str(report(bus)) and "failed open 1 times" in str(report(bus))
+
+
+def test_a_post_guard_planned_on_a_stream_blocks_it(bus):
+    bus.signal("post_later").connect(lambda agent: None, role="guard", name="too late")
+
+    @hookable("later", bus=bus)
+    def later():
+        yield "leaked"
+
+    with pytest.raises(HookBlocked, match="too late"):
+        list(later())
+
+
+def test_an_item_guard_planned_on_a_plain_function_blocks_it(bus):
+    bus.signal("item_later").connect(lambda agent, item: None, role="guard", name="waits for items")
+
+    @hookable("later", bus=bus)
+    def later():
+        return "leaked"
+
+    with pytest.raises(HookBlocked, match="waits for items"):
+        later()
+
+
+@pytest.mark.parametrize(
+    "patch", [{"mesg": 1}, {"args": 3}, {"extra": 3}, {"extra": {"msg": 1}}, {"extra": {3: 1}}, {"extra": {"self": 1}}]
+)
+def test_a_patch_the_method_cannot_take_is_its_receivers_failure(bus, patch):
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg, *args, **extra):
+            return msg, args, extra
+
+    bus.signal("pre_reply").connect(lambda agent: patch, name="clumsy")
+    assert Agent().reply(1, 2, x=3) == (1, (2,), {"x": 3})
+    bus.signal("pre_reply").connect(lambda agent: patch, name="strict", on_error="raise")
+    with pytest.raises(ReceiverError, match="strict") as error:
+        Agent().reply(1, 2, x=3)
+    assert isinstance(error.value.__cause__, HookError)
+
+
+def test_call_next_refuses_unknown_names_and_late_use(bus, Agent):
+    kept = []
+
+    def around(agent, call_next):
+        kept.append(call_next)
+        with pytest.raises(HookError, match="did you mean 'msg'"):
+            call_next(mesg=1)
+        return call_next(msg="b")
+
+    bus.signal("around_reply").connect(around, sender=Agent)
+    assert Agent().reply("a") == "b"
+    with pytest.raises(HookError, match="after its around had ended"):
+        kept[0]()
+
+
+# -- the bus -------------------------------------------------------------------------------------------------------------
+
+
+def test_require_fails_at_start_up_unless_the_hook_is_guarded(bus, Agent):
+    with pytest.raises(HookError, match="nothing declares the hook 'replay'; did you mean 'reply'"):
+        bus.require("replay")
+    with pytest.raises(HookError, match="'reply' has no guard"):
+        bus.require("reply")
+    bus.signal("pre_reply").connect(ok, sender=Agent)
+    with pytest.raises(HookError, match="has no guard"):
+        bus.require("reply")
+    bus.require("reply", role="modify")
+    connection = bus.signal("pre_reply").connected_to(lambda agent: Block("no"), sender=Agent, role="guard")
+    bus.require("reply")
+    connection.disable()
+    with pytest.raises(HookError, match="has no guard"):
+        bus.require("reply")
+    with pytest.raises(HookError, match="did you mean 'guard'"):
+        bus.require("reply", role="gard")
+
+
+class Plugin:
+    def __init__(self):
+        self.seen = []
+
+    @receives("pre_reply", role="observe")
+    def look(self, agent, msg):
+        self.seen.append(msg)
+
+    @receives("post_reply", priority=3)
+    @receives("error_reply")
+    def answer(self, agent):
+        return Replace("plugged")
+
+
+def test_plug_connects_every_marked_method_and_unplug_takes_them_back(bus, Agent):
+    plugin = Plugin()
+    unplug = bus.plug(plugin)
+    assert Agent().reply("a") == "plugged" and plugin.seen == ["a"]
+    unplug()
+    unplug()
+    assert Agent().reply("a") == "a" and plugin.seen == ["a"]
+    assert not any(signal.receivers for signal in bus.signals())
+
+
+def test_plug_is_all_or_none(bus, Agent):
+    class Broken(Plugin):
+        @receives("pre_reply")
+        async def look_async(self, agent):
+            return None
+
+    with pytest.raises(HookError, match="is async"):
+        bus.plug(Broken())
+    assert not any(signal.receivers for signal in bus.signals())
+    with pytest.raises(HookError, match="no method marked"):
+        bus.plug(object())
+
+
+def test_listeners_of_events_are_plain_functions_that_take_an_event(bus):
+    async def later(bus, event):
+        return None
+
+    for listener, options, says in [
+        (later, {}, "write a plain def"), (lambda bus, evnt: None, {}, "write def listener"),
+        (lambda bus, event: None, {"role": "guard"}, "nothing else"), (lambda bus, event: None, {"timeout": 1}, "nothing else"),
+    ]:  # fmt: skip
+        with pytest.raises(HookError, match=says):
+            bus.events.connect(listener, **options)
+    assert not bus.events.receivers
