@@ -91,8 +91,8 @@ class Onion:
         call, last = self.call, self.last
         if call.ending is not None:
             raise Over
-        if answer.is_cancel:
-            call.failed(self.seat, answer)
+        if answer.is_cancel and answer.error is not None:
+            call.failed(self.seat, answer.error, is_cancel=True)
         if answer.error is None and isinstance(answer.value, Drop):
             answer = refused(self.seat, answer.value, "the result; Drop is for items")
         if answer.error is not None:
@@ -130,9 +130,10 @@ def begin(
     onion = Onion(call, seat, depth, kwargs, must_recheck, inside)
     offered = {"call_next": onion.call_next}
     try:
-        if not call.is_asked(seat, ReadOnly(kwargs), offered):
+        function = call.asked(seat, ReadOnly(kwargs), offered)
+        if function is None:
             return None
-        turn = call.turn(seat, ReadOnly(kwargs), offered)
+        turn = call.turn(seat, function, ReadOnly(kwargs), offered)
     except BaseException as error:  # by the receiver's role, like every failure
         return onion.settle(Answer(error=error))
     onion.deadline = turn.deadline

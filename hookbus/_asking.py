@@ -9,7 +9,6 @@ from ._call import Call, Over
 from ._context import VERDICTS, Block, Drop, ReadOnly, Replace
 from ._drive import Step
 from ._plan import Seat
-from ._turns import Answer
 from .exceptions import HookError
 
 Part = Generator[Step, Any, Any]
@@ -20,20 +19,23 @@ def ask(
 ) -> Part:
     """Give one receiver its turn: return its answer as `read` understands it, None where it was not asked or failed open."""
     view = ReadOnly(call.kwargs) if view is None else view
+    is_cancel = False
     try:
-        if not call.is_asked(seat, view, offered):
+        function = call.asked(seat, view, offered)
+        if function is None:
             return None
-        turn = call.turn(seat, view, offered)
+        turn = call.turn(seat, function, view, offered)
     except BaseException as error:  # by the receiver's role, like every failure
-        answer = Answer(error=error)
+        failure: BaseException = error
     else:
         answer = yield turn
-        if answer.error is None:
-            try:
+        try:
+            if answer.error is None:
                 return read(call.read(seat, answer, view))
-            except Exception as wrong:
-                answer = Answer(error=wrong)
-    call.failed(seat, answer)
+            failure, is_cancel = answer.error, answer.is_cancel
+        except Exception as wrong:
+            failure = wrong
+    call.failed(seat, failure, is_cancel=is_cancel)
     return None
 
 
@@ -120,28 +122,29 @@ def observe(call: Call, seats: tuple[Seat, ...], **offered: Any) -> Part:
     for seat in seats:
         view = ReadOnly(call.kwargs)
         try:
-            if call.is_asked(seat, view, offered):
-                asked.append((seat, view, call.turn(seat, view, offered)))
+            function = call.asked(seat, view, offered)
+            if function is not None:
+                asked.append((seat, view, call.turn(seat, function, view, offered)))
         except BaseException as error:  # by the receiver's role, like every failure
-            is_over |= _ends_call(call, seat, Answer(error=error))
+            is_over |= _ends_call(call, seat, error)
     answers = (yield [turn for _, _, turn in asked]) if asked else []
     for (seat, view, _), answer in zip(asked, answers):
         if answer.error is None:
             try:
                 _reject_misuse(seat, call.read(seat, answer, view))
-                continue
             except HookError as misuse:
-                answer = Answer(error=misuse)
-        is_over |= _ends_call(call, seat, answer)
+                is_over |= _ends_call(call, seat, misuse)
+        else:
+            is_over |= _ends_call(call, seat, answer.error, is_cancel=answer.is_cancel)
     for cancel in answers[len(asked) :]:
-        is_over |= _ends_call(call, asked[-1][0], cancel)
+        is_over |= _ends_call(call, asked[-1][0], cancel.error, is_cancel=True)
     if is_over:
         raise Over
 
 
-def _ends_call(call: Call, seat: Seat, answer: Answer) -> bool:
+def _ends_call(call: Call, seat: Seat, error: BaseException, *, is_cancel: bool = False) -> bool:
     try:
-        call.failed(seat, answer)
+        call.failed(seat, error, is_cancel=is_cancel)
     except Over:
         return True
     return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import threading
 import time
 import warnings
@@ -15,71 +14,15 @@ from blinker import ANY
 
 from ._hook import PHASES, Hook, describe, hook_of, hooks_in
 from ._identity import IdentityMap
+from ._listeners import EventSignal
 from ._options import check_timeout
-from ._order import in_order
 from ._overrides import uncovered_overrides
 from ._receiver import Receiver
 from ._signal import Connection, HookSignal
-from .events import Event, Lost
+from .events import Lost
 from .exceptions import HookError, HookWarning, did_you_mean
 
-_log = logging.getLogger("hookbus")
 _MARK: Final = "__hookbus_receives__"
-
-
-class EventSignal(HookSignal):
-    """`bus.events`: its sender is the bus, its receivers are sync, isolated and held strongly, and get `event=`."""
-
-    def __init__(self, bus: Bus) -> None:
-        super().__init__("events", bus)
-        self._listeners: tuple[Receiver, ...] = ()
-        self._broken: set[int] = set()
-        self._busy = threading.local()
-
-    def refresh(self) -> bool:
-        """Settle who listens, and tell whether anyone does."""
-        self._listeners = tuple(in_order((0.0, receiver) for receiver in self.connections() if receiver.is_enabled))
-        return bool(self._listeners)
-
-    def tell(self, bus: Bus, event: Event) -> None:
-        """Give an event to every listener; one that raises is logged once, and none is re-entered by its own doing."""
-        busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
-        fatal: BaseException | None = None
-        for receiver in self._listeners:
-            if id(receiver) in busy or self.is_muted:
-                continue
-            busy.add(id(receiver))
-            try:
-                self._tell_one(receiver, bus, event)
-            except BaseException as error:
-                fatal = fatal or error
-            finally:
-                busy.discard(id(receiver))
-        if fatal is not None:
-            raise fatal
-
-    def _tell_one(self, receiver: Receiver, bus: Bus, event: Event) -> None:
-        function = receiver.function
-        if function is None:
-            return
-        try:
-            answer = function(bus, event=event)
-            if inspect.isawaitable(answer):
-                close_unawaited(answer)
-                raise HookError(f"{receiver.label} is async, but events are told to plain functions")
-        except Exception as error:
-            receiver.count_failure(error, is_open=True)
-            if id(receiver) not in self._broken:
-                self._broken.add(id(receiver))
-                # Neither the event nor the exception's text is logged: both may hold what must not leave the process.
-                _log.error("%s fails on events: %s; said once", receiver.label, receiver.last_failure)
-
-
-def close_unawaited(awaitable: Any) -> None:
-    """Close a coroutine nobody will await, so that it does not warn when it is collected."""
-    close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
-    if close is not None:
-        close()
 
 
 class Bus:
@@ -236,7 +179,7 @@ class Bus:
     def _check(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None:
         """Refuse a connection that can be known not to work; warn of a guard that can be walked around."""
         if signal is self.events:
-            self._check_listener(receiver, sender)
+            self.events.check(receiver, is_any=sender is ANY or sender is self)
             return
         problems = []
         hooks = self._hooks_for(signal.hook, sender)
@@ -253,18 +196,6 @@ class Bus:
             self._look_at(cls)
             for override in uncovered_overrides(self, [cls], signal.hook):
                 warnings.warn(f"{receiver.label} does not guard {override}", HookWarning, stacklevel=5)
-
-    def _check_listener(self, receiver: Receiver, sender: Any) -> None:
-        options = receiver.options
-        if sender is not ANY and sender is not self:
-            raise HookError("the sender of events is the bus itself: leave sender= out")
-        if receiver.is_async:
-            raise HookError(f"{receiver.label} is async, but events are told to plain functions: write a plain def")
-        if options.role or options.on_error or options.timeout or options.when or options.once:
-            raise HookError("a listener of events takes priority=, name=, before= and after=, nothing else")
-        lacking = [name for name in receiver.asks.names if name not in (*receiver.asks.optional, "event")]
-        if lacking:
-            raise HookError(f"{receiver.label} asks for {lacking[0]!r}; write def listener(bus, event)")
 
     def _hooks_for(self, name: str, sender: Any) -> list[tuple[Hook, tuple[str, ...]]]:
         """Return the hookables this sender is known to call under this name, with their arguments."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from functools import partial
-from inspect import isawaitable
 from itertools import count
 from typing import Any, Literal, NoReturn
 
@@ -15,8 +13,8 @@ import attrs
 from ._context import NOTHING, Block, Frame, HookContext, ReadOnly, live_frames
 from ._hook import Hook, Site, describe
 from ._plan import Plan, Seat
-from ._receiver import Asks
-from ._turns import Answer, Turn, close_unawaited, is_cancelled_error
+from ._receiver import Asks, Connectable
+from ._turns import Answer, Turn, is_cancelled_error
 from ._workers import Deadline, Pair
 from .events import HIDDEN, Blocked, Event, Failed, Finished, Mutated, Started
 from .exceptions import HookBlocked, HookError, ReceiverError
@@ -135,38 +133,25 @@ class Call:
 
     # -- a receiver's turn ----------------------------------------------------------------------------------------------
 
-    def is_asked(self, seat: Seat, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> bool:
-        """Tell whether it is this receiver's turn; a `when=` that fails raises, as its receiver's failure."""
-        receiver = seat.receiver
-        if receiver.function is None or (receiver.role != "guard" and seat.signal.is_muted):
-            return False
-        if seat.is_twin and (seat.phase, receiver.key) in self.answered:
-            return False
-        if seat.problem is not None:
-            raise HookError(seat.problem)
-        if receiver.options.when is not None and not self._matches(seat, kwargs, offered):
-            return False
-        return not receiver.options.once or receiver.claim()
-
-    def _matches(self, seat: Seat, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> bool:
-        when, asks = seat.receiver.options.when, seat.receiver.when_asks
-        assert asks is not None
-        args, named = self._serve(asks, kwargs, offered)
-        if not callable(when):
-            return all(fnmatchcase(str(named[name]), glob) for name, glob in (when or {}).items())
-        answer = when(*args, **named)
-        if isawaitable(answer):
-            close_unawaited(answer)
-            raise HookError(f"the when= of {seat.receiver.label} is async; write a plain predicate")
-        return bool(answer)
-
-    def turn(self, seat: Seat, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> Turn:
-        """Return the call of one receiver. `kwargs` is what its context shows; it may be a draft to write in."""
+    def asked(self, seat: Seat, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> Connectable | None:
+        """Return the receiver if it is its turn; a `when=` that fails raises, as its receiver's failure."""
         receiver = seat.receiver
         function = receiver.function
+        if function is None or (receiver.role != "guard" and seat.signal.is_muted):
+            return None
+        if seat.is_twin and (seat.phase, receiver.key) in self.answered:
+            return None
+        if seat.problem is not None:
+            raise HookError(seat.problem)
+        if receiver.when is not None and not receiver.when.holds(*self._serve(receiver.when.asks, kwargs, offered)):
+            return None
+        return function if not receiver.options.once or receiver.claim() else None
+
+    def turn(self, seat: Seat, function: Connectable, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> Turn:
+        """Return the call of one receiver. `kwargs` is what its context shows; it may be a draft to write in."""
+        receiver = seat.receiver
         args, named = self._serve(receiver.asks, kwargs, offered)
         receiver.has_fired = True
-        assert function is not None
         return Turn(
             partial(function, self.sender, *args, **named),
             deadline=Deadline(seat.timeout) if seat.timeout is not None else None,
@@ -191,11 +176,10 @@ class Call:
 
     # -- failure is an event --------------------------------------------------------------------------------------------
 
-    def failed(self, seat: Seat, answer: Answer) -> None:
+    def failed(self, seat: Seat, error: BaseException, *, is_cancel: bool = False) -> None:
         """Do what a receiver's failure does: nothing more, or end the call by raising Over."""
-        error, receiver = answer.error, seat.receiver
-        assert error is not None
-        if answer.is_cancel:
+        receiver = seat.receiver
+        if is_cancel:
             self._chain(error)
             self.leave(error, "cancelled")
         is_fatal = not isinstance(error, Exception) and not is_cancelled_error(error)

@@ -86,9 +86,8 @@ def _wrap(cls: type, attribute: str, name: str, bus: Bus, undos: list[Undo]) -> 
     if hook_of(raw) is not None:
         return
     is_own = attribute in vars(cls)
-    wrapped = hookable(name, bus=bus)(raw)
-    hook = hook_of(wrapped)
-    assert isinstance(hook, Hook)
+    wrapped: Any = hookable(name, bus=bus)(raw)
+    hook: Hook = getattr(wrapped, "__func__", wrapped).__hookbus__
 
     def undo() -> None:
         # What somebody else has put in front since then stays; the shell below it is a plain passage from now on.

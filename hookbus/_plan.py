@@ -135,6 +135,6 @@ def _without_doubles(receivers: list[Receiver]) -> Iterator[tuple[Receiver, bool
     ahead: dict[tuple[int, ...], list[Receiver]] = {}
     for receiver in receivers:
         before = ahead.setdefault(receiver.key, [])
-        if not any(r.options.when is None and (r.closes or not receiver.closes) for r in before):
+        if not any(r.when is None and (r.closes or not receiver.closes) for r in before):
             yield receiver, bool(before)
         before.append(receiver)

@@ -7,6 +7,7 @@ import inspect
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 import attrs
@@ -85,6 +86,30 @@ class Asks:
         return args, kwargs
 
 
+@attrs.frozen
+class When:
+    """A `when=`: a predicate over named arguments, or globs for their texts, and the names it asks for."""
+
+    condition: Callable[..., Any] | Mapping[str, str]
+    asks: Asks
+
+    @classmethod
+    def of(cls, condition: Callable[..., Any] | Mapping[str, str]) -> When:
+        if callable(condition):
+            return cls(condition, Asks.of(condition, with_sender=False))
+        return cls(dict(condition), Asks(None, (), tuple(condition), frozenset(), False))
+
+    def holds(self, args: list[Any], named: dict[str, Any]) -> bool:
+        """Judge the values it asked for; whatever it raises is its receiver's failure."""
+        if not callable(self.condition):
+            return all(fnmatchcase(str(named[name]), glob) for name, glob in self.condition.items())
+        answer = self.condition(*args, **named)
+        if inspect.isawaitable(answer):
+            close_unawaited(answer)
+            raise HookError("an async when= cannot be judged in time; write a plain predicate")
+        return bool(answer)
+
+
 @attrs.define(eq=False)
 class Receiver:
     """One connection of one callable to one sender.
@@ -109,7 +134,7 @@ class Receiver:
     name: str
     where: str
     asks: Asks
-    when_asks: Asks | None
+    when: When | None
     is_async: bool
     sequence: int
     sender: weakref.ref[Any] | None
@@ -159,7 +184,7 @@ class Receiver:
         where = f"{self.label} on {self.signal_name}"
         is_stream = "generator" in colour
         known = (*arguments, *OFFERED.get(self.phase or "", ()))
-        for asks, what in ((self.asks, "asks for"), (self.when_asks, "has a when= that asks for")):
+        for asks, what in ((self.asks, "asks for"), (self.when and self.when.asks, "has a when= that asks for")):
             lacking = asks.missing(known) if asks else []
             if lacking:
                 return f"{where} {what} {lacking[0]!r}, which {hook_name} does not have{did_you_mean(lacking[0], known)}"
@@ -185,17 +210,13 @@ def make_receiver(
         raise HookError(f"{function!r:.60} cannot be connected to {signal_name}: it is not callable")
     label = f"{options.name or name_of(function)} ({location_of(function)}) on {signal_name}"
     role, on_error = _role_and_policy(options, phase, label)
-    when = options.when
-    if when is not None and not callable(when):
-        when_asks: Asks | None = Asks(None, (), tuple(when), frozenset(), False)
-    else:
-        when_asks = Asks.of(when, with_sender=False) if when is not None else None
+    when = When.of(options.when) if options.when is not None else None
     is_own_method = inspect.ismethod(function) and sender_ref is not None and function.__self__ is sender
     if weak and (role == "guard" or (on_error != "isolate" and role == "modify")) and not is_own_method:
         raise HookError(f"{label} fails closed and cannot be held with weak=True: it would vanish and leave the door open")
     return Receiver(
         signal_name, phase, options, role, on_error, options.name or name_of(function), location_of(function),
-        Asks.of(function), when_asks, is_async_callable(function), sequence, sender_ref,
+        Asks.of(function), when, is_async_callable(function), sequence, sender_ref,
         _holder(function, is_weak=bool(weak) or (weak is None and is_own_method),
                 on_death=(lambda: None) if is_own_method else on_death), key_of(function),
     )  # fmt: skip
@@ -255,3 +276,10 @@ def is_async_callable(function: Any) -> bool:
 
 def _call_of(function: Any) -> Any:
     return getattr(type(function), "__call__", None)  # noqa: B004 - the method itself is wanted, not whether it is there
+
+
+def close_unawaited(awaitable: Any) -> None:
+    """Close a coroutine nobody will await, so that it does not warn when it is collected."""
+    close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
+    if close is not None:
+        close()

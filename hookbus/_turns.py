@@ -10,6 +10,7 @@ from typing import Any, Literal
 import attrs
 
 from ._context import CURRENT, Frame
+from ._receiver import close_unawaited
 from ._workers import Deadline, Host, unpair, workers
 from .exceptions import HookError
 
@@ -74,13 +75,6 @@ def _perform(turn: Turn) -> Answer:
     finally:
         CURRENT.set(previous)
     return Answer(value, error, is_cancel=_is_cancel(error, task, cancels))
-
-
-def close_unawaited(awaitable: Any) -> None:
-    """Close a coroutine nobody will await, so that it does not warn when it is collected."""
-    close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
-    if close is not None:
-        close()
 
 
 def _running_task() -> Any:

@@ -14,7 +14,6 @@ from ._call import Call, Over
 from ._context import NOTHING, Replace
 from ._drive import DRIVERS, Emit, Story
 from ._stream import stream
-from ._turns import Answer
 from .exceptions import HookError
 
 
@@ -51,7 +50,7 @@ def _pre(call: Call) -> Part:
             break
     yield from guard(call, call.plan.pre.guard)
     for seat in call.plan.unaskable:
-        call.failed(seat, Answer(error=HookError(seat.problem or "it guards a phase this hook does not have")))
+        call.failed(seat, HookError(seat.problem or "it guards a phase this hook does not have"))
     yield from observe(call, call.plan.pre.observe)
     return replaced
 

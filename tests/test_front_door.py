@@ -1,0 +1,66 @@
+"""The front door holds the promised names and nothing else, and opens quickly."""
+
+import ast
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import hookbus
+
+PACKAGE = Path(hookbus.__file__).parent
+CORE = sorted(path for path in PACKAGE.glob("*.py") if path.name not in ("cli.py", "_pytest.py"))
+
+
+def test_the_public_names_are_these():
+    names = {name for name in vars(hookbus) if not name.startswith("_")}
+    modules = {name for name in names if isinstance(getattr(hookbus, name), types.ModuleType)}
+    assert names - modules == {
+        "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
+        "Replace", "default_bus", "explain", "hookable", "instrument", "receives", "report", "signal",
+    }  # fmt: skip
+    assert modules >= {"events", "exceptions"}
+    assert set(hookbus.__all__) == (names - modules) | {"events", "exceptions"}
+
+
+def test_importing_hookbus_imports_no_asyncio_no_framework_and_no_command_line():
+    program = "import sys, hookbus; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    baseline = "import sys, blinker, attrs; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    known = subprocess.run([sys.executable, "-c", baseline], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"asyncio", "rich", "cyclopts", "pytest", "agentdojo", "pydantic"} & (set(loaded) - set(known))
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_room_is_too_large(path):
+    source = path.read_text()
+    assert len(source.splitlines()) <= 310
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, functions):
+            assert node.end_lineno - node.lineno + 1 <= 45, f"{path.name}: {node.name}"
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda path: path.name)
+def test_the_core_bans_what_its_promises_ban(path):
+    """No assert for checks, no `send` for decisions, no swallowed BaseException, no logging of arguments."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        assert not isinstance(node, ast.Assert), f"{path.name}:{node.lineno} asserts"
+        if isinstance(node, ast.ExceptHandler):
+            is_broad = node.type is None or getattr(node.type, "id", "") == "BaseException"
+            does_something = not all(isinstance(inner, (ast.Pass, ast.Continue)) for inner in node.body)
+            assert does_something, f"{path.name}:{node.lineno} swallows"
+            carries = node.name is not None or any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
+            assert not is_broad or carries, f"{path.name}:{node.lineno} loses a BaseException"
+        if isinstance(node, ast.Attribute) and path.name not in ("_signal.py",):
+            assert node.attr not in ("send_async",), f"{path.name}:{node.lineno}"
+
+
+def test_generated_code_lives_in_one_room():
+    for path in CORE:
+        calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        makers = {getattr(call.func, "id", "") for call in calls} & {"exec", "eval", "compile", "FunctionType"}
+        assert not makers or path.name == "_codegen.py", f"{path.name} makes code"

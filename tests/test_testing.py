@@ -1,0 +1,76 @@
+"""The tools for testing one's own hooks."""
+
+import pytest
+
+from hookbus import Block, Bus, HookBlocked, hookable, signal
+from hookbus.testing import record
+
+
+class Agent:
+    @hookable("testing_reply")
+    def reply(self, msg):
+        return self.act(msg)
+
+    @hookable("testing_act")
+    def act(self, msg):
+        return msg
+
+
+def test_the_fixture_counts_what_fired_in_its_order(fired):
+    Agent().reply("a")
+    Agent().act("b")
+    fired.exactly(testing_reply=1, testing_act=2)
+    fired.in_order("testing_reply", "testing_act", "testing_act")
+    fired.no_failures()
+    assert fired.count("testing_act") == 2
+    assert fired.outcomes == [("testing_act", "returned"), ("testing_reply", "returned"), ("testing_act", "returned")]
+
+
+def test_the_fixture_says_what_fired_instead(fired):
+    Agent().act("b")
+    with pytest.raises(AssertionError, match="expected exactly testing_act 2x; fired were testing_act 1x"):
+        fired.exactly(testing_act=2)
+    with pytest.raises(AssertionError, match="expected exactly nothing; fired were testing_act 1x"):
+        fired.exactly()
+    with pytest.raises(AssertionError, match="in this order"):
+        fired.in_order("testing_reply")
+    with pytest.raises(AssertionError, match="who blocked: nobody"):
+        fired.blocked_by("guard")
+
+
+def test_a_recording_names_blocks_and_failures(fired):
+    def guard(agent):
+        raise ValueError("broken")
+
+    with signal("pre_testing_act").connected_to(guard, sender=Agent, role="guard", name="guard"), pytest.raises(HookBlocked):
+        Agent().act("a")
+    assert [block.reason for block in fired.blocked_by("guard")] == ["guard failed: ValueError"]
+    with pytest.raises(AssertionError, match=r"guard in pre_testing_act: ValueError\('broken'\)"):
+        fired.no_failures()
+
+
+def test_a_recording_of_another_bus_ends_with_its_block():
+    bus = Bus()
+
+    @hookable("other", bus=bus)
+    def other():
+        return Block("data, not a verdict")
+
+    with record(bus) as recording:
+        other()
+    other()
+    recording.exactly(other=1)
+
+
+def test_the_fixture_works_in_a_users_own_test_run(pytester):
+    pytester.makepyfile("""
+        from hookbus import hookable
+        @hookable("mine")
+        def mine(): return 1
+        def test_it(fired):
+            mine()
+            fired.exactly(mine=1)
+        def test_it_fails(fired):
+            fired.exactly(mine=1)
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1, failed=1)
