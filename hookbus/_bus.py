@@ -18,7 +18,7 @@ from ._listeners import EventSignal
 from ._options import check_timeout
 from ._overrides import uncovered_overrides
 from ._receiver import Receiver
-from ._signal import Connection, HookSignal
+from ._signal import Connection, F, HookSignal
 from .events import Lost
 from .exceptions import HookError, HookWarning, did_you_mean
 
@@ -216,7 +216,7 @@ class Bus:
         return found
 
 
-def receives(name: str, **options: Any) -> Callable[[Any], Any]:
+def receives(name: str, **options: Any) -> Callable[[F], F]:
     """Mark a method of a plugin object as a receiver of the signal `name`; `bus.plug(obj)` connects it.
 
     Args:
@@ -224,7 +224,7 @@ def receives(name: str, **options: Any) -> Callable[[Any], Any]:
         options: `sender` and the options of `connect`.
     """
 
-    def mark(method: Any) -> Any:
+    def mark(method: F) -> F:
         setattr(method, _MARK, (*getattr(method, _MARK, ()), (name, options)))
         return method
 

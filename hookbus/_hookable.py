@@ -44,11 +44,11 @@ def hookable(name: Any = None, *, bus: Bus = default_bus) -> Any:
     return _hooked(name, None, bus)
 
 
-def _hooked(function: Any, name: str | None, bus: Bus) -> Any:
+def _hooked(function: Any, given: str | None, bus: Bus) -> Any:
     if isinstance(function, (classmethod, staticmethod)):
-        return type(function)(_hooked(function.__func__, name, bus))
+        return type(function)(_hooked(function.__func__, given, bus))
     _check_function(function)
-    name = name if name is not None else function.__name__
+    name: str = function.__name__ if given is None else given
     present = hook_of(function)
     if present is not None:
         if present.name == name and present.bus is bus:
@@ -77,7 +77,7 @@ def _check_function(function: Any) -> None:
     if instead is not None:
         raise HookError(f"hookable cannot take {function!r:.60}, {instead}")
     try:
-        inspect.signature(function)
+        inspect.signature(function)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
         raise HookError(f"hookable cannot take {function!r:.60}: it has no signature to read (built-in?)") from None
 

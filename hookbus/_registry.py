@@ -23,7 +23,9 @@ def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
     """Return what a receiver may be connected to for this sender: distance, id, and the object, nearest first."""
     if sender is ANY or sender is None:
         return [(FAR, ANY_ID, None)]
-    line = [sender, *(sender.__mro__[1:] if isinstance(sender, type) else ()), *type(sender).__mro__]
+    bases: tuple[type, ...] = sender.__mro__[1:] if isinstance(sender, type) else ()
+    kind: type = type(sender)
+    line = [sender, *bases, *kind.__mro__]
     nearest: dict[int, int] = {}
     for distance, scope in enumerate(line):
         nearest.setdefault(id(scope), distance)

@@ -6,7 +6,7 @@ import html
 import inspect
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, overload
 
 import attrs
 
@@ -51,7 +51,11 @@ class Explanation(Sequence[Row]):
     title: str
     rows: tuple[Row, ...]
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Row, ...]: ...
+    def __getitem__(self, index: int | slice) -> Row | tuple[Row, ...]:
         return self.rows[index]
 
     def __len__(self) -> int:

@@ -217,8 +217,9 @@ class HookSignal(NamedSignal):
 
     # -- muting -------------------------------------------------------------------------------------------------------
 
+    # Where blinker has a plain flag for everyone.
     @property
-    def is_muted(self) -> bool:
+    def is_muted(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the running task (or thread, outside of tasks) is inside a `muted()` block of this signal."""
         return bool(self._muted_by) and _current_owner() in self._muted_by
 

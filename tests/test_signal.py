@@ -9,7 +9,7 @@ import weakref
 import blinker
 import pytest
 
-from hookbus import ANY, Block, Bus, Connection, HookBlocked, HookError, HookSignal, Replace, events, explain, hookable, report
+from hookbus import ANY, Block, Bus, Connection, HookBlocked, HookError, HookSignal, Replace, events, explain, hookable
 
 
 @pytest.fixture

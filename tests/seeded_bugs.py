@@ -1,0 +1,114 @@
+"""Bugs planted one at a time: the tests must catch every one.
+
+    python -m tests.seeded_bugs          all of them
+    python -m tests.seeded_bugs 3 17     these
+
+Each is planted in a copy of the project; the tests it names are run there and must fail. A bug whose text is not found in
+the source any more is an error too: mend the entry, do not drop it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Bug(NamedTuple):
+    """A mistake, the file it is planted in, what it replaces by what, and the tests that must notice."""
+
+    title: str
+    file: str
+    right: str
+    wrong: str
+    tests: str
+
+
+BUGS = [
+    Bug("guards run before modifiers", "_walk.py", "    for seat in call.plan.pre.modify:\n", "    yield from guard(call, call.plan.pre.guard)\n    for seat in call.plan.pre.modify:\n", "tests/test_call.py"),
+    Bug("the post phase is dropped", "_walk.py", "        yield from _post(call)\n", "", "tests/test_call.py"),
+    Bug("finally is skipped when blocked", "_walk.py", "    with suppress(Over):  #", "    if call.verdict is None:  #", "tests/test_call.py"),
+    Bug("a failing guard lets the call go on", "_options.py", '"guard": ("block",)', '"guard": ("isolate",)', "tests/test_events.py tests/test_call.py"),
+    Bug("the rollback is forgotten", "_asking.py", "    draft = dict(call.kwargs)\n", "    draft = call.kwargs\n", "tests/test_call.py"),
+    Bug("any truthy answer of a guard is let pass", "_asking.py", "if answer is not None and not isinstance(answer, Block):", "if answer is False:", "tests/test_call.py"),
+    Bug("later modifiers are asked after Replace", "_walk.py", "        if replaced is not None:\n            break\n", "", "tests/test_call.py"),
+    Bug("guards are not asked again after a patch", "_around.py", "self.must_recheck or bool(patch) or self._times > 1", "self.must_recheck or self._times > 1", "tests/test_call.py"),
+    Bug("guards are not asked again for a retry", "_around.py", "self.must_recheck or bool(patch) or self._times > 1", "self.must_recheck or bool(patch)", "tests/test_call.py"),
+    Bug("an around can undo a block", "_around.py", "        if call.ending is not None:\n            raise Over\n", "", "tests/test_call.py"),
+    Bug("super() fires the hooks twice", "_hookable.py", "if not site.is_owner and any(", "if False and any(", "tests/test_call.py"),
+    Bug("an explicit parent call is not hooked", "_hookable.py", "if not site.is_owner and any(f.sender is sender and f.family == family_of(hook, site) for f in live_frames()):", "if not site.is_owner:", "tests/test_call.py"),
+    Bug("a frame outlives its call", "_call.py", "frame.is_live, frame.sender = False, None", "pass", "tests/test_events.py tests/guarantees/test_concurrency_of_frames.py"),
+    Bug("lower priority runs first", "_order.py", "-pair[1].options.priority", "pair[1].options.priority", "tests/test_order.py"),
+    Bug("farther scopes run first", "_order.py", "pair[0], pair[1].sequence", "-pair[0], pair[1].sequence", "tests/test_signal.py"),
+    Bug("before= and after= are ignored", "_order.py", "    if not any(r.options.before or r.options.after for r in waiting):", "    if True:", "tests/test_order.py tests/test_misuse.py"),
+    Bug("receivers are held weakly", "_receiver.py", "is_weak=bool(weak) or (weak is None and is_own_method)", "is_weak=weak is None or weak", "tests/test_signal.py"),
+    Bug("a method on its own agent pins it", "_receiver.py", "is_weak=bool(weak) or (weak is None and is_own_method)", "is_weak=bool(weak)", "tests/test_signal.py"),
+    Bug("a reused id is taken for its former owner", "_registry.py", "is_same = receiver.sender is None or receiver.sender() is scope", "is_same = True", "tests/test_registry.py"),
+    Bug("muting silences guards", "_call.py", "(receiver.role != \"guard\" and seat.signal.is_muted)", "seat.signal.is_muted", "tests/test_signal.py"),
+    Bug("muting is for everyone", "_signal.py", "return bool(self._muted_by) and _current_owner() in self._muted_by", "return bool(self._muted_by)", "tests/test_signal.py"),
+    Bug("leaving connected_to takes the permanent connection along", "_registry.py", "[layer for layer in layers if layer is not receiver]", "[]", "tests/test_signal.py"),
+    Bug("connecting again moves to the end", "_registry.py", "                receiver.sequence = layers[0].sequence\n", "                pass\n", "tests/test_signal.py"),
+    Bug("a failing observer keeps its siblings from running", "_turns.py", "        return [_perform(turn) for turn in step]\n", "        first = _perform(step[0])\n        return [first, *(_perform(turn) if first.error is None else Answer() for turn in step[1:])]\n", "tests/test_call.py"),
+    Bug("an observer's verdict acts", "_asking.py", "                _reject_misuse(seat, call.read(seat, answer, view))\n", "                value = call.read(seat, answer, view)\n                if isinstance(value, Block): call.block(seat, value)\n", "tests/test_call.py"),
+    Bug("the exception of a guard reaches the model", "_call.py", 'Block(f"{receiver.role} failed: {type(error).__name__}")', 'Block(f"{receiver.role} failed: {error!r}")', "tests/test_events.py"),
+    Bug("values leak into events", "_call.py", "return value if self.hook.bus.values else HIDDEN", "return value", "tests/test_events.py"),
+    Bug("a receiver's failure replaces the body's exception", "_call.py", 'if seat.phase in ("error", "finally") or receiver.on_error == "isolate":', 'if seat.phase == "error":\n            self.leave(error)\n        if seat.phase == "finally" or receiver.on_error == "isolate":', "tests/test_call.py"),
+    Bug("a swallowed cancel goes unnoticed", "_turns.py", "if turn.is_receiver and task is not None and task.cancelling() > cancels:", "if False:", "tests/guarantees/test_cancellation.py"),
+    Bug("a late answer is taken", "_turns.py", "        if not deadline.left:\n            raise deadline.error()\n        return value\n", "        return value\n", "tests/test_call.py"),
+    Bug("a coroutine is an answer on a sync hook", "_turns.py", 'if turn.kind == "answer" and error is None and isawaitable(value):', "if False:", "tests/test_signal.py"),
+    Bug("an item leaves before its guards have answered", "_stream.py", "    yield from guard(call, call.plan.item.guard, item=item)\n", "", "tests/test_call.py"),
+    Bug("a dropped item leaves all the same", "_stream.py", "            if isinstance(item, Drop):\n                continue\n", "            if isinstance(item, Drop):\n                item = None\n", "tests/test_call.py"),
+    Bug("a stream that is left never ends its method", "_stream.py", "            closed = yield source.closing(call)\n", "            closed = reply\n", "tests/test_call.py"),
+    Bug("a post guard on a stream is silently left out", "_walk.py", "    for seat in call.plan.unaskable:\n", "    for seat in ():\n", "tests/test_misuse.py"),
+    Bug("plans go stale when a receiver comes", "_hook.py", "        self.version += 1\n        if sender is None:\n            self.plans.clear()\n", "        self.version += 1\n        if sender is None:\n            pass\n", "tests/test_signal.py tests/test_order.py"),
+    Bug("once runs as often as calls overlap", "_receiver.py", "is_first, self.is_spent = not self.is_spent, True", "is_first = True", "tests/test_signal.py"),
+    Bug("a wrong patch is half applied", "_asking.py", "        call.signature.check(changed)\n", "", "tests/test_misuse.py"),
+    Bug("Block(result=) raises all the same", "_call.py", "self.way_out = self.verdict if verdict.result is NOTHING else None", "self.way_out = self.verdict", "tests/test_events.py"),
+]  # fmt: skip
+
+
+def catch(bug: Bug) -> str | None:
+    """Plant one bug and run its tests; return what went wrong with the exercise, or None if the bug was caught."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder)
+        for name in ("hookbus", "tests"):
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("setup.cfg", "pyproject.toml"):
+            shutil.copy(ROOT / name, copy / name)
+        target = copy / "hookbus" / bug.file
+        source = target.read_text()
+        if source.count(bug.right) != 1:
+            return f"its place was found {source.count(bug.right)} times in {bug.file}"
+        target.write_text(source.replace(bug.right, bug.wrong))
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *bug.tests.split()]
+        environment = {**os.environ, "HOOKBUS_EXAMPLES": "300"}
+        try:
+            ran = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=300, env=environment)
+        except subprocess.TimeoutExpired:
+            return None  # a hang is a failure anyone notices
+        if ran.returncode == 1:
+            return None
+        return "no test noticed" if ran.returncode == 0 else f"pytest ended with {ran.returncode}: {ran.stdout[-300:]}"
+
+
+def main(chosen: list[str]) -> int:
+    """Print a line for every bug; return how many got away."""
+    numbers = [int(number) - 1 for number in chosen] or range(len(BUGS))
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        results = list(pool.map(lambda number: (number, catch(BUGS[number])), numbers))
+    for number, problem in results:
+        print(f"{number + 1:3}  {'caught ' if problem is None else 'MISSED '}  {BUGS[number].title}{f': {problem}' if problem else ''}")
+    missed = sum(problem is not None for _, problem in results)
+    print(f"{len(results) - missed} of {len(results)} seeded bugs caught")
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
