@@ -147,6 +147,15 @@ class Bus:
         """Name the overrides of hookable methods that are not hooked, of classes that were a sender or were called."""
         return uncovered_overrides(self, self._looked_at.owners())
 
+    def class_of(self, hook: Hook) -> type | None:
+        """Return the class whose method a hookable is, if one is known: it was a sender, was called, or can be named."""
+        named: Any = inspect.getmodule(hook.body)
+        for part in hook.body.__qualname__.split(".")[:-1]:
+            named = getattr(named, part, None)
+        candidates = [*([named] if isinstance(named, type) else []), *self._looked_at.owners()]
+        held = ((cls, found) for cls in candidates for flag in (False, True) for _, found in hooks_in((cls,), flag))
+        return next((cls for cls, found in held if found is hook), None)
+
     def _changed(self, signal: HookSignal, sender: Any) -> None:
         """Bring plans and switches up to date after a connection of this signal came, went or changed.
 
@@ -205,6 +214,12 @@ class Bus:
                     for hook in declared]  # fmt: skip
         own = hook_of(sender)
         if own is not None:
+            cls = self.class_of(own)
+            if cls is not None:
+                raise HookError(
+                    f"{own.body.__qualname__} is a method and never the sender of a call: connect to {cls.__qualname__}, or to "
+                    "an instance"
+                )
             return [(own, own.function_signature.names)] if own in declared else []
         found: list[tuple[Hook, tuple[str, ...]]] = []
         for cls, as_class in ((sender if isinstance(sender, type) else type(sender), flag) for flag in (False, True)):

@@ -145,7 +145,11 @@ class Call:
             raise HookError(seat.problem)
         if receiver.when is not None and not receiver.when.holds(*self._serve(receiver.when.asks, kwargs, offered)):
             return None
-        return function if not receiver.options.once or receiver.claim() else None
+        if receiver.options.once:
+            if not receiver.claim():
+                return None
+            seat.signal.drop(receiver)
+        return function
 
     def turn(self, seat: Seat, function: Connectable, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> Turn:
         """Return the call of one receiver. `kwargs` is what its context shows; it may be a draft to write in."""

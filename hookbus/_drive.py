@@ -61,13 +61,16 @@ def drive_generator(story: Story, within: Deadline | None = None) -> Generator[A
 async def drive_async(story: Story, within: Deadline | None = None) -> Any:
     """Walk the story of a coroutine."""
     answer: Any = None
+    is_closing = False
     while True:
         try:
             step = story.send(answer)
         except StopIteration as end:
             pair = end.value
             break
-        answer = await do_async(step, within)
+        # A coroutine that is being closed may not wait any more: what is left is done without waiting.
+        answer = do(step, within) if is_closing else await do_async(step, within)
+        is_closing = is_closing or isinstance(getattr(answer, "error", None), GeneratorExit)
     return unpair(pair)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin, overload
 import attrs
 
 from ._bus import Bus, default_bus
-from ._hook import FUNCTION_SITE, Hook, describe, hook_of, hooks_in
+from ._hook import FUNCTION_SITE, Hook, describe, hook_of
 from ._order import is_named
 from ._plan import Plan, Seat, build_plan, plan_for
 from ._receiver import Receiver
@@ -117,22 +117,12 @@ def explain(hookable: Any) -> Explanation:
         site = hook.site_of(owner)
         plan, who = plan_for(hook, site, owner), describe(owner)
     else:
-        cls = _class_of(hook)
+        cls = hook.bus.class_of(hook)
         if cls is None:
             plan, who = plan_for(hook, FUNCTION_SITE, hook.shell), describe(hook.shell)
         else:
             plan, who = build_plan(hook, hook.site_of_class(cls), cls), f"any {cls.__qualname__}"
     return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(plan)))
-
-
-def _class_of(hook: Hook) -> type | None:
-    """Return the class whose method this hookable is, if one is known: it was a sender, was called, or can be named."""
-    module = inspect.getmodule(hook.body)
-    named: Any = module
-    for part in hook.body.__qualname__.split(".")[:-1]:
-        named = getattr(named, part, None)
-    candidates = [*([named] if isinstance(named, type) else []), *hook.bus._looked_at.owners()]
-    return next((cls for cls in candidates if any(found is hook for _, found in hooks_in((cls,)))), None)
 
 
 def _rows(plan: Plan) -> Iterator[Row]:

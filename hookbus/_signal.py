@@ -171,6 +171,12 @@ class HookSignal(NamedSignal):
         if "receiver_disconnected" in self.__dict__ and self.receiver_disconnected.receivers:
             self.receiver_disconnected.send(self, receiver=receiver, sender=sender)
 
+    def drop(self, receiver: Receiver) -> None:
+        """Take back one connection, wherever it is."""
+        sender = receiver.sender() if receiver.sender is not None else ANY
+        if sender is not None:
+            self._remove_layer(receiver, sender)
+
     def _remove_layer(self, receiver: Receiver, sender: Any) -> None:
         sender_id = ANY_ID if sender is ANY else id(sender)
         if self._registry.remove_layer((sender_id, receiver.key), receiver):

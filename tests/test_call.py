@@ -372,7 +372,7 @@ def test_arguments_with_awkward_names_are_served_and_pass_unharmed(bus, ran):
     bus.signal("pre_odd").connect(lambda sender, **kwargs: ran.append(sorted(kwargs)), name="plain", role="observe")
     bus.signal("post_odd").connect(lambda a, result: ran.append(result), role="observe")
     expected = (1, 2, (3, 4), "c", "r", {"self": 5, "args": 6})
-    assert Agent().odd(1, 2, 3, 4, **{"self": 5, "args": 6}) == expected
+    assert Agent().odd(1, 2, 3, 4, self=5, args=6) == expected
     assert ran == [(1, 2, (3, 4), {"self": 5, "args": 6}), ("c", "r"), ["args", "kwargs", "rest", "result"], expected]
 
 
@@ -401,7 +401,10 @@ def test_values_are_never_copied_and_a_snapshot_copies_on_request(bus, ran):
 
 def test_a_context_is_one_calls_and_its_state_is_shared_by_its_receivers(bus, agent, ran):
     bus.signal("pre_reply").connect(lambda a, ctx: ctx.state.__setitem__("seen", ctx.kwargs["msg"]))
-    bus.signal("post_reply").connect(lambda a, ctx: ran.append((ctx.hook, ctx.sender is a, ctx.state, ctx.result)), role="observe")
+    def look(a, ctx):
+        ran.append((ctx.hook, ctx.sender is a, ctx.state, ctx.result))
+
+    bus.signal("post_reply").connect(look, role="observe")
     agent.reply("a"), agent.reply("b")
     assert [entry for entry in ran if len(entry) == 4] == [
         ("reply", True, {"seen": "a"}, "re: a"), ("reply", True, {"seen": "b"}, "re: b"),
@@ -632,3 +635,27 @@ async def test_an_async_stream_is_told_as_a_sync_one(bus, ran):
     assert await anext(stream) == 2
     await stream.aclose()
     assert ran == ["closed", "returned", "closed", "cancelled"]
+
+
+async def test_a_coroutine_that_is_closed_half_way_still_ends_as_cancelled(bus, ran):
+    class Pause:
+        def __await__(self):
+            yield
+
+    @hookable("reply", bus=bus)
+    async def reply():
+        try:
+            await Pause()
+        finally:
+            ran.append("closed")
+
+    async def later(f):
+        ran.append("never: nothing can be awaited any more")
+
+    bus.events.connect(lambda bus, event: ran.append(event.outcome) if isinstance(event, events.Finished) else None)
+    bus.signal("finally_reply").connect(lambda f, ctx: ran.append("observed"), name="sync")
+    bus.signal("finally_reply").connect(later, name="async")
+    call = reply()
+    call.send(None)
+    call.close()
+    assert ran == ["closed", "observed", "cancelled"]

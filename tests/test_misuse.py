@@ -283,3 +283,11 @@ def test_listeners_of_events_are_plain_functions_that_take_an_event(bus):
         with pytest.raises(HookError, match=says):
             bus.events.connect(listener, **options)
     assert not bus.events.receivers
+
+
+def test_a_method_is_never_the_sender_of_a_call(bus, Agent):
+    Agent().reply("a")
+    bus.signal("pre_reply").connect(ok)
+    Agent().reply("a")
+    with pytest.raises(HookError, match="is a method and never the sender"):
+        bus.signal("pre_reply").connect(ok, sender=Agent.reply)
