@@ -61,22 +61,24 @@ def drive_generator(story: Story, within: Deadline | None = None) -> Generator[A
 async def drive_async(story: Story, within: Deadline | None = None) -> Any:
     """Walk the story of a coroutine."""
     answer: Any = None
-    is_closing = False
+    perform = do_async
     while True:
         try:
             step = story.send(answer)
         except StopIteration as end:
             pair = end.value
             break
-        # A coroutine that is being closed may not wait any more: what is left is done without waiting.
-        answer = do(step, within) if is_closing else await do_async(step, within)
-        is_closing = is_closing or isinstance(getattr(answer, "error", None), GeneratorExit)
+        try:
+            answer = await perform(step, within)
+        except GeneratorExit as closing:
+            answer, perform = _closed(step, closing), _do_without_waiting
     return unpair(pair)
 
 
 async def drive_async_generator(story: Story, within: Deadline | None = None) -> AsyncGenerator[Any, Any]:
     """Walk the story of an async generator."""
     answer: Any = None
+    perform = do_async
     while True:
         try:
             step = story.send(answer)
@@ -89,8 +91,22 @@ async def drive_async_generator(story: Story, within: Deadline | None = None) ->
             except BaseException as thrown:  # the story decides what becomes of it
                 answer = Answer(error=thrown)
         else:
-            answer = await do_async(step, within)
+            try:
+                answer = await perform(step, within)
+            except GeneratorExit as closing:
+                answer, perform = _closed(step, closing), _do_without_waiting
     unpair(pair)
+
+
+def _closed(step: Any, closing: GeneratorExit) -> Any:
+    """Return the answer of a step that was under way when the coroutine was closed."""
+    answer = Answer(error=closing, is_cancel=True)
+    return [answer] * len(step) if isinstance(step, list) else answer
+
+
+async def _do_without_waiting(step: Any, within: Deadline | None) -> Any:
+    """Do what is left of a coroutine that is being closed: it may not wait any more."""
+    return do(step, within)
 
 
 DRIVERS: Final[dict[str, Callable[..., Any]]] = {
