@@ -9,10 +9,11 @@ import attrs
 
 from ._asking import guard, wrong_return
 from ._call import Call, Over
+from ._cancels import Cancels, is_cancelled_error
 from ._context import Block, Drop, ReadOnly, Replace
-from ._drive import DRIVERS, Step, Story
+from ._drive import DRIVERS, Parts, Step, Story
 from ._plan import Seat
-from ._turns import Answer, Turn, is_cancelled_error
+from ._turns import Answer, Turn
 from ._workers import Deadline
 from .exceptions import HookError
 
@@ -26,11 +27,9 @@ class Reached:
     outcome: str = "returned"
 
     @classmethod
-    def of_body(cls, call: Call, answer: Answer) -> Reached:
+    def of_body(cls, answer: Answer) -> Reached:
         if answer.error is None:
             return cls(answer.value)
-        if answer.is_cancel:
-            call.cancelled = answer.error
         is_cancelled = is_cancelled_error(answer.error) or isinstance(answer.error, GeneratorExit)
         return cls(error=answer.error, outcome="cancelled" if is_cancelled else "raised")
 
@@ -44,6 +43,8 @@ class Onion:
         kwargs: the arguments it got.
         must_recheck: whether an around further out has patched or repeats.
         inside: the part of the story that goes in further.
+        cancels: how often its task was cancelled when it began; where it swallows one more, no body starts.
+        view: the arguments as the around sees them.
         last: what the last `call_next` brought.
         streams: the generators that `call_next` gave out.
     """
@@ -54,31 +55,43 @@ class Onion:
     kwargs: dict[str, Any]
     must_recheck: bool
     inside: Callable[..., Generator[Step, Any, Reached]]
+    cancels: Cancels = attrs.field(factory=Cancels)
     deadline: Deadline | None = None
+    view: ReadOnly = attrs.field(init=False)
     last: Reached | None = None
     streams: list[Any] = attrs.field(factory=list)
     _times: int = 0
     _is_open: bool = True
 
+    def __attrs_post_init__(self) -> None:
+        self.view = ReadOnly(self.kwargs)
+
     def call_next(self, **patch: Any) -> Any:
         """Run what is inside, with these arguments changed."""
         call = self.call
-        if not self._is_open:
-            raise HookError("call_next was used after its around had ended")
-        ending = call.ending or call.cancelled
-        if ending is not None:
-            raise ending
+        self._refuse_if_over()
         kwargs = {**self.kwargs, **patch}
         call.signature.check(kwargs)
         self._times += 1
         call.tell_changes(self.seat, self.kwargs, kwargs)
         inner = self._inside(kwargs, self.must_recheck or bool(patch) or self._times > 1)
-        started = DRIVERS[call.hook.colour](inner, self.deadline)
+        started = DRIVERS[call.hook.colour](Story(inner, _nothing_left), self.deadline)
         if call.hook.is_stream:
             self.streams.append(started)
         return started
 
-    def _inside(self, kwargs: dict[str, Any], must_recheck: bool) -> Story:
+    def _refuse_if_over(self) -> None:
+        if not self._is_open:
+            raise HookError("call_next was used after its around had ended")
+        if self.call.ending is not None:
+            raise self.call.ending
+        self.cancels.raise_if_came()
+
+    def _inside(self, kwargs: dict[str, Any], must_recheck: bool) -> Parts:
+        try:
+            self._refuse_if_over()  # a coroutine may be awaited long after it was made
+        except BaseException as error:
+            return None, error
         try:
             self.last = yield from self.inside(self.call, self.depth + 1, kwargs, must_recheck)
         except Over:
@@ -95,6 +108,8 @@ class Onion:
             call.failed(self.seat, answer.error, is_cancel=True)
         if answer.error is None and isinstance(answer.value, Drop):
             answer = refused(self.seat, answer.value, "the result; Drop is for items")
+        if answer.error is None and self.view.tampered:
+            answer = Answer(error=HookError(f"{self.seat.receiver.label} wrote to ctx.kwargs; write call_next(name=value)"))
         if answer.error is not None:
             return self._failed(answer.error)
         if isinstance(answer.value, Block):
@@ -115,6 +130,12 @@ class Onion:
         return Reached(error=error, outcome="cancelled" if isinstance(error, GeneratorExit) else "raised")
 
 
+def _nothing_left() -> Parts:
+    """Of a part that was cut off: the call it belongs to sees to the end."""
+    return None, None
+    yield
+
+
 def refused(seat: Seat, value: Any, allowed: str) -> Answer:
     try:
         wrong_return(seat, value, allowed)
@@ -130,10 +151,10 @@ def begin(
     onion = Onion(call, seat, depth, kwargs, must_recheck, inside)
     offered = {"call_next": onion.call_next}
     try:
-        function = call.asked(seat, ReadOnly(kwargs), offered)
+        function = call.asked(seat, onion.view, offered)
         if function is None:
             return None
-        turn = call.turn(seat, function, ReadOnly(kwargs), offered)
+        turn = call.turn(seat, function, onion.view, offered)
     except BaseException as error:  # by the receiver's role, like every failure
         return onion.settle(Answer(error=error))
     onion.deadline = turn.deadline
@@ -147,7 +168,7 @@ def attempt(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool) 
             yield from guard(call, call.plan.pre.guard, kwargs)
         call.kwargs = kwargs
         answer = yield Turn(call.body(kwargs), "body", frame=call.own_frame, is_receiver=False)
-        return Reached.of_body(call, answer)
+        return Reached.of_body(answer)
     begun = begin(call, depth, kwargs, must_recheck, attempt)
     if begun is None:
         return (yield from attempt(call, depth + 1, kwargs, must_recheck))

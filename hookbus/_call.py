@@ -10,11 +10,12 @@ from typing import Any, Literal, NoReturn
 
 import attrs
 
+from ._cancels import is_cancelled_error
 from ._context import NOTHING, Block, Frame, HookContext, ReadOnly, live_frames
 from ._hook import Hook, Site, describe
 from ._plan import Plan, Seat
 from ._receiver import Asks, Connectable
-from ._turns import Answer, Turn, is_cancelled_error
+from ._turns import Answer, Turn
 from ._workers import Deadline, Pair
 from .events import HIDDEN, Blocked, Event, Failed, Finished, Mutated, Started
 from .exceptions import HookBlocked, HookError, ReceiverError
@@ -40,7 +41,7 @@ class Call:
         way_out: the exception the caller gets, if any.
         verdict: the block, if the call was blocked.
         parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
-        cancelled: the caller's cancellation, once it has reached the method: no further attempt starts.
+        sources: the generators a stream is pulled through, outermost first.
         answered: seats whose receiver has answered in a phase, where it sits in several.
     """
 
@@ -56,8 +57,8 @@ class Call:
     way_out: BaseException | None = None
     verdict: HookBlocked | None = None
     parting: Any = NOTHING
-    cancelled: BaseException | None = None
     state: dict[str, Any] = attrs.field(factory=dict)
+    sources: list[Any] = attrs.field(factory=list)
     answered: set[tuple[str, tuple[int, ...]]] = attrs.field(factory=set)
     call_id: int = attrs.field(factory=_call_ids.__next__)
     began: float = attrs.field(factory=time.perf_counter)
@@ -106,7 +107,7 @@ class Call:
         seconds = time.perf_counter() - self.began
         self.tell(Finished, outcome=self.outcome, seconds=seconds, error=error, result=self.shown(pair[0]))
         # An exception's traceback leads back here; do not make that a circle.
-        self.error = self.way_out = self.verdict = self.cancelled = None
+        self.error = self.way_out = self.verdict = None
         return pair
 
     def leave(self, error: BaseException, outcome: str = "raised") -> NoReturn:

@@ -23,7 +23,27 @@ class Emit:
 
 
 Step = Turn | list[Turn] | Emit
-Story = Generator[Step, Any, Pair]
+Parts = Generator[Step, Any, Pair]
+
+
+class Story:
+    """What a driver walks: the parts of a call, and what must still happen where they are cut off.
+
+    The garbage collector may close the parts before the driver that walks them, when a stream nobody holds is collected.
+    """
+
+    def __init__(self, parts: Parts, rest: Callable[[], Parts]) -> None:
+        self._parts = parts
+        self._rest: Callable[[], Parts] | None = rest
+
+    def send(self, answer: Any) -> Step:
+        try:
+            return self._parts.send(answer)
+        except StopIteration as end:
+            if end.value is not None or self._rest is None:
+                raise
+        self._parts, self._rest = self._rest(), None
+        return self._parts.send(None)
 
 
 def drive(story: Story, within: Deadline | None = None) -> Any:

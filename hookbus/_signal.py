@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -13,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from blinker import ANY, NamedSignal
 
+from ._cancels import running_task
 from ._hook import split_signal_name
 from ._hook import weak as weak_reference
 from ._options import OnError, Options, Role
@@ -282,11 +282,5 @@ class HookSignal(NamedSignal):
 
 def _current_owner() -> object:
     """Return the running task, or the thread where no task runs."""
-    asyncio = sys.modules.get("asyncio")
-    task = None
-    if asyncio is not None:
-        try:
-            task = asyncio.current_task()
-        except RuntimeError:  # no running loop in this thread
-            task = None
+    task = running_task()
     return task if task is not None else threading.get_ident()

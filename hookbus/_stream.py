@@ -36,15 +36,22 @@ class Source:
         frame = call.own_frame if self.onion is None else call.receiver_frame
         return Turn(self.generator.aclose if self.is_async else self.generator.close, "step", frame=frame, is_receiver=False)
 
-    def ended(self, call: Call, answer: Answer) -> Generator[Step, Any, Reached]:
-        """Say what its end makes of the call."""
-        if isinstance(answer.error, (StopIteration, StopAsyncIteration)):
+    def close_inside(self, call: Call) -> Generator[Step, Any, None]:
+        """Close what an around has left open further in."""
+        for inner in self.onion.streams if self.onion is not None else ():
+            yield Turn(inner.aclose if self.is_async else inner.close, "step", is_receiver=False)
+        yield from close_sources(call, call.sources[call.sources.index(self) + 1 :])
+
+    def ended(self, call: Call, answer: Answer, thrown: BaseException | None = None) -> Generator[Step, Any, Reached]:
+        """Say what its end makes of the call. What the consumer threw in and gets back is nobody's failure."""
+        if isinstance(answer.error, StopAsyncIteration if self.is_async else StopIteration):
             answer = Answer(getattr(answer.error, "value", None))
         if self.onion is None:
-            reached = Reached.of_body(call, answer)
+            reached = Reached.of_body(answer)
             return reached if reached.error is not None else attrs.evolve(reached, outcome=self.outcome)
-        for inner in self.onion.streams:
-            yield Turn(inner.aclose if self.is_async else inner.close, "step", is_receiver=False)
+        yield from self.close_inside(call)
+        if answer.error is not None and answer.error is thrown:
+            self.onion.last = Reached.of_body(answer)
         return self.onion.settle(answer)
 
 
@@ -55,7 +62,7 @@ def open_source(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bo
             yield from guard(call, call.plan.pre.guard, kwargs)
         call.kwargs = kwargs
         answer = yield Turn(call.body(kwargs), "open", frame=call.own_frame, is_receiver=False)
-        return Reached.of_body(call, answer) if answer.error is not None else Source(answer.value, call.hook.is_async)
+        return Reached.of_body(answer) if answer.error is not None else opened(call, Source(answer.value, call.hook.is_async))
     begun = begin(call, depth, kwargs, must_recheck, relay)
     if begun is None:
         return (yield from open_source(call, depth + 1, kwargs, must_recheck))
@@ -68,7 +75,18 @@ def open_source(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bo
         answer = refused(onion.seat, answer.value, f"items: around a stream, write {call.hook.colour} function")
     if answer.error is not None or isinstance(answer.value, Block):
         return onion.settle(answer)
-    return Source(answer.value, call.hook.is_async, onion)
+    return opened(call, Source(answer.value, call.hook.is_async, onion))
+
+
+def opened(call: Call, source: Source) -> Source:
+    call.sources.append(source)
+    return source
+
+
+def close_sources(call: Call, sources: list[Any]) -> Generator[Step, Any, None]:
+    """Close generators, outermost first; one that has ended already takes no notice."""
+    for source in list(sources):
+        yield source.closing(call)
 
 
 def relay(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool) -> Generator[Step, Any, Reached]:
@@ -85,7 +103,7 @@ def pump(call: Call, source: Source, each: Callable[[Call, Any], Any] | None = N
     while True:
         answer = yield source.advance(call, mode, value)
         if answer.error is not None:
-            return (yield from source.ended(call, answer))
+            return (yield from source.ended(call, answer, thrown=value if mode == "throw" else None))
         mode, value, item = "send", None, answer.value
         if each is not None:
             item = yield from each(call, item)
@@ -94,7 +112,8 @@ def pump(call: Call, source: Source, each: Callable[[Call, Any], Any] | None = N
         reply = yield Emit(item)
         if isinstance(reply.error, GeneratorExit):
             closed = yield source.closing(call)
-            return (yield from source.ended(call, closed if closed.error is not None else reply))
+            is_quiet = closed.error is None or isinstance(closed.error, GeneratorExit)
+            return (yield from source.ended(call, reply if is_quiet else closed, thrown=reply.error))
         mode, value = ("throw", reply.error) if reply.error is not None else ("send", reply.value)
 
 
@@ -113,7 +132,8 @@ def stream(call: Call, replaced: Replace | None) -> Generator[Step, Any, Reached
     """Run a stream, or the items that stand in for it, through the item receivers."""
     source: Source | Reached
     if replaced is not None:
-        source = Source(as_generator(replaced.result, call.hook.is_async), call.hook.is_async, outcome="replaced")
+        items = as_generator(replaced.result, call.hook.is_async)
+        source = opened(call, Source(items, call.hook.is_async, outcome="replaced"))
     else:
         source = yield from open_source(call, 0, call.kwargs, False)
     if isinstance(source, Reached):
@@ -121,7 +141,7 @@ def stream(call: Call, replaced: Replace | None) -> Generator[Step, Any, Reached
     try:
         return (yield from pump(call, source, hooked_item))
     except Over:
-        yield source.closing(call)
+        yield from close_sources(call, call.sources)
         raise
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import Any, Literal
 
 import attrs
 
+from ._cancels import Cancels, is_cancelled_error
 from ._context import CURRENT, Frame
 from ._receiver import close_unawaited
 from ._workers import Deadline, Host, unpair, workers
@@ -55,8 +55,7 @@ def do(step: Any, within: Deadline | None) -> Any:
 
 def _perform(turn: Turn) -> Answer:
     """Make one call, in line or, with a deadline, in a worker thread."""
-    task = _running_task()
-    cancels = task.cancelling() if task is not None else 0
+    cancels = Cancels()
     previous = CURRENT.get()
     CURRENT.set(turn.frame or previous)
     value: Any = None
@@ -74,27 +73,7 @@ def _perform(turn: Turn) -> Answer:
         error = raised
     finally:
         CURRENT.set(previous)
-    return Answer(value, error, is_cancel=_is_cancel(error, task, cancels))
-
-
-def _running_task() -> Any:
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None:
-        return None
-    try:
-        return asyncio.current_task()
-    except RuntimeError:  # no loop runs in this thread
-        return None
-
-
-def is_cancelled_error(error: BaseException | None) -> bool:
-    asyncio = sys.modules.get("asyncio")
-    return asyncio is not None and isinstance(error, asyncio.CancelledError)
-
-
-def _is_cancel(error: BaseException | None, task: Any, cancels_before: int) -> bool:
-    """Tell the caller's cancellation from a CancelledError that a receiver raised by itself."""
-    return is_cancelled_error(error) and bool(task is None or task.cancelling() > cancels_before)
+    return Answer(value, error, is_cancel=cancels.explain(error))
 
 
 async def do_async(step: Any, within: Deadline | None) -> Any:
@@ -111,8 +90,7 @@ async def do_async(step: Any, within: Deadline | None) -> Any:
 
 async def _perform_async(turn: Turn) -> Answer:
     """Make one call and await what it returns, in this task."""
-    task = _running_task()
-    cancels = task.cancelling() if task is not None else 0
+    cancels = Cancels()
     previous = CURRENT.get()
     CURRENT.set(turn.frame or previous)
     value: Any = None
@@ -128,16 +106,18 @@ async def _perform_async(turn: Turn) -> Answer:
         error = raised
     finally:
         CURRENT.set(previous)
-    if turn.is_receiver and task is not None and task.cancelling() > cancels:
+    if turn.is_receiver and cancels.came():
         error = await _cancellation(error)
-    return Answer(value, error, is_cancel=_is_cancel(error, task, cancels))
+    elif not is_cancelled_error(error):
+        cancels.settle()
+    return Answer(value, error, is_cancel=cancels.explain(error))
 
 
 async def _cancellation(error: Any) -> Any:
     """Return the caller's cancellation, also where the receiver swallowed it or it is still to be delivered."""
     import asyncio
 
-    if isinstance(error, asyncio.CancelledError):
+    if is_cancelled_error(error):
         return error
     try:
         await asyncio.sleep(0)
@@ -159,6 +139,10 @@ async def _within(turn: Turn, deadline: Deadline) -> Any:
         if not deadline.left:
             raise deadline.error()
         return value
+    except StopAsyncIteration:
+        if not deadline.left:
+            raise deadline.error() from None
+        raise
     finally:
         deadline.stop()
 

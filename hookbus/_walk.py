@@ -12,20 +12,20 @@ from ._around import Reached, attempt
 from ._asking import Part, ask, check_items, guard, modify_arguments, observe, revise, wrong_return
 from ._call import Call, Over
 from ._context import NOTHING, Replace
-from ._drive import DRIVERS, Emit, Story
-from ._stream import stream
+from ._drive import DRIVERS, Emit, Parts, Story
+from ._stream import close_sources, stream
 from .exceptions import HookError
 
 
 def walk(call: Call) -> Any:
     """Run one call: return its result, or the coroutine or generator of it, by the colour of the hook."""
-    started = DRIVERS[call.hook.colour](story(call))
+    started = DRIVERS[call.hook.colour](Story(story(call), lambda: _cut_off(call)))
     if call.hook.colour != "sync":
         started.__name__, started.__qualname__ = call.hook.body.__name__, call.hook.body.__qualname__
     return started
 
 
-def story(call: Call) -> Story:
+def story(call: Call) -> Parts:
     """Tell everything that happens to one call; the pair is what its caller gets."""
     call.start()
     try:
@@ -36,6 +36,19 @@ def story(call: Call) -> Story:
         if call.hook.is_stream and call.parting is not NOTHING:
             yield Emit(call.parting)
             call.parting = None
+    return (yield from _finally(call))
+
+
+def _cut_off(call: Call) -> Parts:
+    """End a call whose story was cut off: close what is open, then `finally`."""
+    with suppress(Over):
+        call.leave(GeneratorExit(), "cancelled")
+    yield from close_sources(call, call.sources)
+    return (yield from _finally(call))
+
+
+def _finally(call: Call) -> Parts:
+    """Observers look, on every exit; then the end is told."""
     with suppress(Over):  # by then an observer's KeyboardInterrupt or the caller's cancellation is the way out
         yield from observe(call, call.plan.final.observe, result=call.result, error=call.error or call.way_out)
     return call.finish()

@@ -1,0 +1,61 @@
+"""Whose cancellation is it: that of the caller's task, or one that a receiver raised by itself."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import Any
+
+_settled_by_methods: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+"""How many cancellations of a task its own methods have swallowed. That is theirs to decide, as without hooks."""
+
+
+def running_task() -> Any:
+    """Return the asyncio task that runs this code, or None."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return None
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no loop runs in this thread
+        return None
+
+
+def is_cancelled_error(error: BaseException | None) -> bool:
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and isinstance(error, asyncio.CancelledError)
+
+
+class Cancels:
+    """How often the running task has been cancelled by now, to tell later what has come since."""
+
+    __slots__ = ("_count", "_task")
+
+    def __init__(self) -> None:
+        self._task = running_task()
+        self._count = self._now()
+
+    def _now(self) -> int:
+        if self._task is None:
+            return 0
+        requested: int = self._task.cancelling()
+        return requested - _settled_by_methods.get(self._task, 0) if _settled_by_methods else requested
+
+    def came(self) -> bool:
+        """Tell whether the task was cancelled since."""
+        return self._task is not None and self._now() > self._count
+
+    def explain(self, error: BaseException | None) -> bool:
+        """Tell whether an exception is the caller's cancellation; with no task to ask, every CancelledError is."""
+        return is_cancelled_error(error) and (self._task is None or self.came())
+
+    def raise_if_came(self) -> None:
+        if self.came():
+            import asyncio
+
+            raise asyncio.CancelledError("the call was cancelled, which an around has swallowed")
+
+    def settle(self) -> None:
+        """Let the cancellations that came since be the business of the method that swallowed them."""
+        if self.came():
+            _settled_by_methods[self._task] = _settled_by_methods.get(self._task, 0) + self._now() - self._count
