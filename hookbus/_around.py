@@ -15,7 +15,7 @@ from ._drive import DRIVERS, Parts, Step, Story
 from ._plan import Seat
 from ._turns import Answer, Turn
 from ._workers import Deadline
-from .exceptions import HookError
+from .exceptions import HookError, chain
 
 
 @attrs.frozen
@@ -124,8 +124,8 @@ class Onion:
         inner = self.last.error if self.last is not None else None
         if self.last is not None and error is inner:
             return self.last
-        if inner is not None and error.__context__ is None and error.__cause__ is None:
-            error.__context__ = inner
+        if inner is not None:
+            chain(error, inner)
         self.call.tell_failed(self.seat, error, "raised")
         return Reached(error=error, outcome="cancelled" if isinstance(error, GeneratorExit) else "raised")
 

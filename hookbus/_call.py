@@ -18,7 +18,7 @@ from ._receiver import Asks, Connectable
 from ._turns import Answer, Turn
 from ._workers import Deadline, Pair
 from .events import HIDDEN, Blocked, Event, Failed, Finished, Mutated, Started
-from .exceptions import HookBlocked, HookError, ReceiverError
+from .exceptions import HookBlocked, HookError, ReceiverError, chain
 
 _call_ids = count(1)
 
@@ -185,13 +185,11 @@ class Call:
         """Do what a receiver's failure does: nothing more, or end the call by raising Over."""
         receiver = seat.receiver
         if is_cancel:
-            self._chain(error)
-            self.leave(error, "cancelled")
+            self._leave_from_error(error, "cancelled")
         is_fatal = not isinstance(error, Exception) and not is_cancelled_error(error)
         if is_fatal:
             self.tell_failed(seat, error, "raised")
-            self._chain(error)
-            self.leave(error, "cancelled" if isinstance(error, GeneratorExit) else "raised")
+            self._leave_from_error(error, "cancelled" if isinstance(error, GeneratorExit) else "raised")
         if seat.phase in ("error", "finally") or receiver.on_error == "isolate":
             self.tell_failed(seat, error, "isolated")
             if self.error is not None:
@@ -206,9 +204,10 @@ class Call:
             raised.__cause__ = error
             self.leave(raised)
 
-    def _chain(self, error: BaseException) -> None:
-        if self.error is not None and error is not self.error and error.__context__ is None:
-            error.__context__ = self.error
+    def _leave_from_error(self, error: BaseException, outcome: str) -> NoReturn:
+        if self.error is not None:
+            chain(error, self.error)
+        self.leave(error, outcome)
 
     # -- events ---------------------------------------------------------------------------------------------------------
 

@@ -132,17 +132,17 @@ async def _within(turn: Turn, deadline: Deadline) -> Any:
 
     deadline.start()
     try:
-        value = turn.call() if turn.is_async else await _in_worker(turn.call, deadline)
-        if isawaitable(value):
-            value = await _await_within(value, deadline, asyncio)
+        try:
+            value = turn.call() if turn.is_async else await _in_worker(turn.call, deadline)
+            if isawaitable(value):
+                value = await _await_within(value, deadline, asyncio)
+        except StopAsyncIteration:
+            if deadline.left:
+                raise
         # Blocking the loop cannot be interrupted, but a late answer is late.
         if not deadline.left:
             raise deadline.error()
         return value
-    except StopAsyncIteration:
-        if not deadline.left:
-            raise deadline.error() from None
-        raise
     finally:
         deadline.stop()
 

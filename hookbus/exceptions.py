@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 class HookError(Exception):
@@ -57,3 +57,24 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     if close:
         return f"; did you mean {close[0]!r}?"
     return f"; known are {', '.join(names)}" if names else ""
+
+
+def chain(error: BaseException, earlier: BaseException) -> None:
+    """Let an exception be shown with an earlier one, at the end of its own contexts, unless it is there already."""
+    last = error
+    for linked in contexts_of(error):
+        if linked is earlier:
+            return
+        last = linked
+    if all(linked is not error for linked in contexts_of(earlier)):
+        last.__context__ = earlier
+
+
+def contexts_of(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those it is shown with."""
+    linked: BaseException | None = error
+    seen: set[int] = set()
+    while linked is not None and id(linked) not in seen:
+        seen.add(id(linked))
+        yield linked
+        linked = linked.__cause__ or linked.__context__
