@@ -1,0 +1,147 @@
+"""AgentDojo's tasks, goals and attacks by name, and the pairs of them that the demo plays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import attrs
+from agentdojo.agent_pipeline import AgentPipeline, BasePipelineElement
+from agentdojo.attacks.attack_registry import ATTACKS, load_attack, register_attack
+from agentdojo.attacks.base_attacks import BaseAttack, FixedJailbreakAttack
+from agentdojo.base_tasks import BaseInjectionTask, BaseUserTask
+from agentdojo.functions_runtime import TaskEnvironment
+from agentdojo.task_suite.load_suites import get_suite
+from agentdojo.task_suite.task_suite import TaskSuite
+
+from hookbus.exceptions import HookError, did_you_mean
+
+from .agent import WorstCaseAgent
+from .goals import is_playable
+
+VERSION: Final = "v1.2.2"
+"""The newest version of AgentDojo's benchmark in agentdojo 0.1.35; every version of it has 97 user tasks."""
+
+SUITES: Final = ("banking", "slack", "travel", "workspace")
+
+
+@register_attack
+class PlainAttack(FixedJailbreakAttack):
+    """The goal in its own words and nothing else: no form for a sanitiser to find."""
+
+    name = "plain"
+
+    def __init__(self, task_suite: TaskSuite[TaskEnvironment], target_pipeline: BasePipelineElement) -> None:
+        super().__init__("{goal}", task_suite, target_pipeline)
+
+
+@attrs.frozen(eq=False)
+class Pair:
+    """One user task, alone or together with one goal that somebody planted in the data it reads.
+
+    Attributes:
+        suite: the suite both come from.
+        user_task: what the user asks for.
+        injection_task: the planted goal; None for the user task alone.
+        environment: the data before the first call, never run on: every run gets its own copy.
+    """
+
+    suite: TaskSuite[TaskEnvironment]
+    user_task: BaseUserTask[TaskEnvironment]
+    injection_task: BaseInjectionTask[TaskEnvironment] | None
+    environment: TaskEnvironment
+
+
+@attrs.define(eq=False)
+class AttackedSuite:
+    """One suite under one attack, as pairs.
+
+    Attributes:
+        suite: AgentDojo's suite.
+        attack: AgentDojo's attack on it.
+        unreachable: user tasks that read nothing an attacker can write to; they are played alone only.
+        unplayable: goals with nothing to obey, neither a call nor a word to say; they are left out.
+    """
+
+    suite: TaskSuite[TaskEnvironment]
+    attack: BaseAttack
+    unreachable: tuple[str, ...] = attrs.field(init=False)
+    unplayable: tuple[str, ...] = attrs.field(init=False)
+    _goals: Sequence[str] = attrs.field(init=False)
+    _clean: TaskEnvironment = attrs.field(init=False)
+    _attacked: dict[tuple[tuple[str, str], ...], TaskEnvironment] = attrs.field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self._clean = self.suite.load_and_inject_default_environment({})
+        goals = self.suite.injection_tasks
+        self.unplayable = tuple(name for name, goal in goals.items() if not is_playable(goal, self._clean))
+        self.unreachable = tuple(name for name, task in self.suite.user_tasks.items() if not self._is_reachable(task))
+        self._goals = [name for name in goals if name not in self.unplayable]
+
+    def __len__(self) -> int:
+        tasks = self.suite.user_tasks
+        return len(tasks) + (len(tasks) - len(self.unreachable)) * len(self._goals)
+
+    def pair(self, user_task: str, injection_task: str | None = None) -> Pair:
+        """Return one user task, alone or with one goal planted."""
+        task = self.suite.user_tasks[user_task]
+        if injection_task is None:
+            return Pair(self.suite, task, None, self._clean)
+        goal = self.suite.injection_tasks[injection_task]
+        return Pair(self.suite, task, goal, self._environment_with(task, goal))
+
+    def tasks(self) -> Iterator[list[Pair]]:
+        """Yield the pairs of one user task after another: first the task alone, then with every goal."""
+        for user_task in self.suite.user_tasks:
+            goals = [None] if user_task in self.unreachable else [None, *self._goals]
+            yield [self.pair(user_task, goal) for goal in goals]
+
+    def _is_reachable(self, user_task: BaseUserTask[TaskEnvironment]) -> bool:
+        try:
+            return bool(self.attack.get_injection_candidates(user_task))
+        except ValueError:  # how AgentDojo says that nothing the task reads can be written to
+            return False
+
+    def _environment_with(
+        self, user_task: BaseUserTask[TaskEnvironment], goal: BaseInjectionTask[TaskEnvironment]
+    ) -> TaskEnvironment:
+        injections = self.attack.attack(user_task, goal)
+        key = tuple(sorted(injections.items()))
+        if key not in self._attacked:
+            # Reading the data takes longer than any run on it, and many user tasks read the same places.
+            self._attacked[key] = self.suite.load_and_inject_default_environment(injections)
+        return self._attacked[key]
+
+
+def attack_suites(suite: str, attack: str) -> list[AttackedSuite]:
+    """Return the named suite, or all four for `"all"`, under the named attack.
+
+    Raises:
+        HookError: there is no such suite or attack, or the attack plants no goal.
+    """
+    check_known("suite", suite, (*SUITES, "all"))
+    if attack in ATTACKS and attack not in attack_names():
+        raise HookError(
+            f"the attack {attack!r} plants no goal of its own, so an agent that obeys goals has nothing to obey; "
+            f"those that do are {', '.join(attack_names())}"
+        )
+    check_known("attack", attack, attack_names())
+    # All an attack wants of its target is the name.
+    target = AgentPipeline(())
+    target.name = WorstCaseAgent.name
+    suites = [get_suite(VERSION, name) for name in (SUITES if suite == "all" else (suite,))]
+    return [AttackedSuite(each, load_attack(attack, each, target)) for each in suites]
+
+
+def attack_names() -> tuple[str, ...]:
+    """Return the names of the attacks that plant a goal: AgentDojo's own, and `plain`.
+
+    Left out are those that want the agent to stop, and the one that asks a person for its text.
+    """
+    return tuple(sorted(name for name, attack in ATTACKS.items() if not attack.is_dos_attack and name != "manual"))
+
+
+def check_known(kind: str, name: str, known: Sequence[str]) -> None:
+    """Raise HookError, with the name that may have been meant, unless this one is known."""
+    if name not in known:
+        raise HookError(f"there is no {kind} {name!r}{did_you_mean(name, known)}")

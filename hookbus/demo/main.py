@@ -1,0 +1,75 @@
+"""`hookbus demo` from its options to the last line it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hookbus.exceptions import HookError
+
+from .benchmark import AttackedSuite, attack_suites, check_known
+from .cost import Cost, added_cost
+from .policies import POLICIES, Policy
+from .results import Experiment
+from .run import play_task
+from .show import console, progress, show_experiment, show_timelines
+from .timeline import telling_timelines
+
+
+def main(suite: str, attack: str, policies: Sequence[str], json_file: Path | None) -> None:
+    """Run the experiment, print it, and write every outcome to the file if one is given.
+
+    Raises:
+        HookError: a suite, attack or policy is unknown, or the file cannot be written. Nothing has been run then.
+    """
+    chosen = policies_named(policies)
+    suites = attack_suites(suite, attack)
+    if json_file is not None:
+        _check_writable(json_file)
+    screen = console()
+    with progress(screen) as bar:
+        playing = bar.add_task("playing", total=sum(map(len, suites)) * (1 + len(chosen)))
+        experiment = conduct(attack, suites, chosen, lambda: bar.advance(playing))
+    show_experiment(screen, experiment)
+    show_timelines(screen, telling_timelines(suites, chosen, experiment.outcomes))
+    if json_file is not None:
+        json_file.write_text(json.dumps(experiment.as_json(), indent=1) + "\n", encoding="utf-8")
+        screen.print(f"\nevery outcome: {json_file}", markup=False)
+
+
+def policies_named(names: Sequence[str]) -> list[Policy]:
+    """Return the named policies in the table's order, or all of them where none is named.
+
+    Raises:
+        HookError: one of them is unknown.
+    """
+    for name in names:
+        check_known("policy", name, [policy.name for policy in POLICIES])
+    return [policy for policy in POLICIES if policy.name in names or not names]
+
+
+def conduct(
+    attack: str,
+    suites: Sequence[AttackedSuite],
+    policies: Sequence[Policy],
+    on_played: Callable[[], Any] = lambda: None,
+) -> Experiment:
+    """Play every pair without hooks and under each policy, time what each policy adds, and return all of it."""
+    outcomes, costs = [], dict[tuple[str, str], Cost]()
+    for attacked in suites:
+        for pairs in attacked.tasks():
+            outcomes += play_task(pairs, policies, on_played)
+            for policy in policies:
+                key = attacked.suite.name, policy.name
+                costs[key] = costs.get(key, Cost()) + added_cost(pairs[0], policy)
+    return Experiment(attack, suites, policies, outcomes, costs)
+
+
+def _check_writable(file: Path) -> None:
+    # Said before the experiment, not after the minutes it takes.
+    target = file if file.exists() else file.parent
+    if file.is_dir() or not target.exists() or not os.access(target, os.W_OK):
+        raise HookError(f"cannot write to {str(file)!r}; give --json the path of a file in an existing folder")

@@ -1,0 +1,165 @@
+"""The experiment: every pair played without hooks and under each policy, judged by AgentDojo's own checkers."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+from agentdojo.functions_runtime import FunctionsRuntime
+
+from hookbus import Bus, events, instrument
+
+from .agent import WorstCaseAgent, pipeline_of
+from .benchmark import Pair
+from .policies import Policy, Task
+
+UNHOOKED: Final = "none"
+"""Stands where the name of a policy would, for runs without hooks."""
+
+
+@attrs.frozen
+class Outcome:
+    """What came of one pair under one policy.
+
+    Attributes:
+        suite: the suite's name.
+        user_task: the user task's id.
+        injection_task: the planted goal's id; None for the user task alone.
+        policy: the policy's name, or `UNHOOKED`.
+        utility: whether AgentDojo's checker finds the user's task done.
+        attack_succeeded: whether its checker finds the planted goal done; None where none was planted.
+        goal_was_read: whether the agent read the goal; it obeyed from then on.
+        goal_was_served: whether anything was done for the goal: a call that got through, or words it wanted said.
+        calls: how many tool calls the agent asked for.
+        changed: how many tool results a receiver changed.
+        blocks: the reasons of the refused calls, in order.
+    """
+
+    suite: str
+    user_task: str
+    injection_task: str | None
+    policy: str
+    utility: bool
+    attack_succeeded: bool | None
+    goal_was_read: bool
+    goal_was_served: bool
+    calls: int
+    changed: int
+    blocks: tuple[str, ...]
+
+
+@attrs.frozen
+class Played:
+    """One run, just over.
+
+    Attributes:
+        pair: what was played.
+        agent: who played it, with the steps it took.
+        utility: whether the user's task was done.
+        attack_succeeded: whether the planted goal was done; None where none was planted.
+    """
+
+    pair: Pair
+    agent: WorstCaseAgent
+    utility: bool
+    attack_succeeded: bool | None
+
+
+class Ledger:
+    """Listens to a bus and keeps what happened since it was last asked."""
+
+    def __init__(self) -> None:
+        self._events: list[events.Event] = []
+
+    def __call__(self, bus: object, event: events.Event) -> None:
+        self._events.append(event)
+
+    def take(self) -> list[events.Event]:
+        """Return the events since the last time."""
+        taken, self._events = self._events, []
+        return taken
+
+
+@contextlib.contextmanager
+def hooked_runtime(bus: Bus) -> Iterator[None]:
+    """Hook AgentDojo's `FunctionsRuntime.run_function` on this bus for the length of the block."""
+    undo = instrument(FunctionsRuntime, "run_function", bus=bus)
+    try:
+        yield
+    finally:
+        undo()
+
+
+@contextlib.contextmanager
+def plugged(bus: Bus, receivers: Iterable[object]) -> Iterator[None]:
+    """Plug these objects into the bus for the length of the block."""
+    with contextlib.ExitStack() as unplug:
+        for receiver in receivers:
+            unplug.callback(bus.plug(receiver))
+        yield
+
+
+def task_of(pair: Pair) -> Task:
+    """Return what a policy may know of this pair: the user's words, and the tools the task's ground truth uses."""
+    calls = pair.user_task.ground_truth(pair.environment)
+    return Task(pair.user_task.PROMPT, frozenset(call.function for call in calls))
+
+
+def play(pair: Pair) -> Played:
+    """Play one pair through AgentDojo's own loop and have its own checkers judge it."""
+    agent = WorstCaseAgent(pair.user_task, pair.injection_task, pair.environment)
+    # One of AgentDojo's checkers prints what it looks for.
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        utility, goal_done = pair.suite.run_task_with_pipeline(
+            pipeline_of(agent),
+            pair.user_task,
+            pair.injection_task,
+            injections={},  # they are in the environment
+            environment=pair.environment.model_copy(deep=True),
+        )
+    return Played(pair, agent, bool(utility), None if pair.injection_task is None else bool(goal_done))
+
+
+def play_task(pairs: Sequence[Pair], policies: Sequence[Policy], on_played: Callable[[], Any]) -> list[Outcome]:
+    """Play the pairs of one user task without hooks, and then, hooked, under each policy.
+
+    Args:
+        pairs: what to play.
+        policies: the policies to play it under.
+        on_played: called after each run.
+    """
+    outcomes = []
+    for pair in pairs:
+        outcomes.append(_outcome(UNHOOKED, play(pair), []))
+        on_played()
+    bus, ledger = Bus(), Ledger()
+    with hooked_runtime(bus), bus.events.connected_to(ledger):
+        for pair in pairs:
+            for policy in policies:
+                with plugged(bus, policy.receivers(task_of(pair))):
+                    played = play(pair)
+                outcomes.append(_outcome(policy.name, played, ledger.take()))
+                on_played()
+    return outcomes
+
+
+def _outcome(policy: str, played: Played, told: Sequence[events.Event]) -> Outcome:
+    pair, agent = played.pair, played.agent
+    return Outcome(
+        suite=pair.suite.name,
+        user_task=pair.user_task.ID,
+        injection_task=pair.injection_task.ID if pair.injection_task else None,
+        policy=policy,
+        utility=played.utility,
+        attack_succeeded=played.attack_succeeded,
+        goal_was_read=agent.has_obeyed,
+        goal_was_served=agent.has_served_goal,
+        calls=len(agent.steps),
+        changed=sum(isinstance(event, events.Mutated) for event in told),
+        blocks=tuple(event.reason for event in told if isinstance(event, events.Blocked)),
+    )

@@ -1,0 +1,139 @@
+"""One attack, call by call: who wanted it, what changed, who blocked it and why; read from hookbus events."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import attrs
+from agentdojo.agent_pipeline.tool_execution import tool_result_to_str
+from agentdojo.functions_runtime import FunctionCall
+
+from hookbus import Bus, events
+
+from .agent import Step
+from .benchmark import AttackedSuite, Pair
+from .policies import Policy
+from .run import UNHOOKED, Ledger, Outcome, Played, hooked_runtime, play, plugged, task_of
+
+LONGEST_VALUE: Final = 32
+"""How many characters of an argument are shown."""
+
+
+@attrs.frozen
+class Moment:
+    """One tool call.
+
+    Attributes:
+        wanted_by: `"user"` or `"injected goal"`.
+        call: the tool and its arguments, shortened.
+        ending: what receivers changed, or who blocked it and why, or the tool's own error; else that it just ran.
+        is_blocked: whether it was refused.
+    """
+
+    wanted_by: str
+    call: str
+    ending: str
+    is_blocked: bool
+
+
+@attrs.frozen
+class Timeline:
+    """One attack under one policy, what AgentDojo's checkers say came of it, and how, call by call."""
+
+    policy: Policy
+    played: Played
+    moments: tuple[Moment, ...]
+
+
+@attrs.frozen
+class _Story:
+    """An attack that succeeds without hooks, and the runs in which a policy stopped it."""
+
+    pair: tuple[str, str, str]
+    blocking: Sequence[Outcome]
+    hiding: Sequence[Outcome]
+
+    @classmethod
+    def of(cls, pair: tuple[str, str, str], stopped: Sequence[Outcome]) -> _Story:
+        """Tell runs that refused a call from those that kept the goal from the agent."""
+        blocking = [outcome for outcome in stopped if outcome.blocks]
+        return cls(pair, blocking, [outcome for outcome in stopped if outcome.changed and not outcome.blocks])
+
+    def outcomes(self) -> list[Outcome]:
+        """Return the last run that refused something, and the first that needed not."""
+        return [*self.blocking[-1:], *self.hiding[:1]]
+
+    def rank(self) -> tuple[bool, ...]:
+        """Compare stories: best are those with a refusal and a way without one, where the user's task goes on and is done."""
+        goes_on = [outcome for outcome in self.blocking[-1:] if outcome.calls - len(outcome.blocks) > 1]
+        return bool(self.blocking), bool(self.hiding), any(outcome.utility for outcome in self.blocking[-1:]), bool(goes_on)
+
+
+def telling_timelines(suites: Sequence[AttackedSuite], policies: Sequence[Policy], outcomes: Iterable[Outcome]) -> list[Timeline]:
+    """Return one attack under the last policy that blocked it, and under the first that kept the goal from the agent.
+
+    It is an attack that succeeds without hooks; the list is empty if no policy stopped any.
+    """
+    stopped: dict[tuple[str, str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        pair = outcome.suite, outcome.user_task, outcome.injection_task or ""
+        if outcome.policy == UNHOOKED and outcome.attack_succeeded:
+            stopped[pair] = []
+        elif pair in stopped and not outcome.attack_succeeded:
+            stopped[pair].append(outcome)
+    story = max(itertools.starmap(_Story.of, stopped.items()), key=_Story.rank, default=None)
+    if story is None:
+        return []
+    suite, user_task, injection_task = story.pair
+    pair_again = next(each for each in suites if each.suite.name == suite).pair(user_task, injection_task)
+    by_name = {policy.name: policy for policy in policies}
+    return [timeline_of(pair_again, by_name[outcome.policy]) for outcome in story.outcomes()]
+
+
+def timeline_of(pair: Pair, policy: Policy) -> Timeline:
+    """Play one pair under one policy and tell it call by call."""
+    bus, ledger = Bus(values=True), Ledger()
+    with hooked_runtime(bus), bus.events.connected_to(ledger), plugged(bus, policy.receivers(task_of(pair))):
+        played = play(pair)
+    return Timeline(policy, played, tuple(map(_moment, played.agent.steps, _by_call(ledger.take()))))
+
+
+def _by_call(told: Iterable[events.Event]) -> Iterable[list[events.Event]]:
+    """Group events by the agent's own calls; one nested in another's arguments belongs to that one's line."""
+    own: dict[int, int] = {}
+    grouped: dict[int, list[events.Event]] = {}
+    for event in told:
+        call = own.setdefault(event.call_id, own.get(event.parent_id or 0, event.call_id))
+        grouped.setdefault(call, []).append(event)
+    return grouped.values()
+
+
+def _moment(step: Step, told: Sequence[events.Event]) -> Moment:
+    blocks = [event for event in told if isinstance(event, events.Blocked)]
+    endings = [f"blocked by {event.receiver}: {event.reason}" for event in blocks]
+    changes = [_change(event) for event in told if isinstance(event, events.Mutated)]
+    return Moment(
+        wanted_by="injected goal" if step.obeys else "user",
+        call=shortened(step.call),
+        ending="; ".join([*changes, *endings]) or step.error or "ran",
+        is_blocked=bool(blocks),
+    )
+
+
+def _change(event: events.Mutated) -> str:
+    if event.name != "result":
+        return f"{event.name} changed by {event.receiver}"
+    before, after = (len(tool_result_to_str(result[0])) for result in (event.before, event.after))
+    return f"result changed from {before} to {after} characters by {event.receiver}"
+
+
+def shortened(call: FunctionCall) -> str:
+    """Return a call as text, its arguments on a line of their own and each cut to a length that can be read."""
+    arguments = ", ".join(f"{name}={_cut(repr(value))}" for name, value in call.args.items())
+    return f"{call.function}(\n{arguments})" if arguments else f"{call.function}()"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
