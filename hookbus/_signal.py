@@ -230,7 +230,7 @@ class HookSignal(NamedSignal):
         return bool(self._muted_by) and _current_owner() in self._muted_by
 
     @is_muted.setter
-    def is_muted(self, value: bool) -> None:
+    def is_muted(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         if value:
             raise HookError(f"is_muted would silence {self.name} for everyone; write `with signal.muted():`")
 

@@ -130,6 +130,7 @@ async def _within(turn: Turn, deadline: Deadline) -> Any:
     """Await one call until its deadline; what may block runs in a worker."""
     import asyncio
 
+    value: Any = None
     deadline.start()
     try:
         try:
