@@ -192,9 +192,10 @@ class Call:
             self._leave_from_error(error, "cancelled" if isinstance(error, GeneratorExit) else "raised")
         if seat.phase in ("error", "finally") or receiver.on_error == "isolate":
             self.tell_failed(seat, error, "isolated")
-            if self.error is not None:
+            going_out = self.error or (self.way_out if self.verdict is None else None)
+            if going_out is not None:
                 # The text of a receiver's failure may hold what nobody should read: its type and place only.
-                self.error.add_note(f"hookbus: {receiver.label} failed in {seat.phase}_{self.hook.name}: {type(error).__name__}")
+                going_out.add_note(f"hookbus: {receiver.label} failed in {seat.phase}_{self.hook.name}: {type(error).__name__}")
         elif receiver.on_error == "block":
             self.tell_failed(seat, error, "blocked")
             self.block(seat, Block(f"{receiver.role} failed: {type(error).__name__}"))
