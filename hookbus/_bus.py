@@ -204,7 +204,7 @@ class Bus:
             cls = sender if isinstance(sender, type) else type(sender)
             self._look_at(cls)
             for override in uncovered_overrides(self, [cls], signal.hook):
-                warnings.warn(f"{receiver.label} does not guard {override}", HookWarning, stacklevel=5)
+                warnings.warn(f"{receiver.label} does not guard {override}", HookWarning, stacklevel=4)
 
     def _hooks_for(self, name: str, sender: Any) -> list[tuple[Hook, tuple[str, ...]]]:
         """Return the hookables this sender is known to call under this name, with their arguments."""

@@ -92,8 +92,8 @@ class Call:
             self.parent_id = next((frame.call_id for frame in live_frames() if frame.call_id is not None), None)
             self.receiver_frame = Frame(self.call_id, None, None, parent)
         if self.is_observed or self.site.is_shared:
-            family = (self.hook.bus, self.hook.name, self.site.attribute)
-            self.own_frame = Frame(self.call_id if self.is_observed else None, self.sender, family, parent)
+            call_id = self.call_id if self.is_observed else None
+            self.own_frame = Frame(call_id, self.sender, self.hook.family(self.site), parent)
         self.tell(Started, arguments=tuple(self.kwargs), values=self.shown(dict(self.kwargs)))
 
     def finish(self) -> Pair:

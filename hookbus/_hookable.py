@@ -85,7 +85,7 @@ def _check_function(function: Any) -> None:
 def _enter(hook: Hook, values: tuple[Any, ...]) -> Any:
     """Run one call of a hook that is switched on. `values` are the parameters' values in order."""
     site, sender = hook.locate(values)
-    if not site.is_owner and any(f.sender is sender and f.family == family_of(hook, site) for f in live_frames()):
+    if not site.is_owner and any(f.sender is sender and f.family == hook.family(site) for f in live_frames()):
         return _bare(hook, values)  # super(), from inside the call that runs the hooks
     plan = plan_for(hook, site, sender)
     if plan.is_empty and not hook.bus.is_observed:
@@ -97,7 +97,3 @@ def _bare(hook: Hook, values: tuple[Any, ...]) -> Any:
     signature = hook.function_signature
     args, kwargs = signature.spread(signature.bind(values))
     return hook.body(*args, **kwargs)
-
-
-def family_of(hook: Hook, site: Any) -> tuple[Any, ...]:
-    return hook.bus, hook.name, site.attribute

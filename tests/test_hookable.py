@@ -461,8 +461,9 @@ def test_an_override_that_is_not_hooked_is_reported_and_a_guard_on_it_warns(bus)
         def reply(self):
             return Base.reply(self)
 
-    with pytest.warns(HookWarning, match="Bypass.reply"):
+    with pytest.warns(HookWarning, match="Bypass.reply") as warned:
         bus.signal("pre_reply").connect(lambda agent: None, sender=Base, role="guard")
+    assert warned[0].filename == __file__
     said = str(report(bus))
     assert "Bypass.reply, which overrides a hookable" in said
     assert "Passes" not in said and "Explicit" not in said
