@@ -1,0 +1,209 @@
+"""A deadline holds whatever the receiver does, also when every worker is stuck; nobody waits for a lock (G21, G26)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from hookbus import Bus, HookBlocked, events, hookable
+
+DEADLINE = 0.02
+LENIENT = 0.5
+"""A deadline that is kept by whoever only starts something, however busy the machine."""
+
+MANY = 150
+"""More calls than anybody would give threads to."""
+
+
+@pytest.fixture
+def bus():
+    return Bus()
+
+
+@pytest.fixture
+def told(bus):
+    heard = []
+    bus.events.connect(lambda bus, event: heard.append(event))
+    return lambda kind: [event for event in heard if isinstance(event, kind)]
+
+
+@pytest.fixture
+def agent(bus):
+    class Agent:
+        bodies = 0
+
+        @hookable("think", bus=bus)
+        def think(self, msg="hello", beat=None):
+            self.bodies += 1
+            if beat:
+                beat()
+            return msg
+
+        @hookable("reply", bus=bus)
+        async def reply(self, msg="hello", beat=None):
+            self.bodies += 1
+            if beat:
+                await beat()
+            return msg
+
+    return Agent()
+
+
+class Gate:
+    """What receivers hang at until the test opens it."""
+
+    def __init__(self):
+        self.entered = threading.Event()
+        self._opened = threading.Event()
+        self._exits = []
+
+    @property
+    def inside(self):
+        return len(self._exits)
+
+    def wait(self):
+        self._exits.append(threading.Event())
+        mine = self._exits[-1]
+        self.entered.set()
+        self._opened.wait(60)
+        mine.set()
+
+    def open(self):
+        """Open it, and wait until everybody has left."""
+        self._opened.set()
+        for left in self._exits:
+            assert left.wait(10)
+
+
+@pytest.fixture
+def gate():
+    gate = Gate()
+    yield gate
+    gate.open()
+
+
+def test_a_guard_that_hangs_blocks_every_call_also_when_no_worker_is_left(bus, agent, told, gate):
+    def guard(agent):
+        gate.wait()
+
+    signal = bus.signal("pre_think")
+    signal.connect(guard, role="guard", timeout=DEADLINE)
+    for _ in range(MANY):
+        with pytest.raises(HookBlocked):
+            agent.think()
+    assert 0 < gate.inside < MANY, "the workers are capped"
+    gate.open()
+    assert agent.bodies == 0, "a late yes is no yes"
+    assert len(told(events.Failed)) == len(told(events.Blocked)) == len(told(events.Finished)) == MANY
+    signal.connect(guard, role="guard", timeout=10.0)
+    assert agent.think("afresh") == "afresh"
+
+
+async def test_guards_that_hang_block_overlapping_calls_and_not_the_loop(bus, agent, told, gate):
+    bus.signal("pre_reply").connect(lambda agent: gate.wait(), role="guard", timeout=DEADLINE)
+    calls = [asyncio.create_task(agent.reply()) for _ in range(MANY)]
+    await asyncio.wait(calls, timeout=60)
+    assert all(isinstance(call.exception(), HookBlocked) for call in calls)
+    gate.open()
+    assert agent.bodies == 0
+    assert len(told(events.Failed)) == len(told(events.Blocked)) == MANY
+
+
+def test_modifiers_that_hang_are_left_behind_also_when_no_worker_is_left(bus, agent, told, gate):
+    def modifier(agent, ctx):
+        gate.wait()
+        return {"msg": "late"}
+
+    bus.signal("pre_think").connect(modifier, timeout=DEADLINE)
+    assert {agent.think("mine") for _ in range(MANY)} == {"mine"}
+    gate.open()
+    assert agent.bodies == MANY
+    assert [failed.action for failed in told(events.Failed)] == ["isolated"] * MANY
+    assert not told(events.Mutated)
+
+
+def test_a_late_write_changes_nothing_even_while_its_call_is_still_on(bus, agent, told, gate):
+    def modifier(agent, ctx):
+        gate.wait()
+        ctx.kwargs["msg"] = "late"
+        ctx.kwargs["beat"] = None
+        return {"msg": "later still"}
+
+    seen = []
+    bus.signal("pre_think").connect(modifier, timeout=DEADLINE)
+    bus.signal("pre_think").connect(lambda agent: gate.open(), priority=-1)
+    bus.signal("pre_think").connect(lambda agent, msg: seen.append(msg), role="guard")
+    assert agent.think("mine") == "mine"
+    assert seen == ["mine"]
+    assert not told(events.Mutated)
+
+
+def test_the_deadline_of_an_around_counts_its_own_time_only(bus, agent, told):
+    never = threading.Event()
+    bus.signal("around_think").connect(lambda agent, call_next: call_next(), timeout=LENIENT)
+    assert agent.think("slow", beat=lambda: never.wait(2 * LENIENT)) == "slow"
+    assert not told(events.Failed)
+
+
+async def test_the_deadline_of_an_async_around_counts_its_own_time_only(bus, agent, told):
+    async def around(agent, call_next):
+        return await call_next()
+
+    bus.signal("around_reply").connect(around, timeout=LENIENT)
+    assert await agent.reply("slow", beat=lambda: asyncio.sleep(2 * LENIENT)) == "slow"
+    assert not told(events.Failed)
+
+
+@pytest.mark.parametrize("role", ["modify", "guard", "observe"])
+def test_a_deadline_of_the_bus_is_the_deadline_of_receivers_without_one(role, gate):
+    bus = Bus(timeout=DEADLINE)
+
+    class Agent:
+        @hookable("think", bus=bus)
+        def think(self):
+            return "thought"
+
+    bus.signal("pre_think").connect(lambda agent: gate.wait(), role=role)
+    if role == "guard":
+        with pytest.raises(HookBlocked):
+            Agent().think()
+    else:
+        assert Agent().think() == "thought"
+
+
+def test_receivers_in_workers_may_connect_disconnect_and_call_without_a_deadlock(bus, agent):
+    depths = []
+
+    def nested(agent, msg):
+        def passing(agent):
+            depths.append(len(msg))
+
+        bus.signal("pre_think").connect(passing, sender=agent, timeout=10.0)
+        if len(msg) < 20:
+            agent.think(msg + ".")
+        bus.signal("pre_think").disconnect(passing, sender=agent)
+
+    bus.signal("pre_think").connect(nested, role="guard", timeout=10.0)
+    thread = threading.Thread(target=agent.think, args=("",))
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert agent.bodies == 21
+
+
+def test_a_call_waits_for_no_other_call_whose_receiver_is_stuck(bus, agent, gate):
+    def stuck(agent, msg):
+        if msg == "stuck":
+            gate.wait()
+
+    bus.signal("pre_think").connect(stuck, role="guard")
+    thread = threading.Thread(target=agent.think, args=("stuck",))
+    thread.start()
+    assert gate.entered.wait(10)
+    bus.signal("post_think").connect(lambda agent: None)
+    assert agent.think("free") == "free"
+    gate.open()
+    thread.join(10)
+    assert not thread.is_alive()

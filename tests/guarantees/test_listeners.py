@@ -1,0 +1,112 @@
+"""A listener of `bus.events` that breaks is said once, and nobody else notices (the rows `bus.events`; G17)."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from hookbus import Bus, HookError, events
+
+from ._cells import ROWS, TARGETS
+from ._colours import make_agent, take
+from ._failures import CANARY, RAISES
+
+
+@pytest.fixture
+def bus():
+    return Bus()
+
+
+@pytest.fixture
+def agent(bus, colour):
+    return make_agent(bus, colour)
+
+
+@pytest.fixture
+def logged(caplog):
+    """What was logged, by whatever logger of the library."""
+    caplog.set_level(logging.DEBUG)
+    return lambda: [record for record in caplog.records if record.name.split(".")[0] == "hookbus"]
+
+
+def breaks(variant):
+    def listener(bus, event):
+        RAISES[variant]()
+
+    return listener
+
+
+async def a_coroutine(bus, event):
+    raise AssertionError("nobody awaits it")
+
+
+def returns_a_coroutine(bus, event):
+    return a_coroutine(bus, event)
+
+
+BROKEN = {**{f"raises-{variant}": breaks(variant) for variant in ROWS["raises"]}, "async": returns_a_coroutine}
+
+
+@pytest.mark.parametrize("colour", TARGETS)
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_a_broken_listener_changes_nothing_and_is_logged_once(bus, agent, colour, broken, logged):
+    before, after = [], []
+    bus.events.connect(lambda bus, event: before.append(event))
+    bus.events.connect(broken)
+    bus.events.connect(lambda bus, event: after.append(event))
+    for _ in range(3):
+        assert take(colour, agent, "hello") == "hello"
+    assert [type(event) for event in before] == [events.Started, events.Finished] * 3
+    assert after == before
+    assert len(logged()) == 1
+    assert CANARY not in logged()[0].getMessage()
+    assert logged()[0].exc_info is None
+
+
+@pytest.mark.parametrize("colour", TARGETS)
+def test_a_coroutine_function_is_refused_as_a_listener(bus, agent, colour):
+    with pytest.raises(HookError, match="a_coroutine"):
+        bus.events.connect(a_coroutine)
+    assert take(colour, agent, "hello") == "hello"
+
+
+@pytest.mark.parametrize("colour", TARGETS)
+def test_two_broken_listeners_are_each_logged(bus, agent, colour, logged):
+    bus.events.connect(breaks("value_error"))
+    bus.events.connect(breaks("import_error"))
+    take(colour, agent, "hello")
+    assert len(logged()) == 2
+
+
+@pytest.mark.parametrize("colour", TARGETS)
+def test_the_failure_of_a_listener_is_no_event(bus, agent, colour):
+    heard = []
+    bus.events.connect(breaks("value_error"))
+    bus.events.connect(lambda bus, event: heard.append(event))
+    take(colour, agent, "hello")
+    assert not any(isinstance(event, events.Failed) for event in heard)
+
+
+def test_a_listener_that_calls_a_hooked_method_is_not_told_of_its_own_call(bus):
+    agent, heard = make_agent(bus, "sync"), []
+
+    def listener(bus, event):
+        heard.append(event)
+        agent.reply("again")
+
+    bus.events.connect(listener)
+    agent.reply("hello")
+    assert [type(event) for event in heard] == [events.Started, events.Finished]
+
+
+@pytest.mark.parametrize("colour", TARGETS)
+def test_a_broken_listener_does_not_open_a_closed_guard(bus, agent, colour):
+    bus.events.connect(breaks("value_error"))
+    bus.signal("pre_reply").connect(breaks_as_guard, role="guard")
+    with pytest.raises(HookError, match="blocked"):
+        take(colour, agent, "hello")
+
+
+def breaks_as_guard(agent):
+    raise ValueError(CANARY)

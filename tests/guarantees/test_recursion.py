@@ -1,0 +1,72 @@
+"""At the end of the stack a guard still closes, and the call is over like any other (C14; G3, G8, G15)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from hookbus import Bus, HookBlocked, hookable
+
+LEVELS = range(40)
+"""Where on the stack the first call starts, so that the end of it comes at another place of the call each time."""
+
+
+class Recursion:
+    """An agent that calls itself until the stack is full, and who was asked about which depth."""
+
+    def __init__(self):
+        self.bus, self.answered, self.bodies, self.over = Bus(), set(), set(), []
+        recursion = self
+
+        class Agent:
+            @hookable("think", bus=self.bus)
+            def think(self, depth):
+                recursion.bodies.add(depth)
+                return self.think(depth + 1)
+
+            @hookable("reply", bus=self.bus)
+            async def reply(self, depth):
+                recursion.bodies.add(depth)
+                return await self.reply(depth + 1)
+
+        self.agent = Agent()
+        for hook in ("think", "reply"):
+            self.bus.signal(f"pre_{hook}").connect(self.guard, role="guard")
+            self.bus.signal(f"finally_{hook}").connect(self.last)
+
+    def guard(self, agent, depth):
+        self.answered.add(depth)
+
+    def last(self, agent, depth, ctx):
+        self.over.append((depth, ctx.outcome))
+
+    def fill_the_stack(self, colour, level):
+        """Call the agent this far up the stack, until there is no room left."""
+        if level:
+            self.fill_the_stack(colour, level - 1)
+            return
+        # A guard that finds no room has failed, and so blocks; whoever else finds none raises.
+        with pytest.raises((RecursionError, HookBlocked)):
+            self.agent.think(0) if colour == "sync" else asyncio.run(self.agent.reply(0))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("colour", ["sync", "async"])
+def test_at_the_end_of_the_stack_no_body_is_entered_that_the_guard_has_not_answered_for(colour, level):
+    recursion = Recursion()
+    recursion.fill_the_stack(colour, level)
+    assert recursion.bodies
+    assert recursion.bodies <= recursion.answered
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("colour", ["sync", "async"])
+def test_every_call_that_found_room_to_end_has_ended_once_and_in_order(colour, level):
+    recursion = Recursion()
+    recursion.fill_the_stack(colour, level)
+    depths = [depth for depth, _ in recursion.over]
+    assert depths == sorted(set(depths), reverse=True)
+    # At the very end of the stack `finally` itself may find no room.
+    assert set(range(max(recursion.bodies) - 5)) <= set(depths)
+    assert {outcome for _, outcome in recursion.over[5:]} == {"raised"}

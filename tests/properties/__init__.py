@@ -1,0 +1,1 @@
+"""Random programs and random signatures, against a second reading of the design."""

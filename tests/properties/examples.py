@@ -1,0 +1,27 @@
+"""How many random examples the property tests run, and how a failing one is shown.
+
+Together about 2,000 programs by default; the environment variable `HOOKBUS_EXAMPLES` sets another number (nightly: 100000).
+Nothing is derandomized and nothing is kept: a failure prints its example and a `@reproduce_failure` blob, and
+`pytest --hypothesis-seed=N` repeats a whole run.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from hypothesis import HealthCheck, settings
+
+EXAMPLES: Final = int(os.environ.get("HOOKBUS_EXAMPLES", "2000"))
+
+
+def examples(share: float) -> settings:
+    """Run this share of all examples."""
+    return settings(
+        max_examples=max(1, round(EXAMPLES * share)),
+        deadline=None,
+        database=None,
+        derandomize=False,
+        print_blob=True,
+        suppress_health_check=list(HealthCheck),
+    )

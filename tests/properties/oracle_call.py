@@ -1,0 +1,300 @@
+"""One hooked call, told from section 3 of the design; see `oracle`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .described import ABSENT, NAMES, Connection, Says, plain, plain_value
+from .oracle_listeners import Failure, Fault, Listeners
+
+if TYPE_CHECKING:
+    from .oracle import World
+
+Story = Generator[Any, None, Any]
+DROPPED = object()
+
+
+@dataclass
+class End:
+    """How a call ended."""
+
+    outcome: str
+    result: Any = None
+    fault: Fault | None = None
+
+    @property
+    def gift(self) -> Any:
+        """The result of a Block, which the caller gets instead of HookBlocked."""
+        return self.fault.gift if self.fault else ABSENT
+
+
+class Call:
+    """One call of a hooked `work`."""
+
+    def __init__(self, world: World, k: int, arguments: Mapping[str, Any], plan: Any, parent: int | None) -> None:
+        self.world, self.program, self.k, self.parent = world, world.program, k, parent
+        self.arguments = dict(arguments)
+        self.listeners = Listeners(world, plan)
+        self.outcome = "returned"
+
+    def story(self) -> Story:
+        """Tell the whole call, from Started to Finished."""
+        has_values, say = self.program.has_values, self.listeners.say
+        say("Started", self.parent, "work", NAMES, plain(self.arguments) if has_values else "hidden")
+        try:
+            end = yield from self._until_end()
+        except GeneratorExit:
+            end = End("cancelled", fault=Fault("GeneratorExit"))
+        if end.gift is not ABSENT and self.program.is_stream:
+            try:
+                yield end.gift
+            except GeneratorExit:
+                pass
+        end = self._finally(end)
+        is_served = has_values and end.outcome in ("returned", "replaced")
+        error = end.fault.kind if end.fault and end.outcome != "blocked" else None
+        say("Finished", end.outcome, error, end.result if is_served else None)
+        return self._for_caller(end)
+
+    def _for_caller(self, end: End) -> Any:
+        if end.gift is not ABSENT:
+            return None if self.program.is_stream else end.gift
+        if end.fault and end.fault.kind != "GeneratorExit":
+            raise end.fault
+        return None if self.program.colour == "async generator" else end.result
+
+    def _until_end(self) -> Generator[Any, None, End]:
+        try:
+            result = yield from self._until_result()
+        except Fault as fault:
+            return End(self._outcome_of(fault), fault=fault)
+        return End(self.outcome, result)
+
+    def _outcome_of(self, fault: Fault) -> str:
+        if fault is self.listeners.blocked:
+            return "blocked"
+        is_cancel = fault.kind == "CancelledError" and fault is not self.listeners.failed_around
+        return "cancelled" if is_cancel else "raised"
+
+    def _until_result(self) -> Story:
+        supplied = self._pre()
+        if supplied is not ABSENT:
+            return self._post((yield from self._supply(supplied)))
+        try:
+            result = yield from self._items(self._around(0, self.arguments, is_changed=False))
+        except Fault as fault:
+            if not fault.is_error or fault.of is self.listeners:
+                raise
+            result = yield from self._rescue(fault)
+        return self._post(result)
+
+    # pre
+
+    def _pre(self) -> Any:
+        supplied = ABSENT
+        for connection in self.listeners.each("pre", "modify"):
+            supplied = self.listeners.ask(connection, self._judge_modifier, self.arguments)
+            if supplied is not ABSENT:
+                self._say_supplied(connection, supplied)
+                break
+        self._guards("pre", self.arguments)
+        if self.program.is_stream:
+            # What has left cannot be withheld: a guard of the whole result says no while there is nothing to withhold.
+            for guard in self.listeners.each("post", "guard"):
+                self.listeners.fails(guard, "misuse")
+        self.listeners.observe("pre", self.arguments)
+        return supplied
+
+    def _judge_modifier(self, connection: Connection, says: Says) -> Any:
+        if says.kind == "block":
+            self.listeners.block(connection, f"no from {connection.receiver}", says.value)
+        patch = dict(self.program.receiver(connection.receiver).writes)
+        if says.kind == "patch":
+            patch |= says.value
+        is_decision = says.kind in ("nothing", "patch") or (says.kind == "replace" and self._can_supply(says.value))
+        if not is_decision or not is_patch(patch):
+            raise Failure
+        self.arguments = self._patched(connection, self.arguments, patch)
+        return says.value if says.kind == "replace" else ABSENT
+
+    def _patched(self, connection: Connection, arguments: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+        for name, value in patch.items():
+            if value is not arguments[name]:
+                self._say_mutated(connection, name, plain_value(name, arguments[name]), plain_value(name, value))
+        return {**arguments, **patch}
+
+    def _guards(self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> None:
+        for connection in self.listeners.each(phase, "guard"):
+            self.listeners.ask(connection, self.listeners.judge_guard, arguments, extra)
+
+    # around and the body
+
+    def _around(self, level: int, arguments: Mapping[str, Any], is_changed: bool) -> Story:
+        arounds = self.listeners.plan.get(("around", "modify"), ())
+        if level == len(arounds):
+            if is_changed:
+                self._guards("pre", arguments)
+            # Whoever comes later is shown what the method really got.
+            self.arguments = dict(arguments)
+            self.outcome = "returned"
+            return (yield from self.world.body(self.k, arguments, True, self.listeners.number))
+        connection = arounds[level]
+        try:
+            if not self.listeners.begins(connection, arguments):
+                return (yield from self._around(level + 1, arguments, is_changed))
+            last, is_own = yield from self._attempts(level, arguments, is_changed)
+            value = yield from self._around_ends(connection, last)
+        except Failure as failure:
+            if self.listeners.blocked and failure.kind != "Interrupt":
+                raise self.listeners.blocked from None
+            self.listeners.fails(connection, failure.kind)
+        if self.listeners.blocked:
+            raise self.listeners.blocked
+        if is_own:
+            self.outcome = "replaced"
+            self._say_supplied(connection, value)
+        elif value is not last:
+            self._say_mutated(connection, "result", last, value)
+        return value
+
+    def _attempts(self, level: int, arguments: Mapping[str, Any], is_changed: bool) -> Generator[Any, None, tuple[Any, bool]]:
+        """Make each `call_next`: the last result, and whether it is the around's own for want of a better one."""
+        connection = self.listeners.plan["around", "modify"][level]
+        receiver = self.program.receiver(connection.receiver)
+        last, is_own, is_again = None, True, False
+        for patch in receiver.attempts:
+            try:
+                if self.listeners.blocked:
+                    raise self.listeners.blocked
+                if not is_patch(patch):
+                    raise Failure
+                patched = self._patched(connection, arguments, patch)
+                is_other, is_again = is_changed or is_again or bool(patch), True
+                last = yield from self._around(level + 1, patched, is_other)
+                is_own = False
+            except (Fault, Failure) as error:
+                if not receiver.catches or (isinstance(error, Fault) and not error.is_error):
+                    raise
+                last, is_own = ("caught", error.kind), True
+        return None if self.program.colour == "async generator" else last, is_own
+
+    def _around_ends(self, connection: Connection, last: Any) -> Story:
+        says = self.listeners.speaks(connection)
+        if says.kind == "block" and not self.listeners.blocked:
+            self.listeners.block(connection, f"no from {connection.receiver}", says.value)
+        if says.kind == "drop":
+            raise Failure
+        if says.kind == "value" and self.program.is_stream:
+            yield says.value
+            return last
+        return says.value if says.kind in ("value", "replace", "patch") else None if says.kind == "nothing" else last
+
+    # What leaves: items, the result
+
+    def _supply(self, supplied: Any) -> Story:
+        """Send what a receiver supplied the way the method's own would go."""
+        self.outcome = "replaced"
+        if not self.program.is_stream:
+            return supplied
+        yield from self._items(iter(supplied))
+        return None
+
+    def _can_supply(self, value: Any) -> bool:
+        return not self.program.is_stream or isinstance(value, list | tuple)
+
+    def _items(self, source: Any) -> Story:
+        while True:
+            try:
+                item = next(source)
+            except StopIteration as end:
+                return end.value
+            try:
+                if self.listeners.blocked:
+                    raise self.listeners.blocked
+                item = self._item(item)
+                if item is not DROPPED:
+                    yield item
+            except BaseException:
+                getattr(source, "close", lambda: None)()
+                raise
+
+    def _item(self, item: Any) -> Any:
+        item = self._modified("item", item)
+        if item is not DROPPED:
+            self._guards("item", self.arguments, ("item", item))
+            self.listeners.observe("item", self.arguments, ("item", item))
+        return item
+
+    def _post(self, result: Any) -> Any:
+        result = self._modified("post", result)
+        self._guards("post", self.arguments, ("result", result))
+        self.listeners.observe("post", self.arguments, ("result", result))
+        return result
+
+    def _modified(self, phase: str, value: Any) -> Any:
+        name = "item" if phase == "item" else "result"
+        for connection in self.listeners.each(phase, "modify"):
+            after = self.listeners.ask(connection, self._judge_value, self.arguments, (name, value))
+            if after is DROPPED:
+                self._say_mutated(connection, name, value, None)
+                return after
+            if after is not ABSENT and after is not value:
+                self._say_mutated(connection, name, value, after)
+                value = after
+        return value
+
+    def _judge_value(self, connection: Connection, says: Says) -> Any:
+        phase = self.program.receiver(connection.receiver).phase
+        if says.kind == "block":
+            self.listeners.block(connection, f"no from {connection.receiver}", says.value)
+        if says.kind == "drop" and phase == "post":
+            raise Failure
+        return DROPPED if says.kind == "drop" else says.value
+
+    # error and finally
+
+    def _rescue(self, fault: Fault) -> Story:
+        self.listeners.noted = fault
+        remedy, extra = ABSENT, ("error", fault.kind)
+        for connection in self.listeners.each("error", "modify"):
+            remedy = self.listeners.ask(connection, self._judge_rescue, self.arguments, extra)
+            if remedy is not ABSENT:
+                self._say_supplied(connection, remedy)
+                break
+        self.listeners.observe("error", self.arguments, extra)
+        if remedy is ABSENT:
+            raise fault
+        self.listeners.noted = None
+        return (yield from self._supply(remedy))
+
+    def _judge_rescue(self, connection: Connection, says: Says) -> Any:
+        if says.kind == "nothing" or (says.kind == "replace" and self._can_supply(says.value)):
+            return says.value
+        raise Failure
+
+    def _finally(self, end: End) -> End:
+        # A model may read HookBlocked: no receiver's failure is told there.
+        self.listeners.noted = end.fault if end.outcome != "blocked" else None
+        error = end.fault.kind if end.fault and end.gift is ABSENT else None
+        try:
+            self.listeners.observe("finally", self.arguments, ("end", end.result, error, end.outcome))
+        except Fault as fault:
+            return End(self._outcome_of(fault), fault=fault)
+        return end
+
+    def _say_supplied(self, connection: Connection, value: Any) -> None:
+        self._say_mutated(connection, "result", None, value)
+
+    def _say_mutated(self, connection: Connection, name: str, before: Any, after: Any) -> None:
+        shown = (before, after) if self.program.has_values else ("hidden", "hidden")
+        self.listeners.say("Mutated", connection.receiver, name, *shown)
+
+
+def is_patch(patch: Mapping[str, Any]) -> bool:
+    """Whether these values can be bound to `work(a, b=2, *rest, **more)`."""
+    if ABSENT in patch.values() or not patch.keys() <= set(NAMES):
+        return False
+    rest, more = patch.get("rest", ()), patch.get("more", {})
+    return isinstance(rest, list | tuple) and isinstance(more, Mapping) and not {"self", "a", "b"} & more.keys()

@@ -1,0 +1,202 @@
+"""The receivers of one call: how each is asked, and what becomes of its failure (section 4 of the design)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .described import ABSENT, NOT_ERRORS, Connection, Receiver, Says, plain
+
+if TYPE_CHECKING:
+    from .oracle import World
+
+Judge = Callable[[Connection, Says], Any]
+
+
+class Fault(Exception):
+    """An exception on its way through the story: its kind, what it says, and the receivers its notes name."""
+
+    def __init__(self, kind: str, *facts: Any, of: Any = None, gift: Any = ABSENT) -> None:
+        super().__init__(kind, *facts)
+        self.kind, self.facts, self.of, self.gift = kind, facts, of, gift
+        self.notes: list[str] = []
+
+    @property
+    def is_error(self) -> bool:
+        """Whether `except Exception` catches it."""
+        return self.kind not in NOT_ERRORS
+
+
+class Failure(Exception):
+    """A receiver's own failure, before its policy is applied."""
+
+    def __init__(self, kind: str = "misuse") -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+class Listeners:
+    """Everybody who listens to one call.
+
+    Attributes:
+        number: the number of the call.
+        blocked: the first block, which nothing lifts.
+        noted: the exception on its way to the caller, to which the failures of receivers are attached.
+        failed_around: what an around raised: no cancel, even where it is a CancelledError.
+    """
+
+    def __init__(self, world: World, plan: Mapping[tuple[str, str], list[Connection]]) -> None:
+        self.world, self.program, self.plan = world, world.program, plan
+        self.number = world.number()
+        self.blocked: Fault | None = None
+        self.noted: Fault | None = None
+        self.failed_around: Fault | None = None
+        self._answered: set[str] = set()
+
+    def say(self, event: str, *facts: Any) -> None:
+        """Tell the listeners of events, if there are any."""
+        if self.program.is_listening:
+            self.world.log.append((event, self.number, *facts))
+
+    def each(self, phase: str, role: str) -> Iterator[Connection]:
+        """Give everybody who is to be asked; one in reserve only where the same receiver has not answered."""
+        self._answered.clear()
+        for connection in self.plan.get((phase, role), ()):
+            if connection.receiver not in self._answered:
+                yield connection
+
+    def ask(self, connection: Connection, judge: Judge, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> Any:
+        """Return what `judge` makes of the answer, ABSENT where there is none."""
+        try:
+            if not self.begins(connection, arguments, extra):
+                return ABSENT
+            judged = judge(connection, self.speaks(connection))
+        except Failure as failure:
+            self.fails(connection, failure.kind)
+            return ABSENT
+        self._answered.add(connection.receiver)
+        return judged
+
+    def observe(self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> None:
+        """Ask the observers side by side: what must go out goes out once all have settled."""
+        going_out = None
+        for connection in self.each(phase, "observe"):
+            try:
+                self.ask(connection, self._judge_observer, arguments, extra)
+            except Fault as fault:
+                going_out = going_out or fault
+                self.noted = going_out
+        if going_out:
+            raise going_out
+
+    def begins(self, connection: Connection, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> bool:
+        """Start the turn of a receiver: say whether it is asked at all."""
+        receiver = self.program.receiver(connection.receiver)
+        if not self._applies(connection, arguments) or connection in self.world.spent:
+            return False
+        if connection.once:
+            self.world.spent.add(connection)
+        if receiver.asks == "misfit" or (receiver.colour == "async" and not self.program.is_async):
+            raise Failure
+        self._log_turn(receiver, arguments, extra)
+        if receiver.consults:
+            self._consult()
+        if receiver.cuts:
+            self.world.disconnect(receiver.cuts)
+        if (receiver.writes and not _may_write(receiver) and not receiver.swallows) or self._gives_no_answer(receiver):
+            raise Failure
+        return True
+
+    def speaks(self, connection: Connection) -> Says:
+        """End the turn of a receiver: raise, or return what it answers."""
+        receiver = self.program.receiver(connection.receiver)
+        says = receiver.says
+        if says.kind in ("leave", "swallow"):
+            raise Fault("CancelledError")
+        kinds = {"fail": says.value, "interrupt": "Interrupt", "cancel": "CancelledError", "hang": "misuse"}
+        if says.kind in kinds:
+            runs_as_generator = receiver.colour != "sync" or (receiver.phase == "around" and self.program.is_stream)
+            is_stop = says.value == "StopIteration"
+            raise Failure("RuntimeError" if is_stop and runs_as_generator else kinds[says.kind])
+        if receiver.writes and not _may_write(receiver):
+            raise Failure
+        return says
+
+    def fails(self, connection: Connection, kind: str) -> None:
+        """Apply the policy of a receiver to its failure."""
+        receiver = self.program.receiver(connection.receiver)
+        if kind == "CancelledError" and not self.program.is_async:
+            raise Fault(kind)
+        if receiver.phase == "around":
+            self._say_failed(receiver, kind, "raised")
+            self.failed_around = Fault(kind)
+            raise self.failed_around
+        if kind == "Interrupt":
+            self._say_failed(receiver, kind, "raised")
+            raise Fault(kind)
+        is_late = receiver.phase in ("error", "finally")
+        policy = "block" if receiver.role == "guard" else connection.on_error or "isolate"
+        if is_late or policy == "isolate":
+            self._say_failed(receiver, kind, "isolated")
+            if self.noted:
+                self.noted.notes.append(receiver.name)
+        elif policy == "block":
+            self._say_failed(receiver, kind, "blocked")
+            self.block(connection, f"{receiver.role} failed: {kind}")
+        else:
+            self._say_failed(receiver, kind, "raised")
+            raise Fault("ReceiverError", receiver.name, receiver.phase, kind, of=self)
+
+    def block(self, connection: Connection, reason: str, gift: Any = ABSENT) -> NoReturn:
+        """Block the call."""
+        self.say("Blocked", connection.receiver, reason, self.program.receiver(connection.receiver).phase)
+        self.blocked = Fault("HookBlocked", connection.receiver, reason, of=self, gift=gift)
+        raise self.blocked
+
+    def judge_guard(self, connection: Connection, says: Says) -> Any:
+        """A guard says no, or nothing."""
+        if says.kind == "block":
+            self.block(connection, f"no from {connection.receiver}", says.value)
+        if says.kind != "nothing":
+            raise Failure
+        return ABSENT
+
+    def _judge_observer(self, connection: Connection, says: Says) -> Any:
+        is_patch = says.kind == "patch" and self.program.receiver(connection.receiver).phase == "pre"
+        if is_patch or says.kind in ("block", "replace", "drop"):
+            raise Failure
+        return ABSENT
+
+    def _applies(self, connection: Connection, arguments: Mapping[str, Any]) -> bool:
+        if connection.when in ("always", "never", "fails", "big"):
+            self.world.log.append(("judged", None, connection.receiver, arguments["a"]))
+        if connection.when == "fails":
+            raise Failure("Broken")
+        a: int = arguments["a"]
+        return {None: True, "always": True, "never": False, "big": a > 4, "glob": str(a).startswith("1")}[connection.when]
+
+    def _log_turn(self, receiver: Receiver, arguments: Mapping[str, Any], extra: tuple[Any, ...]) -> None:
+        is_open, has_context = receiver.asks != "sender", receiver.asks == "ctx"
+        outcome_is_hidden = receiver.phase == "finally" and not has_context
+        shown = (*extra[:-1], None) if outcome_is_hidden else extra
+        number = self.number if has_context else None
+        seen = plain(arguments) if is_open else None
+        self.world.log.append(("asked", number, receiver.name, seen, shown if is_open else ()))
+
+    def _consult(self) -> None:
+        if self.program.is_listening:
+            number = self.world.number()
+            values = () if self.program.has_values else "hidden"
+            self.world.log.append(("Started", number, self.number, "consult", (), values))
+            self.world.log.append(("Finished", number, "returned", None, None))
+
+    def _gives_no_answer(self, receiver: Receiver) -> bool:
+        return (receiver.colour == "awaitable" and not self.program.is_async) or receiver.says.kind == "no generator"
+
+    def _say_failed(self, receiver: Receiver, kind: str, action: str) -> None:
+        role = "around" if receiver.phase == "around" else receiver.role
+        self.say("Failed", receiver.name, role, receiver.phase, kind, action)
+
+
+def _may_write(receiver: Receiver) -> bool:
+    return (receiver.phase, receiver.role) == ("pre", "modify")

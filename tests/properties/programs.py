@@ -1,0 +1,259 @@
+"""Random programs: phases, roles, scopes, priorities, colours, outcomes, failures, inheritance.
+
+Most draws are from tables, the usual things more often than the odd ones: programs stay cheap to draw and easy to shrink,
+and enough calls get far enough for the late phases to matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from hypothesis import strategies as st
+
+from .described import ABSENT, ROLES, Arguments, Body, Connection, Program, Receiver, Says
+
+T = TypeVar("T")
+Draw = Any
+_arguments = st.one_of(
+    st.builds(Arguments, st.integers(0, 12)),
+    st.builds(Arguments, st.integers(0, 12), st.just(6), st.sampled_from(((), (4, 5))), st.sampled_from(({}, {"z": 9}))),
+)
+
+VALUES: Final = ("x", 70, False, True)
+PATCHES: Final[tuple[dict[str, Any], ...]] = (
+    {"a": 7},
+    {"b": 8},
+    {"a": 11, "b": 3},
+    {"rest": (5, 6)},
+    {"rest": [7]},
+    {"more": {"z": 3}},
+    {},
+)
+WRONG_PATCHES: Final = ({"nope": 1}, {"rest": 7}, {"more": 7}, {"more": {"a": 1}}, {"a": 9, "nope": 1})
+WRITES: Final = ((("a", 4),), (("b", 12), ("a", 5)), (("rest", (8,)),), (("more", {"y": 1}),))
+WRONG_WRITES: Final = ((("nope", 1),), (("a", ABSENT),), (("b", 6), ("rest", 5)))
+FAILING: Final = (
+    *(Says("fail", "Broken"),) * 4,
+    *(Says("fail", "StopIteration"), Says("interrupt"), Says("cancel"), Says("cancel")),
+)
+BLOCKING: Final = (Says("block"), Says("block", "gift"), Says("block", None))
+CLOSED: Final = (
+    *BLOCKING, *dict.fromkeys(FAILING), Says("hang"), Says("drop"), Says("replace", None), Says("replace", ("s1",)),
+    *(Says("value", value) for value in (*VALUES, 0, "")),
+)  # fmt: skip
+SILENT: Final = (Says(),) * 6
+ATTEMPTS: Final[tuple[Any, ...]] = (
+    *(({},),) * 6,
+    (),
+    ({}, {}),
+    ({"a": 5},),
+    ({}, {"b": 6}),
+    ({"a": 9}, {}),
+    ({"nope": 1},),
+    ({"rest": 7}, {}),
+)
+ENDS: Final = (*("return",) * 9, *("fail",) * 3, "stop", "interrupt", "cancel", "leave")
+
+
+@st.composite
+def programs(draw: Draw, colour: str) -> Program:
+    """Draw a program of this colour."""
+    program = _inheritance(draw, Program(colour=colour))
+    count = draw(st.integers(0, 7))
+    receivers = tuple(_receiver(draw, program, f"r{index}") for index in range(count))
+    program = replace(
+        program,
+        receivers=_with_one_going_out(_with_one_leaving(draw, program, receivers)),
+        arguments=draw(_arguments),
+        takes=draw(_of(None, None, 0, 1, 2)) if program.is_stream else None,
+        is_listening=draw(_of(True, True, True, False)),
+        has_values=draw(st.booleans()),
+        cuts_late=_rarely(draw),
+    )
+    return replace(program, connections=_connections(draw, program))
+
+
+def _of(*choices: T) -> st.SearchStrategy[T]:
+    return st.sampled_from(choices)
+
+
+def _rarely(draw: Draw) -> bool:
+    return bool(draw(_of(*(False,) * 9, True)))
+
+
+def _inheritance(draw: Draw, program: Program) -> Program:
+    kind = draw(_of(*("method",) * 7, "classmethod", "staticmethod", "function"))
+    if kind in ("staticmethod", "function"):
+        return replace(program, kind=kind, bodies=(_body(draw, program, is_inner=False),))
+    count = draw(_of(1, 1, 2, 2, 3, 4))
+    bodies = [_body(draw, program) if draw(_of(True, True, True, False)) else None for _ in range(count - 1)]
+    entry = draw(st.integers(0, count - 1)) if draw(_of(False, False, True)) else None
+    return replace(
+        program, kind=kind, bodies=(*bodies, _body(draw, program)), is_diamond=count == 4 and draw(st.booleans()), entry=entry
+    )
+
+
+def _body(draw: Draw, program: Program, is_inner: bool = True) -> Body:
+    ends = draw(_of(*ENDS))
+    return Body(
+        hookable=not is_inner or draw(_of(*(True,) * 4, False)),
+        is_outside=draw(st.booleans()),
+        items=draw(_of((), ("i1",), ("i1", "i2"), ("i1", "i2", "i3"))) if program.is_stream else (),
+        calls_super=is_inner and draw(st.booleans()),
+        recurs=_rarely(draw),
+        ends="fail" if ends == "leave" and not program.is_async else ends,
+    )
+
+
+def _receiver(draw: Draw, program: Program, name: str) -> Receiver:
+    phase = draw(_of("pre", "pre", "pre", "around", "post", "post", "error", "finally", *("item",) * 2 * program.is_stream))
+    if phase == "around":
+        return _around(draw, program, name)
+    role = draw(_of(*{"error": ("modify", "modify", "observe"), "finally": ("observe",)}.get(phase, ROLES)))
+    says = draw(_of(*_answers(program, phase, role)))
+    asks = draw(_of("ctx", "ctx", "names", "all", "sender", "misfit" if _rarely(draw) else "ctx"))
+    colour = draw(_of("sync", "async", "awaitable")) if program.is_async else draw(_of(*("sync",) * 8, "async", "awaitable"))
+    is_settled = role != "observe"  # those who run side by side must not act on each other
+    return Receiver(
+        name, phase, role, says, asks, colour,
+        writes=_writes(draw, says) if asks == "ctx" else (),
+        swallows=draw(st.booleans()),
+        consults=is_settled and _rarely(draw),
+        cuts=f"r{draw(st.integers(0, 6))}" if is_settled and _rarely(draw) else None,
+    )  # fmt: skip
+
+
+def _answers(program: Program, phase: str, role: str) -> tuple[Says, ...]:
+    supply = Says("replace", ("s1", "s2")) if program.is_stream else Says("replace", "x")
+    odd = (*(Says("value", value) for value in ("x", False, True)), Says("drop"), Says("replace", 70), Says("replace", None))
+    patches = tuple(Says("patch", patch) for patch in (*PATCHES, WRONG_PATCHES[len(phase + role) % len(WRONG_PATCHES)]))
+    usual: tuple[Says, ...] = SILENT
+    if (phase, role) == ("pre", "modify"):
+        usual = (*SILENT, *patches, *patches, *(Says("patch", patch) for patch in WRONG_PATCHES), supply, supply)
+    elif role == "modify" and phase != "error":
+        drops = (Says("drop"),) * 2 if phase == "item" else ()
+        usual = (*SILENT, *(Says("value", value) for value in VALUES), Says("replace", None), *drops)
+    elif role == "modify":
+        usual = (*SILENT, *(supply,) * 6)
+    return (*usual, *usual, *FAILING, *BLOCKING, *odd, supply, patches[0], *((Says("hang"),) if phase != "around" else ()))
+
+
+def _writes(draw: Draw, says: Says) -> Any:
+    if not draw(_of(False, False, False, True)):
+        return ()
+    may_be_wrong = says.kind in ("nothing", "patch", "replace")
+    return draw(_of(*WRITES, *(WRONG_WRITES if may_be_wrong else ())))
+
+
+def _around(draw: Draw, program: Program, name: str) -> Receiver:
+    says, attempts = draw(_of(*_ways_around_ends(program))), draw(_of(*ATTEMPTS))
+    colour = "sync"
+    if not program.is_stream:
+        by_await = ("async", "awaitable") if attempts else ("sync", "async", "awaitable")
+        colour = draw(_of(*by_await)) if program.is_async else draw(_of(*("sync",) * 9, "async"))
+    asks = draw(_of("ctx", "names", "all", "sender"))
+    return Receiver(
+        name, "around", "modify", says, asks, colour,
+        writes=WRITES[0] if asks == "ctx" and _rarely(draw) else (),
+        swallows=draw(st.booleans()),
+        consults=_rarely(draw),
+        attempts=attempts,
+        catches=draw(_of(False, False, True)),
+    )  # fmt: skip
+
+
+def _ways_around_ends(program: Program) -> tuple[Says, ...]:
+    through = (Says("through"),) * 14
+    if program.is_stream:
+        ways = (*through, Says("value", "x"), Says("value", "x"), *FAILING, Says("no generator"))
+        return ways if program.is_async else (*ways, Says("nothing"), Says("block"), Says("block", "gift"), Says("drop"))
+    return (*through, Says("value", "x"), Says(), Says("replace", 70), Says("patch", {"a": 1}), *BLOCKING, Says("drop"), *FAILING)
+
+
+def _with_one_leaving(draw: Draw, program: Program, receivers: tuple[Receiver, ...]) -> tuple[Receiver, ...]:
+    """Let at most one asynchronous receiver have its caller cancelled, where nobody runs beside it."""
+    observed = [one.phase for one in receivers if one.role == "observe"]
+    able = [one for one in receivers if one.colour != "sync" and one.phase != "finally" and observed.count(one.phase) < 2]
+    has_body = any(body and body.ends == "leave" for body in program.bodies)
+    if not program.is_async or has_body or not able or not _rarely(draw):
+        return receivers
+    chosen, way = draw(st.sampled_from(able)), draw(_of("leave", "swallow"))
+    return tuple(replace(one, says=Says(way)) if one is chosen else one for one in receivers)
+
+
+def _with_one_going_out(receivers: tuple[Receiver, ...]) -> tuple[Receiver, ...]:
+    """Let one observer of a phase at most raise what must go out: which of two does is said nowhere."""
+    phases = set()
+    kept = []
+    for one in receivers:
+        if one.role == "observe" and one.says.kind in ("interrupt", "cancel"):
+            one = replace(one, says=Says("fail", "Broken")) if one.phase in phases else one
+            phases.add(one.phase)
+        kept.append(one)
+    return tuple(kept)
+
+
+def _connections(draw: Draw, program: Program) -> tuple[Connection, ...]:
+    is_forward = draw(st.booleans())
+    made = []
+    for receiver in program.receivers:
+        one = _connection(draw, program, receiver)
+        made.append(one)
+        if _rarely(draw):
+            again = _connection(draw, program, receiver)
+            made[-1:] = [replace(both, once=False, before=(), after=()) for both in (one, again)]
+    names = [one.receiver for one in made]
+    related = [_related(draw, program, one, is_forward) if names.count(one.receiver) == 1 else one for one in made]
+    single = {name for name in names if names.count(name) == 1}
+    kept = [replace(one, before=tuple(single & {*one.before}), after=tuple(single & {*one.after})) for one in related]
+    return tuple(sorted(kept, key=lambda one: not one.early))
+
+
+def _connection(draw: Draw, program: Program, receiver: Receiver) -> Connection:
+    scopes = ["any", "any", "stranger"]
+    if program.kind in ("method", "classmethod"):
+        scopes += [f"K{index}" for index in range(len(program.bodies))]
+    if program.kind != "classmethod":
+        scopes += ["self", "self"]
+    is_odd = receiver.asks == "misfit" or receiver.colour != "sync" or program.is_stream
+    early = draw(_of(*(False,) * (2 if is_odd else 9), True))
+    is_fit = receiver.asks != "misfit" and (receiver.colour == "sync" or program.is_async)
+    is_plain = is_fit and receiver.phase != "around" and not early
+    policies = (None, None, "isolate", "block", "raise") if receiver.role == "modify" and receiver.phase != "around" else (None,)
+    return Connection(
+        receiver.name,
+        scope="any" if early else draw(_of(*scopes)),
+        priority=draw(_of(0, 0, 0, 1, 5, -1)),
+        on_error=draw(_of(*policies)),
+        when=draw(_of(*(None,) * 15, "always", "never", "fails", "big", "glob")) if is_plain else None,
+        once=receiver.role != "guard" and _rarely(draw),
+        timed=receiver.says.kind == "hang" or (receiver.phase != "around" and _rarely(draw)),
+        early=early,
+    )
+
+
+def _related(draw: Draw, program: Program, one: Connection, is_forward: bool) -> Connection:
+    """Perhaps put it before somebody of its own group; all relations of a program point the same way, so there is no cycle."""
+    receiver = program.receiver(one.receiver)
+    others = [
+        other.name for other in program.receivers
+        if (other.phase, other.role) == (receiver.phase, receiver.role) and (other.name > one.receiver) is is_forward
+        and other.name != one.receiver
+    ]  # fmt: skip
+    if not others or not draw(_of(False, False, True)):
+        return one
+    return replace(one, before=(draw(st.sampled_from(others)),))
+
+
+@st.composite
+def ordered_programs(draw: Draw) -> Program:
+    """Draw a program of one phase in which no two receivers have the same rank."""
+    ranks = st.tuples(st.sampled_from(ROLES), st.integers(-2, 2), st.sampled_from(("self", "K0", "K1", "any")))
+    drawn = draw(st.lists(ranks, unique=True, max_size=9))
+    phase = draw(st.sampled_from(("pre", "post")))
+    return Program(
+        bodies=(Body(), Body()),
+        receivers=tuple(Receiver(f"r{index}", phase, role) for index, (role, _, _) in enumerate(drawn)),
+        connections=tuple(Connection(f"r{index}", scope, priority) for index, (_, priority, scope) in enumerate(drawn)),
+    )
