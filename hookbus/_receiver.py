@@ -268,10 +268,11 @@ def location_of(function: Any) -> str:
 
 
 def is_async_callable(function: Any) -> bool:
-    """Tell whether a callable is known to return an awaitable; what cannot be known shows when it is called."""
+    """Tell whether a callable is known to be async, a generator or not; what cannot be known shows when it is called."""
     while isinstance(function, functools.partial):
         function = function.func
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(_call_of(function))
+    kinds = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+    return any(is_kind(each) for is_kind in kinds for each in (function, _call_of(function)))
 
 
 def _call_of(function: Any) -> Any:

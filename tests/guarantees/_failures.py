@@ -216,8 +216,6 @@ def _around(stage: Stage) -> Callable[..., Any]:
     cell = stage.cell
     if cell.variant == "no_stream":
         return _around_of_no_stream(stage)
-    if cell.row == "async_on_sync":
-        return _around_async(stage)
     if cell.receiver == "def":
         return _around_generator(stage) if cell.is_stream else _around_sync(stage)
     return _around_async_generator(stage) if cell.is_stream else _around_async(stage)

@@ -15,7 +15,6 @@ from ._fates import IS_LOST, IS_REFUSED, fate_of
 from ._stage import Stage
 
 CELLS_PER_ROW = {
-    # fmt: off
     "raises": {"modify": 225, "guard": 60, "around": 65, "error": 90, "observe": 165},
     "times_out": {"modify": 105, "guard": 28, "around": 32, "error": 42, "observe": 77},
     "cancelled_a": {"modify": 105, "guard": 28, "around": 37, "error": 42, "observe": 77},
@@ -25,7 +24,6 @@ CELLS_PER_ROW = {
     "base_exception": {"modify": 180, "guard": 48, "around": 52, "error": 72, "observe": 132},
     "dies_by_weakref": {"modify": 45, "guard": 12, "around": 5, "error": 18, "observe": 33},
     "when_raises": {"modify": 135, "guard": 36, "around": 15, "error": 54, "observe": 99},
-    # fmt: on
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
-from hookbus import ANY, Bus, HookBlocked, HookError, events
+from hookbus import ANY, Block, Bus, HookBlocked, HookError, events
 
 from ._cells import ON_ERROR, POLICIES, STREAMS, TARGETS
 from ._colours import make_agent, take
@@ -66,6 +68,16 @@ def test_a_role_the_phase_does_not_have_is_refused(bus, colour, role, phase):
 @pytest.mark.parametrize("phase", ["pre", "post"])
 def test_a_guard_held_weakly_is_refused(bus, colour, phase):
     assert_refused_and_unregistered(bus, phase, make_agent(bus, colour), colour, role="guard", weak=True)
+
+
+@pytest.mark.parametrize("colour", TARGETS)
+def test_a_guard_that_is_a_method_of_its_own_sender_lives_as_long_as_that(bus, colour):
+    agent = make_agent(bus, colour)
+    type(agent).forbid = lambda self, sender: Block("forbidden")
+    bus.signal("pre_reply").connect(agent.forbid, sender=agent, role="guard")
+    gc.collect()
+    with pytest.raises(HookBlocked, match="forbidden"):
+        take(colour, agent, "hello")
 
 
 @pytest.mark.parametrize("colour", STREAMS)

@@ -85,7 +85,7 @@ class Listeners:
                 self.ask(connection, self._judge_observer, arguments, extra)
             except Fault as fault:
                 going_out = going_out or fault
-                self.noted = going_out
+                self.noted = self.noted or going_out
         if going_out:
             raise going_out
 
