@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -9,6 +10,7 @@ from ._call import Call, Over
 from ._context import VERDICTS, Block, Drop, ReadOnly, Replace
 from ._drive import Step
 from ._plan import Seat
+from ._turns import Answer, Turn
 from .exceptions import HookError
 
 Part = Generator[Step, Any, Any]
@@ -31,7 +33,9 @@ def ask(
         answer = yield turn
         try:
             if answer.error is None:
-                return read(call.read(seat, answer, view))
+                understood = read(call.read(seat, answer, view))
+                call.answered.add((seat.phase, seat.receiver.key))
+                return understood
             failure, is_cancel = answer.error, answer.is_cancel
         except Exception as wrong:
             failure = wrong
@@ -117,29 +121,34 @@ def guard(call: Call, seats: Iterable[Seat], kwargs: Mapping[str, Any] | None = 
 
 def observe(call: Call, seats: tuple[Seat, ...], **offered: Any) -> Part:
     """Let the observers look, side by side; all are settled before the call goes on."""
-    asked = []
+    begun = [(seat, *_begin(call, seat, offered)) for seat in seats]
+    turns = [started for _, _, started in begun if isinstance(started, Turn)]
+    answers = deque((yield turns) if turns else ())
     is_over = False
-    for seat in seats:
-        view = ReadOnly(call.kwargs)
-        try:
-            function = call.asked(seat, view, offered)
-            if function is not None:
-                asked.append((seat, view, call.turn(seat, function, view, offered)))
-        except BaseException as error:  # by the receiver's role, like every failure
-            is_over |= _ends_call(call, seat, error)
-    answers = (yield [turn for _, _, turn in asked]) if asked else []
-    for (seat, view, _), answer in zip(asked, answers):
-        if answer.error is None:
-            try:
-                _reject_misuse(seat, call.read(seat, answer, view))
-            except HookError as misuse:
-                is_over |= _ends_call(call, seat, misuse)
-        else:
-            is_over |= _ends_call(call, seat, answer.error, is_cancel=answer.is_cancel)
-    for cancel in answers[len(asked) :]:
-        is_over |= _ends_call(call, asked[-1][0], cancel.error, is_cancel=True)
+    for seat, view, started in begun:
+        error, is_cancel = (started, False) if isinstance(started, BaseException) else (None, False)
+        if isinstance(started, Turn):
+            answer = answers.popleft()
+            error, is_cancel = answer.error or _misuse(call, seat, answer, view), answer.is_cancel
+        if error is not None:
+            is_over |= _ends_call(call, seat, error, is_cancel=is_cancel)
+    for cancel in answers:  # of the call itself, while it waited for them
+        is_over |= _ends_call(call, seats[-1], cancel.error, is_cancel=True)
     if is_over:
         raise Over
+
+
+def _begin(call: Call, seat: Seat, offered: Mapping[str, Any]) -> tuple[ReadOnly, Turn | BaseException | None]:
+    """Return what an observer sees, and its turn, its failure, or None where it is not asked."""
+    view = ReadOnly(call.kwargs)
+    try:
+        function = call.asked(seat, view, offered)
+        if function is None:
+            return view, None
+        call.answered.add((seat.phase, seat.receiver.key))  # side by side, to have begun is to answer
+        return view, call.turn(seat, function, view, offered)
+    except BaseException as error:  # by the receiver's role, like every failure
+        return view, error
 
 
 def _ends_call(call: Call, seat: Seat, error: BaseException, *, is_cancel: bool = False) -> bool:
@@ -150,6 +159,12 @@ def _ends_call(call: Call, seat: Seat, error: BaseException, *, is_cancel: bool 
     return False
 
 
-def _reject_misuse(seat: Seat, value: Any) -> None:
-    if isinstance(value, VERDICTS) or (seat.phase == "pre" and isinstance(value, Mapping)):
-        wrong_return(seat, value, "nothing: an observer decides nothing; connect it as a guard or a modifier")
+def _misuse(call: Call, seat: Seat, answer: Answer, view: ReadOnly) -> HookError | None:
+    """Say what an observer did that it may not."""
+    try:
+        value = call.read(seat, answer, view)
+        if isinstance(value, VERDICTS) or (seat.phase == "pre" and isinstance(value, Mapping)):
+            wrong_return(seat, value, "nothing: an observer decides nothing; connect it as a guard or a modifier")
+    except HookError as misuse:
+        return misuse
+    return None

@@ -39,6 +39,7 @@ class Call:
         error: the exception of the method or an around, while it may still be rescued or goes out.
         outcome: how the call ends, once that is known.
         way_out: the exception the caller gets, if any.
+        noted: the exception that the failures of receivers are attached to, as notes.
         verdict: the block, if the call was blocked.
         parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
         sources: the generators a stream is pulled through, outermost first.
@@ -55,6 +56,7 @@ class Call:
     error: BaseException | None = None
     outcome: str | None = None
     way_out: BaseException | None = None
+    noted: BaseException | None = None
     verdict: HookBlocked | None = None
     parting: Any = NOTHING
     state: dict[str, Any] = attrs.field(factory=dict)
@@ -107,7 +109,7 @@ class Call:
         seconds = time.perf_counter() - self.began
         self.tell(Finished, outcome=self.outcome, seconds=seconds, error=error, result=self.shown(pair[0]))
         # An exception's traceback leads back here; do not make that a circle.
-        self.error = self.way_out = self.verdict = None
+        self.error = self.way_out = self.verdict = self.noted = None
         return pair
 
     def leave(self, error: BaseException, outcome: str = "raised") -> NoReturn:
@@ -174,7 +176,6 @@ class Call:
 
     def read(self, seat: Seat, answer: Answer, view: Mapping[str, Any]) -> Any:
         """Return what a receiver answered; raise if it wrote where it may only read."""
-        self.answered.add((seat.phase, seat.receiver.key))
         if isinstance(view, ReadOnly) and view.tampered:
             raise HookError(f"{seat.receiver.label} wrote to ctx.kwargs, which only a modifier of `pre` may do")
         return answer.value
@@ -192,10 +193,7 @@ class Call:
             self._leave_from_error(error, "cancelled" if isinstance(error, GeneratorExit) else "raised")
         if seat.phase in ("error", "finally") or receiver.on_error == "isolate":
             self.tell_failed(seat, error, "isolated")
-            going_out = self.error or (self.way_out if self.verdict is None else None)
-            if going_out is not None:
-                # The text of a receiver's failure may hold what nobody should read: its type and place only.
-                going_out.add_note(f"hookbus: {receiver.label} failed in {seat.phase}_{self.hook.name}: {type(error).__name__}")
+            self._note(seat, error)
         elif receiver.on_error == "block":
             self.tell_failed(seat, error, "blocked")
             self.block(seat, Block(f"{receiver.role} failed: {type(error).__name__}"))
@@ -204,6 +202,13 @@ class Call:
             raised = ReceiverError(receiver.name, self.hook.name, seat.phase)
             raised.__cause__ = error
             self.leave(raised)
+
+    def _note(self, seat: Seat, error: BaseException) -> None:
+        """Attach a failure to the exception on its way out; never to a verdict, and never the text: a model may read both."""
+        noted = self.noted or self.way_out
+        if noted is not None and noted is not self.verdict:
+            where = f"{seat.receiver.label} failed in {seat.phase}_{self.hook.name}"
+            noted.add_note(f"hookbus: {where}: {type(error).__name__}")
 
     def _leave_from_error(self, error: BaseException, outcome: str) -> NoReturn:
         if self.error is not None:

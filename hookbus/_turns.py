@@ -11,7 +11,7 @@ import attrs
 from ._cancels import Cancels, is_cancelled_error
 from ._context import CURRENT, Frame
 from ._receiver import close_unawaited
-from ._workers import Deadline, Host, unpair, workers
+from ._workers import Deadline, Host, Pair, workers
 from .exceptions import HookError
 
 
@@ -97,7 +97,7 @@ async def _perform_async(turn: Turn) -> Answer:
     error: BaseException | None = None
     try:
         if turn.deadline is not None:
-            value = await _within(turn, turn.deadline)
+            value, error = await _within(turn, turn.deadline)
         else:
             value = turn.call()
             if turn.kind != "open" and (turn.kind != "answer" or isawaitable(value)):
@@ -126,15 +126,16 @@ async def _cancellation(error: Any) -> Any:
     return asyncio.CancelledError("a receiver swallowed this cancellation")
 
 
-async def _within(turn: Turn, deadline: Deadline) -> Any:
-    """Await one call until its deadline; what may block runs in a worker."""
+async def _within(turn: Turn, deadline: Deadline) -> Pair:
+    """Await one call until its deadline; what may block runs in a worker. A pair, as no coroutine lets StopIteration out."""
     import asyncio
 
     value: Any = None
+    error: BaseException | None = None
     deadline.start()
     try:
         try:
-            value = turn.call() if turn.is_async else await _in_worker(turn.call, deadline)
+            value, error = (turn.call(), None) if turn.is_async else await _in_worker(turn.call, deadline)
             if isawaitable(value):
                 value = await _await_within(value, deadline, asyncio)
         except StopAsyncIteration:
@@ -143,7 +144,7 @@ async def _within(turn: Turn, deadline: Deadline) -> Any:
         # Blocking the loop cannot be interrupted, but a late answer is late.
         if not deadline.left:
             raise deadline.error()
-        return value
+        return value, error
     finally:
         deadline.stop()
 
@@ -169,7 +170,7 @@ async def _await_within(value: Awaitable[Any], deadline: Deadline, asyncio: Any)
         raise
 
 
-async def _in_worker(call: Callable[[], Any], deadline: Deadline) -> Any:
+async def _in_worker(call: Callable[[], Any], deadline: Deadline) -> Pair:
     import asyncio
 
     job = workers.submit(call)
@@ -178,7 +179,7 @@ async def _in_worker(call: Callable[[], Any], deadline: Deadline) -> Any:
         await asyncio.wait({waiter}, timeout=deadline.left)
         if not waiter.done():
             raise deadline.error()
-        return unpair(waiter.result())
+        return waiter.result()
     finally:
         workers.abandon(job)
         waiter.cancel()

@@ -49,8 +49,9 @@ def _cut_off(call: Call) -> Parts:
 
 def _finally(call: Call) -> Parts:
     """Observers look, on every exit; then the end is told."""
+    call.noted = call.way_out
     with suppress(Over):  # by then an observer's KeyboardInterrupt or the caller's cancellation is the way out
-        yield from observe(call, call.plan.final.observe, result=call.result, error=call.error or call.way_out)
+        yield from observe(call, call.plan.final.observe, result=call.result, error=call.way_out)
     return call.finish()
 
 
@@ -77,11 +78,11 @@ def _run(call: Call, replaced: Replace | None) -> Part:
     else:
         reached = yield from attempt(call, 0, call.kwargs, False)
     if isinstance(reached.error, Exception):
-        call.error = reached.error
+        call.error = call.noted = reached.error
         rescue = yield from _error(call)
         if rescue is None:
             call.leave(reached.error)
-        call.error = None
+        call.error = call.noted = None
         reached = Reached(rescue.result, outcome="replaced")
         if call.hook.is_stream:
             reached = yield from stream(call, rescue)

@@ -6,8 +6,9 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .described import ABSENT, NAMES, Connection, Says, plain, plain_value
-from .oracle_listeners import Failure, Fault, Listeners
+from .described import ABSENT, NAMES, Connection, Receiver, plain, plain_value
+from .oracle_answers import Failure, checked, draft
+from .oracle_listeners import Fault, Listeners
 
 if TYPE_CHECKING:
     from .oracle import World
@@ -61,6 +62,8 @@ class Call:
     def _for_caller(self, end: End) -> Any:
         if end.gift is not ABSENT:
             return None if self.program.is_stream else end.gift
+        if end.fault and end.fault.kind == "StopIteration" and self.program.is_async:
+            raise Fault("RuntimeError")  # no coroutine lets a StopIteration out
         if end.fault and end.fault.kind != "GeneratorExit":
             raise end.fault
         return None if self.program.colour == "async generator" else end.result
@@ -95,9 +98,11 @@ class Call:
     def _pre(self) -> Any:
         supplied = ABSENT
         for connection in self.listeners.each("pre", "modify"):
-            supplied = self.listeners.ask(connection, self._judge_modifier, self.arguments)
-            if supplied is not ABSENT:
-                self._say_supplied(connection, supplied)
+            decided = self.listeners.ask(connection, self.arguments)
+            if decided:
+                self.arguments = self._patched(connection, self.arguments, draft(self._receiver(connection)))
+            if decided == "supply":
+                supplied = self._supplied(connection)
                 break
         self._guards("pre", self.arguments)
         if self.program.is_stream:
@@ -107,18 +112,6 @@ class Call:
         self.listeners.observe("pre", self.arguments)
         return supplied
 
-    def _judge_modifier(self, connection: Connection, says: Says) -> Any:
-        if says.kind == "block":
-            self.listeners.block(connection, f"no from {connection.receiver}", says.value)
-        patch = dict(self.program.receiver(connection.receiver).writes)
-        if says.kind == "patch":
-            patch |= says.value
-        is_decision = says.kind in ("nothing", "patch") or (says.kind == "replace" and self._can_supply(says.value))
-        if not is_decision or not is_patch(patch):
-            raise Failure
-        self.arguments = self._patched(connection, self.arguments, patch)
-        return says.value if says.kind == "replace" else ABSENT
-
     def _patched(self, connection: Connection, arguments: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in patch.items():
             if value is not arguments[name]:
@@ -127,7 +120,7 @@ class Call:
 
     def _guards(self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> None:
         for connection in self.listeners.each(phase, "guard"):
-            self.listeners.ask(connection, self.listeners.judge_guard, arguments, extra)
+            self.listeners.ask(connection, arguments, extra)
 
     # around and the body
 
@@ -154,7 +147,7 @@ class Call:
             raise self.listeners.blocked
         if is_own:
             self.outcome = "replaced"
-            self._say_supplied(connection, value)
+            self._say_mutated(connection, "result", None, value)
         elif value is not last:
             self._say_mutated(connection, "result", last, value)
         return value
@@ -162,15 +155,13 @@ class Call:
     def _attempts(self, level: int, arguments: Mapping[str, Any], is_changed: bool) -> Generator[Any, None, tuple[Any, bool]]:
         """Make each `call_next`: the last result, and whether it is the around's own for want of a better one."""
         connection = self.listeners.plan["around", "modify"][level]
-        receiver = self.program.receiver(connection.receiver)
+        receiver = self._receiver(connection)
         last, is_own, is_again = None, True, False
         for patch in receiver.attempts:
             try:
                 if self.listeners.blocked:
                     raise self.listeners.blocked
-                if not is_patch(patch):
-                    raise Failure
-                patched = self._patched(connection, arguments, patch)
+                patched = self._patched(connection, arguments, checked(patch))
                 is_other, is_again = is_changed or is_again or bool(patch), True
                 last = yield from self._around(level + 1, patched, is_other)
                 is_own = False
@@ -181,9 +172,10 @@ class Call:
         return None if self.program.colour == "async generator" else last, is_own
 
     def _around_ends(self, connection: Connection, last: Any) -> Story:
-        says = self.listeners.speaks(connection)
+        self.listeners.speaks(connection)
+        says = self._receiver(connection).says
         if says.kind == "block" and not self.listeners.blocked:
-            self.listeners.block(connection, f"no from {connection.receiver}", says.value)
+            self.listeners.block(connection)
         if says.kind == "drop":
             raise Failure
         if says.kind == "value" and self.program.is_stream:
@@ -200,9 +192,6 @@ class Call:
             return supplied
         yield from self._items(iter(supplied))
         return None
-
-    def _can_supply(self, value: Any) -> bool:
-        return not self.program.is_stream or isinstance(value, list | tuple)
 
     def _items(self, source: Any) -> Story:
         while True:
@@ -236,22 +225,15 @@ class Call:
     def _modified(self, phase: str, value: Any) -> Any:
         name = "item" if phase == "item" else "result"
         for connection in self.listeners.each(phase, "modify"):
-            after = self.listeners.ask(connection, self._judge_value, self.arguments, (name, value))
-            if after is DROPPED:
+            decided = self.listeners.ask(connection, self.arguments, (name, value))
+            if decided == "drop":
                 self._say_mutated(connection, name, value, None)
-                return after
-            if after is not ABSENT and after is not value:
+                return DROPPED
+            after = self._receiver(connection).says.value if decided == "value" else value
+            if after is not value:
                 self._say_mutated(connection, name, value, after)
-                value = after
+            value = after
         return value
-
-    def _judge_value(self, connection: Connection, says: Says) -> Any:
-        phase = self.program.receiver(connection.receiver).phase
-        if says.kind == "block":
-            self.listeners.block(connection, f"no from {connection.receiver}", says.value)
-        if says.kind == "drop" and phase == "post":
-            raise Failure
-        return DROPPED if says.kind == "drop" else says.value
 
     # error and finally
 
@@ -259,20 +241,14 @@ class Call:
         self.listeners.noted = fault
         remedy, extra = ABSENT, ("error", fault.kind)
         for connection in self.listeners.each("error", "modify"):
-            remedy = self.listeners.ask(connection, self._judge_rescue, self.arguments, extra)
-            if remedy is not ABSENT:
-                self._say_supplied(connection, remedy)
+            if self.listeners.ask(connection, self.arguments, extra) == "supply":
+                remedy = self._supplied(connection)
                 break
         self.listeners.observe("error", self.arguments, extra)
         if remedy is ABSENT:
             raise fault
         self.listeners.noted = None
         return (yield from self._supply(remedy))
-
-    def _judge_rescue(self, connection: Connection, says: Says) -> Any:
-        if says.kind == "nothing" or (says.kind == "replace" and self._can_supply(says.value)):
-            return says.value
-        raise Failure
 
     def _finally(self, end: End) -> End:
         # A model may read HookBlocked: no receiver's failure is told there.
@@ -284,17 +260,16 @@ class Call:
             return End(self._outcome_of(fault), fault=fault)
         return end
 
-    def _say_supplied(self, connection: Connection, value: Any) -> None:
+    # In short
+
+    def _receiver(self, connection: Connection) -> Receiver:
+        return self.program.receiver(connection.receiver)
+
+    def _supplied(self, connection: Connection) -> Any:
+        value = self._receiver(connection).says.value
         self._say_mutated(connection, "result", None, value)
+        return value
 
     def _say_mutated(self, connection: Connection, name: str, before: Any, after: Any) -> None:
         shown = (before, after) if self.program.has_values else ("hidden", "hidden")
         self.listeners.say("Mutated", connection.receiver, name, *shown)
-
-
-def is_patch(patch: Mapping[str, Any]) -> bool:
-    """Whether these values can be bound to `work(a, b=2, *rest, **more)`."""
-    if ABSENT in patch.values() or not patch.keys() <= set(NAMES):
-        return False
-    rest, more = patch.get("rest", ()), patch.get("more", {})
-    return isinstance(rest, list | tuple) and isinstance(more, Mapping) and not {"self", "a", "b"} & more.keys()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .described import ABSENT, NOT_ERRORS, Connection, Receiver, Says, plain
+from .described import ABSENT, NOT_ERRORS, Connection, Receiver, plain
+from .oracle_answers import Failure, decision, draft, may_write
 
 if TYPE_CHECKING:
     from .oracle import World
-
-Judge = Callable[[Connection, Says], Any]
 
 
 class Fault(Exception):
@@ -25,14 +24,6 @@ class Fault(Exception):
     def is_error(self) -> bool:
         """Whether `except Exception` catches it."""
         return self.kind not in NOT_ERRORS
-
-
-class Failure(Exception):
-    """A receiver's own failure, before its policy is applied."""
-
-    def __init__(self, kind: str = "misuse") -> None:
-        super().__init__(kind)
-        self.kind = kind
 
 
 class Listeners:
@@ -65,24 +56,30 @@ class Listeners:
             if connection.receiver not in self._answered:
                 yield connection
 
-    def ask(self, connection: Connection, judge: Judge, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> Any:
-        """Return what `judge` makes of the answer, ABSENT where there is none."""
+    def ask(self, connection: Connection, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> str | None:
+        """Return what a receiver decides, None where it is not asked or failed; a block goes out."""
+        receiver = self.program.receiver(connection.receiver)
         try:
             if not self.begins(connection, arguments, extra):
-                return ABSENT
-            judged = judge(connection, self.speaks(connection))
+                return None
+            self.speaks(connection)
+            decided = decision(self.program, receiver)
+            if decided != "block" and may_write(receiver):
+                draft(receiver)
         except Failure as failure:
             self.fails(connection, failure.kind)
-            return ABSENT
+            return None
         self._answered.add(connection.receiver)
-        return judged
+        if decided == "block":
+            self.block(connection)
+        return decided
 
     def observe(self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> None:
         """Ask the observers side by side: what must go out goes out once all have settled."""
         going_out = None
         for connection in self.each(phase, "observe"):
             try:
-                self.ask(connection, self._judge_observer, arguments, extra)
+                self.ask(connection, arguments, extra)
             except Fault as fault:
                 going_out = going_out or fault
                 self.noted = self.noted or going_out
@@ -99,16 +96,18 @@ class Listeners:
         if receiver.asks == "misfit" or (receiver.colour == "async" and not self.program.is_async):
             raise Failure
         self._log_turn(receiver, arguments, extra)
+        if receiver.role == "observe":
+            self._answered.add(connection.receiver)  # side by side, to have begun is to answer
         if receiver.consults:
             self._consult()
         if receiver.cuts:
             self.world.disconnect(receiver.cuts)
-        if (receiver.writes and not _may_write(receiver) and not receiver.swallows) or self._gives_no_answer(receiver):
+        if (receiver.writes and not may_write(receiver) and not receiver.swallows) or self._gives_no_answer(receiver):
             raise Failure
         return True
 
-    def speaks(self, connection: Connection) -> Says:
-        """End the turn of a receiver: raise, or return what it answers."""
+    def speaks(self, connection: Connection) -> None:
+        """End the turn of a receiver: raise what it raises."""
         receiver = self.program.receiver(connection.receiver)
         says = receiver.says
         if says.kind in ("leave", "swallow"):
@@ -118,9 +117,8 @@ class Listeners:
             runs_as_generator = receiver.colour != "sync" or (receiver.phase == "around" and self.program.is_stream)
             is_stop = says.value == "StopIteration"
             raise Failure("RuntimeError" if is_stop and runs_as_generator else kinds[says.kind])
-        if receiver.writes and not _may_write(receiver):
+        if receiver.writes and not may_write(receiver):
             raise Failure
-        return says
 
     def fails(self, connection: Connection, kind: str) -> None:
         """Apply the policy of a receiver to its failure."""
@@ -142,30 +140,21 @@ class Listeners:
                 self.noted.notes.append(receiver.name)
         elif policy == "block":
             self._say_failed(receiver, kind, "blocked")
-            self.block(connection, f"{receiver.role} failed: {kind}")
+            self.withhold(connection, f"{receiver.role} failed: {kind}")
         else:
             self._say_failed(receiver, kind, "raised")
             raise Fault("ReceiverError", receiver.name, receiver.phase, kind, of=self)
 
-    def block(self, connection: Connection, reason: str, gift: Any = ABSENT) -> NoReturn:
-        """Block the call."""
+    def block(self, connection: Connection) -> NoReturn:
+        """Block the call as the receiver asks."""
+        says = self.program.receiver(connection.receiver).says
+        self.withhold(connection, f"no from {connection.receiver}", says.value)
+
+    def withhold(self, connection: Connection, reason: str, gift: Any = ABSENT) -> NoReturn:
+        """Block the call for this reason."""
         self.say("Blocked", connection.receiver, reason, self.program.receiver(connection.receiver).phase)
         self.blocked = Fault("HookBlocked", connection.receiver, reason, of=self, gift=gift)
         raise self.blocked
-
-    def judge_guard(self, connection: Connection, says: Says) -> Any:
-        """A guard says no, or nothing."""
-        if says.kind == "block":
-            self.block(connection, f"no from {connection.receiver}", says.value)
-        if says.kind != "nothing":
-            raise Failure
-        return ABSENT
-
-    def _judge_observer(self, connection: Connection, says: Says) -> Any:
-        is_patch = says.kind == "patch" and self.program.receiver(connection.receiver).phase == "pre"
-        if is_patch or says.kind in ("block", "replace", "drop"):
-            raise Failure
-        return ABSENT
 
     def _applies(self, connection: Connection, arguments: Mapping[str, Any]) -> bool:
         if connection.when in ("always", "never", "fails", "big"):
@@ -196,7 +185,3 @@ class Listeners:
     def _say_failed(self, receiver: Receiver, kind: str, action: str) -> None:
         role = "around" if receiver.phase == "around" else receiver.role
         self.say("Failed", receiver.name, role, receiver.phase, kind, action)
-
-
-def _may_write(receiver: Receiver) -> bool:
-    return (receiver.phase, receiver.role) == ("pre", "modify")
