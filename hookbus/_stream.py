@@ -104,6 +104,9 @@ def pump(call: Call, source: Source, each: Callable[[Call, Any], Any] | None = N
         answer = yield source.advance(call, mode, value)
         if answer.error is not None:
             return (yield from source.ended(call, answer, thrown=value if mode == "throw" else None))
+        if source.onion is not None and source.onion.view.tampered:
+            yield source.closing(call)
+            return (yield from source.ended(call, Answer()))
         mode, value, item = "send", None, answer.value
         if each is not None:
             item = yield from each(call, item)

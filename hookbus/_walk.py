@@ -49,7 +49,7 @@ def _cut_off(call: Call) -> Parts:
 
 def _finally(call: Call) -> Parts:
     """Observers look, on every exit; then the end is told."""
-    call.noted = call.way_out
+    call.noted = call.way_out if call.verdict is None else None
     with suppress(Over):  # by then an observer's KeyboardInterrupt or the caller's cancellation is the way out
         yield from observe(call, call.plan.final.observe, result=call.result, error=call.way_out)
     return call.finish()

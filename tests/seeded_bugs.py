@@ -61,7 +61,7 @@ BUGS = [
     Bug("values leak into events", "_call.py", "return value if self.hook.bus.values else HIDDEN", "return value", "tests/test_events.py"),
     Bug("a receiver's failure replaces the body's exception", "_call.py", 'if seat.phase in ("error", "finally") or receiver.on_error == "isolate":', 'if seat.phase == "error":\n            self.leave(error)\n        if seat.phase == "finally" or receiver.on_error == "isolate":', "tests/test_call.py"),
     Bug("a swallowed cancel goes unnoticed", "_turns.py", "if turn.is_receiver and cancels.came():", "if False:", "tests/guarantees/test_cancellation.py"),
-    Bug("a late answer is taken", "_turns.py", "        if not deadline.left:\n            raise deadline.error()\n        return value\n", "        return value\n", "tests/test_call.py"),
+    Bug("a late answer is taken", "_turns.py", "        if not deadline.left:\n            raise deadline.error()\n        return value, error\n", "        return value, error\n", "tests/test_call.py"),
     Bug("a coroutine is an answer on a sync hook", "_turns.py", 'if turn.kind == "answer" and error is None and isawaitable(value):', "if False:", "tests/test_signal.py"),
     Bug("an item leaves before its guards have answered", "_stream.py", "    yield from guard(call, call.plan.item.guard, item=item)\n", "", "tests/test_call.py"),
     Bug("a dropped item leaves all the same", "_stream.py", "            if isinstance(item, Drop):\n                continue\n", "            if isinstance(item, Drop):\n                item = None\n", "tests/test_call.py"),

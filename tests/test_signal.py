@@ -441,6 +441,14 @@ def test_once_runs_one_time_also_when_many_calls_overlap(bus, Agent):
     assert ran == [1] and not bus.signal("pre_reply").receivers
 
 
+def test_once_runs_one_time_also_in_a_call_that_was_planned_before(bus, Agent):
+    agent, ran = Agent(), []
+    bus.signal("pre_reply").connect(lambda a, msg: a.reply("inner") and None if msg == "outer" else None, priority=1)
+    bus.signal("pre_reply").connect(lambda a, msg: ran.append(msg), once=True)
+    agent.reply("outer")
+    assert ran == ["inner"]
+
+
 def test_a_weakly_held_receiver_that_dies_is_lost_once_and_the_call_goes_on(bus, Agent):
     told = []
     bus.events.connect(lambda bus, event: told.append(event))

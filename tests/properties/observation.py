@@ -11,7 +11,7 @@ from typing import Any
 
 from hookbus import Bus, HookBlocked, ReceiverError, events
 
-from .described import CAUSES, NAMES, Program, Seen, comparable, plain, plain_value
+from .described import CAUSES, NAMES, Program, Seen, comparable, comparable_notes, plain, plain_value
 from .scripts import kind_of
 from .stage import Stage
 
@@ -36,7 +36,7 @@ def _synchronous(stage: Stage) -> tuple[Any, ...]:
     try:
         outcome = _consume(stage) if stage.program.is_stream else ("returned", _call(stage))
     except BaseException as error:
-        outcome = _raised(error)
+        outcome = _raised(stage, error)
     if _context() != before:
         stage.log.append(("leaked a context variable", None, None))
     return outcome
@@ -51,7 +51,7 @@ def _asynchronous(stage: Stage) -> tuple[Any, ...]:
         try:
             outcome = await _consume_async(stage) if stage.program.is_stream else ("returned", await _call(stage))
         except BaseException as error:
-            outcome = _raised(error)
+            outcome = _raised(stage, error)
         if _context() != before:
             stage.log.append(("leaked a context variable", None, None))
         if asyncio.all_tasks() != {stage.caller}:
@@ -103,14 +103,15 @@ def _context() -> dict[Any, Any]:
     return {variable: value for variable, value in contextvars.copy_context().items() if value is not None}
 
 
-def _raised(error: BaseException) -> tuple[Any, ...]:
+def _raised(stage: Stage, error: BaseException) -> tuple[Any, ...]:
     facts: tuple[Any, ...] = ()
     if isinstance(error, HookBlocked):
         facts = (error.receiver, _reason(error.reason), *(["tells"] if "secret" in str(error) else ()))
     elif isinstance(error, ReceiverError):
         facts = (error.receiver, error.phase, kind_of(error.__cause__))
     notes = [re.findall(r"r\d+", note) for note in getattr(error, "__notes__", ())]
-    return ("raised", kind_of(error), facts, tuple(sorted(names[0] if names else "nobody" for names in notes)))
+    names = [named[0] if named else "nobody" for named in notes]
+    return ("raised", kind_of(error), facts, comparable_notes(stage.program, names))
 
 
 def _reason(reason: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .described import ABSENT, Connection, Program, Result, Seen, comparable, plain
+from .described import ABSENT, Connection, Program, Result, Seen, comparable, comparable_notes, plain
 from .oracle_call import Call, Story
 from .oracle_listeners import Fault
 from .oracle_order import is_refused, plan
@@ -50,7 +50,7 @@ class World:
         try:
             outcome = self._consume(story)
         except Fault as fault:
-            outcome = ("raised", fault.kind, fault.facts, tuple(sorted(fault.notes)))
+            outcome = ("raised", fault.kind, fault.facts, comparable_notes(self.program, fault.notes))
         return Seen(outcome, comparable(self.program, self.log), self.refused)
 
     def enter(self, k: int, arguments: Mapping[str, Any], is_live: bool = False, parent: int | None = None) -> Story:

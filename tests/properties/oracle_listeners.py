@@ -82,7 +82,6 @@ class Listeners:
                 self.ask(connection, arguments, extra)
             except Fault as fault:
                 going_out = going_out or fault
-                self.noted = self.noted or going_out
         if going_out:
             raise going_out
 

@@ -227,7 +227,7 @@ def _connection(draw: Draw, program: Program, receiver: Receiver) -> Connection:
         priority=draw(_of(0, 0, 0, 1, 5, -1)),
         on_error=draw(_of(*policies)),
         when=draw(_of(*(None,) * 15, "always", "never", "fails", "big", "glob")) if is_plain else None,
-        once=receiver.role != "guard" and _rarely(draw),
+        once=is_fit and receiver.role != "guard" and _rarely(draw),
         timed=receiver.says.kind == "hang" or (receiver.phase != "around" and _rarely(draw)),
         early=early,
     )
