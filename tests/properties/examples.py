@@ -1,8 +1,8 @@
 """How many random examples the property tests run, and how a failing one is shown.
 
-Together about 2,000 programs by default; the environment variable `HOOKBUS_EXAMPLES` sets another number (nightly: 100000).
-Nothing is derandomized and nothing is kept: a failure prints its example and a `@reproduce_failure` blob, and
-`pytest --hypothesis-seed=N` repeats a whole run.
+Together about 2,000 programs by default, the same ones in every run, so that a change is judged by itself. The environment
+variable `HOOKBUS_EXAMPLES` sets another number (nightly: 100000) and draws new ones each time. Nothing is kept: a failure
+prints its example and a `@reproduce_failure` blob, and `pytest --hypothesis-seed=N` repeats a whole run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def examples(share: float) -> settings:
         max_examples=max(1, round(EXAMPLES * share)),
         deadline=None,
         database=None,
-        derandomize=False,
+        derandomize="HOOKBUS_EXAMPLES" not in os.environ,
         print_blob=True,
         suppress_health_check=list(HealthCheck),
     )

@@ -137,7 +137,7 @@ class Call:
         try:
             if not self.listeners.begins(connection, arguments):
                 return (yield from self._around(level + 1, arguments, is_changed))
-            last, is_own = yield from self._attempts(level, arguments, is_changed)
+            last, is_own = yield from self._trusted(connection, self._attempts(level, arguments, is_changed))
             value = yield from self._around_ends(connection, last)
         except Failure as failure:
             if self.listeners.blocked and failure.kind != "Interrupt":
@@ -151,6 +151,17 @@ class Call:
         elif value is not last:
             self._say_mutated(connection, "result", last, value)
         return value
+
+    def _trusted(self, connection: Connection, story: Story) -> Story:
+        """Let no item leave an around that wrote where it may only read."""
+        if not self._receiver(connection).writes:
+            return (yield from story)
+        try:
+            next(story)
+        except StopIteration as end:
+            return end.value
+        story.close()
+        raise Failure
 
     def _attempts(self, level: int, arguments: Mapping[str, Any], is_changed: bool) -> Generator[Any, None, tuple[Any, bool]]:
         """Make each `call_next`: the last result, and whether it is the around's own for want of a better one."""
