@@ -53,6 +53,11 @@ class World:
             outcome = ("raised", fault.kind, fault.facts, comparable_notes(self.program, fault.notes))
         return Seen(outcome, comparable(self.program, self.log), self.refused)
 
+    def spend(self, connection: Connection) -> None:
+        """Take away a connection that was for once: its only turn has come."""
+        self.spent.add(connection)
+        self.connected = {place: one for place, one in self.connected.items() if one is not connection}
+
     def enter(self, k: int, arguments: Mapping[str, Any], is_live: bool = False, parent: int | None = None) -> Story:
         """Call the `work` of K<k>; who listens is settled now, not when the story is first told.
 

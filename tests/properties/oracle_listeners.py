@@ -91,7 +91,7 @@ class Listeners:
         if not self._applies(connection, arguments) or connection in self.world.spent:
             return False
         if connection.once:
-            self.world.spent.add(connection)
+            self.world.spend(connection)
         if receiver.asks == "misfit" or (receiver.colour == "async" and not self.program.is_async):
             raise Failure
         self._log_turn(receiver, arguments, extra)

@@ -42,7 +42,10 @@ CLOSED: Final = (
     *BLOCKING, *dict.fromkeys(FAILING), Says("hang"), Says("drop"), Says("replace", None), Says("replace", ("s1",)),
     *(Says("value", value) for value in (*VALUES, 0, "")),
 )  # fmt: skip
-SILENT: Final = (Says(),) * 6
+ODD: Final = (
+    *(Says("value", value) for value in ("x", False, True)),
+    *(Says("replace", 70), Says("replace", None), Says("drop"), Says("patch", {"a": 7}), Says("hang")),
+)
 ATTEMPTS: Final[tuple[Any, ...]] = (
     *(({},),) * 6,
     (),
@@ -53,14 +56,15 @@ ATTEMPTS: Final[tuple[Any, ...]] = (
     ({"nope": 1},),
     ({"rest": 7}, {}),
 )
-ENDS: Final = (*("return",) * 9, *("fail",) * 3, "stop", "interrupt", "cancel", "leave")
+ENDS: Final = (*("return",) * 12, *("fail",) * 4, "stop", "interrupt", "cancel", "leave")
+PHASES: Final = ("pre", "pre", "pre", "around", "around", "post", "post", "post", "error", "error", "finally")
 
 
 @st.composite
 def programs(draw: Draw, colour: str) -> Program:
     """Draw a program of this colour."""
     program = _inheritance(draw, Program(colour=colour))
-    count = draw(st.integers(0, 7))
+    count = draw(st.integers(0, 10))
     receivers = tuple(_receiver(draw, program, f"r{index}") for index in range(count))
     program = replace(
         program,
@@ -97,7 +101,7 @@ def _inheritance(draw: Draw, program: Program) -> Program:
 def _body(draw: Draw, program: Program, is_inner: bool = True) -> Body:
     ends = draw(_of(*ENDS))
     return Body(
-        hookable=not is_inner or draw(_of(*(True,) * 4, False)),
+        hookable=not is_inner or not _rarely(draw),
         is_outside=draw(st.booleans()),
         items=draw(_of((), ("i1",), ("i1", "i2"), ("i1", "i2", "i3"))) if program.is_stream else (),
         calls_super=is_inner and draw(st.booleans()),
@@ -107,13 +111,13 @@ def _body(draw: Draw, program: Program, is_inner: bool = True) -> Body:
 
 
 def _receiver(draw: Draw, program: Program, name: str) -> Receiver:
-    phase = draw(_of("pre", "pre", "pre", "around", "post", "post", "error", "finally", *("item",) * 2 * program.is_stream))
+    phase = draw(_of(*PHASES, *("item",) * 3 * program.is_stream))
     if phase == "around":
         return _around(draw, program, name)
-    role = draw(_of(*{"error": ("modify", "modify", "observe"), "finally": ("observe",)}.get(phase, ROLES)))
-    says = draw(_of(*_answers(program, phase, role)))
+    role = draw(_of(*{"error": ("modify", "modify", "observe"), "finally": ("observe",)}.get(phase, ("modify", *ROLES))))
+    says = _says(draw, program, phase, role)
     asks = draw(_of("ctx", "ctx", "names", "all", "sender", "misfit" if _rarely(draw) else "ctx"))
-    colour = draw(_of("sync", "async", "awaitable")) if program.is_async else draw(_of(*("sync",) * 8, "async", "awaitable"))
+    colour = draw(_of("sync", "async", "awaitable")) if program.is_async else draw(_of(*("sync",) * 18, "async", "awaitable"))
     is_settled = role != "observe"  # those who run side by side must not act on each other
     return Receiver(
         name, phase, role, says, asks, colour,
@@ -124,19 +128,22 @@ def _receiver(draw: Draw, program: Program, name: str) -> Receiver:
     )  # fmt: skip
 
 
-def _answers(program: Program, phase: str, role: str) -> tuple[Says, ...]:
-    supply = Says("replace", ("s1", "s2")) if program.is_stream else Says("replace", "x")
-    odd = (*(Says("value", value) for value in ("x", False, True)), Says("drop"), Says("replace", 70), Says("replace", None))
-    patches = tuple(Says("patch", patch) for patch in (*PATCHES, WRONG_PATCHES[len(phase + role) % len(WRONG_PATCHES)]))
-    usual: tuple[Says, ...] = SILENT
-    if (phase, role) == ("pre", "modify"):
-        usual = (*SILENT, *patches, *patches, *(Says("patch", patch) for patch in WRONG_PATCHES), supply, supply)
-    elif role == "modify" and phase != "error":
-        drops = (Says("drop"),) * 2 if phase == "item" else ()
-        usual = (*SILENT, *(Says("value", value) for value in VALUES), Says("replace", None), *drops)
-    elif role == "modify":
-        usual = (*SILENT, *(supply,) * 6)
-    return (*usual, *usual, *FAILING, *BLOCKING, *odd, supply, patches[0], *((Says("hang"),) if phase != "around" else ()))
+def _says(draw: Draw, program: Program, phase: str, role: str) -> Says:
+    """Draw nothing, what makes a difference here, a failure, a block, or what may be out of place, in this order of weight."""
+    useful = _useful(program, phase, role)
+    return draw(_of(*draw(_of(*((Says(),),) * 5, *(useful,) * 5, FAILING, BLOCKING, ODD))))
+
+
+def _useful(program: Program, phase: str, role: str) -> tuple[Says, ...]:
+    supplied = (Says("replace", ("s1", "s2") if program.is_stream else "x"),) * 3
+    if role != "modify":
+        return (*(Says(),) * 40, *supplied, Says("patch", PATCHES[0]), *(Says("value", value) for value in VALUES))
+    if phase == "pre":
+        return (*(Says("patch", patch) for patch in (*PATCHES, *WRONG_PATCHES)), *supplied)
+    if phase == "error":
+        return supplied
+    dropped = (Says("drop"),) * 2 if phase == "item" else ()
+    return (*(Says("value", value) for value in VALUES), Says("replace", None), *dropped)
 
 
 def _writes(draw: Draw, says: Says) -> Any:
@@ -164,7 +171,7 @@ def _around(draw: Draw, program: Program, name: str) -> Receiver:
 
 
 def _ways_around_ends(program: Program) -> tuple[Says, ...]:
-    through = (Says("through"),) * 14
+    through = (Says("through"),) * 30
     if program.is_stream:
         ways = (*through, Says("value", "x"), Says("value", "x"), *FAILING, Says("no generator"))
         return ways if program.is_async else (*ways, Says("nothing"), Says("block"), Says("block", "gift"), Says("drop"))
@@ -211,7 +218,7 @@ def _connections(draw: Draw, program: Program) -> tuple[Connection, ...]:
 
 
 def _connection(draw: Draw, program: Program, receiver: Receiver) -> Connection:
-    scopes = ["any", "any", "stranger"]
+    scopes = ["any", "any", "any", "stranger"]
     if program.kind in ("method", "classmethod"):
         scopes += [f"K{index}" for index in range(len(program.bodies))]
     if program.kind != "classmethod":

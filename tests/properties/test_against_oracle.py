@@ -36,7 +36,7 @@ def test_a_call_goes_as_the_design_says(colour, data):
 def test_G8_where_a_guard_blocks_or_fails_the_body_is_never_entered(colour, data):
     program = data.draw(programs(colour))
     says = data.draw(st.sampled_from(CLOSED))
-    guard = Receiver("r9", "pre", "guard", says, colour="async" if program.is_async else "sync")
+    guard = Receiver("r99", "pre", "guard", says, colour="async" if program.is_async else "sync")
     scope = data.draw(st.sampled_from(["any", "K0"] if program.kind in ("method", "classmethod") else ["any", "self"]))
     priority = data.draw(st.integers(-9, 9))
     guarded = replace(
@@ -44,7 +44,7 @@ def test_G8_where_a_guard_blocks_or_fails_the_body_is_never_entered(colour, data
         entry=None,
         bodies=tuple(body and replace(body, hookable=True) for body in program.bodies),
         receivers=(*program.receivers, guard),
-        connections=(*program.connections, Connection("r9", scope, priority, timed=says.kind == "hang")),
+        connections=(*program.connections, Connection("r99", scope, priority, timed=says.kind == "hang")),
     )
     assert [entry for entry in observe(guarded).log if entry[0] == "entered"] == []
 
