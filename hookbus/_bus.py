@@ -18,6 +18,7 @@ from ._listeners import EventSignal
 from ._options import check_timeout
 from ._overrides import uncovered_overrides
 from ._receiver import Receiver
+from ._registry import is_shared
 from ._signal import Connection, F, HookSignal
 from .events import Lost
 from .exceptions import HookError, HookWarning, did_you_mean
@@ -131,14 +132,18 @@ class Bus:
     def _retire(self, hook: Hook) -> None:
         with self.lock:
             self._hooks[hook.name] = [ref for ref in self._hooks.get(hook.name, []) if ref() not in (None, hook)]
-        hook.switch(False)
+        hook.route(False)
         self._forget(hook.name)
 
     def _forget(self, name: str) -> None:
         """Look everything up again for the hooks of this name: a class or the set of hookables has changed."""
-        for hook in self._declared(name):
-            hook.forget()
-        self._switch(name)
+        owners = [sender for signal in self._signals_of(name) for sender in signal.own_senders()]
+        with self.lock:
+            for hook in self._declared(name):
+                hook.forget()
+                for sender in owners:
+                    hook.has_own(sender, True)
+        self._route(name)
 
     def _look_at(self, cls: type) -> None:
         self._looked_at.set(cls, True)
@@ -164,19 +169,30 @@ class Bus:
         if signal is self.events:
             self.is_observed = self.events.refresh()
             for name in list(self._hooks):
-                self._switch(name)
+                self._forget(name)
             return
         if sender is not None:
             with self.lock:
+                is_own = any(each.has_own(sender) for each in self._signals_of(signal.hook))
                 for hook in self._declared(signal.hook):
-                    hook.drop_plans(None if sender is ANY or isinstance(sender, type) else sender)
-        self._switch(signal.hook)
+                    if is_shared(sender):
+                        hook.drop_plans()
+                    else:
+                        hook.has_own(sender, is_own)
+                        hook.drop_plans(sender)
+        self._route(signal.hook)
 
-    def _switch(self, name: str) -> None:
+    def _muting(self, signal: HookSignal) -> None:
+        """Have every call look again whether it may be heard: muting of this signal began, or ended everywhere."""
         with self.lock:
-            on = self.is_observed or any(signal.receivers for signal in self._signals_of(name))
+            for hook in self._declared(signal.hook):
+                hook.look_again()
+
+    def _route(self, name: str) -> None:
+        with self.lock:
+            is_on = self.is_observed or any(signal.has_shared for signal in self._signals_of(name))
             for hook in self._declared(name):
-                hook.switch(on)
+                hook.route(is_on)
 
     def _lost(self, signal: HookSignal, receiver: Receiver) -> None:
         if self.is_observed:

@@ -1,4 +1,4 @@
-"""The one place that turns source text into functions: here, the shell that stands in for a hookable function."""
+"""The one place that turns source text into functions: the shell of a hookable, and the plans that are compiled."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import keyword
 import linecache
 from collections.abc import Callable
 from inspect import Parameter
-from types import CellType, CodeType, FunctionType
-from typing import Any
+from types import CodeType, FunctionType
+from typing import Any, Final
 
+from ._identity import Unshipped
 from .exceptions import HookError
 
 COLOUR_FLAGS = {
@@ -20,55 +21,107 @@ COLOUR_FLAGS = {
     "async generator": inspect.CO_ASYNC_GENERATOR,
 }
 
+_GIVEN: Final = "<given>"
+"""The constant in the source of a shell in whose place its code holds a tuple of objects."""
 
-def make_shell(body: Callable[..., Any], signature: inspect.Signature, colour: str) -> tuple[FunctionType, CellType]:
-    """Return a function that looks like `body`, and the cell that is its switch.
 
-    While the cell holds None the shell calls `body` directly. Else it calls what the cell holds, with one tuple of the
-    parameters' values in the order of the signature. The shell is a plain `def` whatever its colour, so an idle call
-    costs no second coroutine or generator; the colour is only said, by the flags of its code object.
+class Shell:
+    """The function that stands in for a hookable one, and its ways to run.
+
+    Idle, it has the very code of the body, so that a call costs what it cost before. Else its code is a generated line that
+    looks up what runs the call. To change the code of a function is one atomic step: a call goes the old way or the new.
+    The generated code is a plain `def` whatever the colour, so that a call makes one coroutine or generator and not two;
+    the colour is only said, by the flags of the code.
+
+    Attributes:
+        function: what callers hold.
     """
-    parameters = list(signature.parameters.values())
-    for parameter in parameters:
-        if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
-            raise HookError(f"{body!r} has a parameter named {parameter.name!r}, which no caller can write")
-    taken = {parameter.name for parameter in parameters}
-    body_name, switch_name = _free("body", taken), _free("switch", taken)
-    # A class made anew by attrs(slots=True) repairs the `__class__` cell that zero-argument super() reads, but looks for
-    # it only in the functions it finds in the class. Naming the cell here puts it where attrs looks.
-    class_cell = _class_cell(body)
-    source = _source(parameters, body_name, switch_name, with_class=class_cell is not None)
-    filename = f"<hookbus {getattr(body, '__module__', '?')}.{body.__qualname__}>"
+
+    def __init__(self, body: Callable[..., Any], signature: inspect.Signature, colour: str) -> None:
+        self._body, self._colour = body, colour
+        self._parameters = parameters = list(signature.parameters.values())
+        for parameter in parameters:
+            if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
+                raise HookError(f"{body!r} has a parameter named {parameter.name!r}, which no caller can write")
+        code = _own_code(body)
+        self._free = code.co_freevars if code else ()
+        self._codes: dict[Any, CodeType] = Unshipped()
+        self._idle = code or self._code("{body}({passed})", body=body)
+        closure, names = (body.__closure__, body.__globals__) if code else (None, {})
+        self.function = FunctionType(self._idle, names, body.__name__, _defaults(parameters), closure)
+        keyword_only = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty]
+        self.function.__kwdefaults__ = {p.name: p.default for p in keyword_only}
+        functools.update_wrapper(self.function, body)
+
+    def rest(self) -> None:
+        """Let calls go straight to the body."""
+        self.function.__code__ = self._idle
+
+    def look_up(self, find: Any, of_class: Any, of_one: Any = None, *, only_ones: bool = False) -> None:
+        """Let calls look up the function that runs them; it is called as the body is.
+
+        Args:
+            find: gives it, from a tuple of the values of all parameters.
+            of_class: gives it for the class of the first argument, or None; then `find` is asked.
+            of_one: gives it for the `id` of the first argument, or None; asked first.
+            only_ones: ask nobody but `of_one`; where it gives None, the body runs.
+        """
+        key = (of_one is not None, only_ones)
+        if key not in self._codes:
+            given = {"find": find, "of_class": of_class, "of_one": of_one, "body": self._body, "type": type, "id": id}
+            self._codes[key] = self._code(self._way(*key), **given)
+        self.function.__code__ = self._codes[key]
+
+    def _way(self, has_ones: bool, only_ones: bool) -> str:
+        first = self._parameters[0] if self._parameters else None
+        if first is None or first.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+            return "{find}({values})({passed})"
+        if only_ones:
+            return "{of_one}({id}(FIRST), {body})({passed})".replace("FIRST", first.name)
+        one = "{of_one}({id}(FIRST)) or " if has_ones else ""
+        way = one + "{of_class}({type}(FIRST)) or {find}({values})"
+        return f"({way})({{passed}})".replace("FIRST", first.name)
+
+    def _code(self, way: str, **given: Any) -> CodeType:
+        """Compile a code that returns `way`, in which the names in braces stand for what is given."""
+        parameters = self._parameters
+        taken = {p.name for p in parameters}
+        local = {name: _free(name, taken) for name in given if f"{{{name}}}" in way}
+        values = "({})".format("".join(f"{p.name}, " for p in parameters))
+        text = way.format(**local, values=values, passed=_passed(parameters))
+        source = [
+            "def make({}):".format(", ".join(self._free)),
+            f"    def shell({_declared(parameters)}):",
+            "        {} = {!r}".format("".join(f"{name}, " for name in local.values()), _GIVEN),
+            f"        return {text}",
+            # Never reached: it makes the body's free variables those of this code too, for they share one closure.
+            *([f"        {', '.join(self._free)}"] if self._free else []),
+            "",
+        ]
+        code = _inner_code(compile_source("\n".join(source), f"<hookbus {_name_of(self._body)}>"))
+        constants = tuple(tuple(given[name] for name in local) if c == _GIVEN else c for c in code.co_consts)
+        flags = code.co_flags | COLOUR_FLAGS[self._colour]
+        name, qualname = self._body.__name__, self._body.__qualname__
+        return code.replace(
+            co_consts=constants, co_flags=flags, co_freevars=self._free, co_name=name, co_qualname=qualname
+        )
+
+
+def _own_code(body: Callable[..., Any]) -> CodeType | None:
+    """Return the code of a plain function that shows its true signature, or None for any other callable."""
+    if not isinstance(body, FunctionType) or hasattr(body, "__wrapped__") or hasattr(body, "__signature__"):
+        return None
+    return body.__code__ if all(name.isidentifier() for name in body.__code__.co_freevars) else None
+
+
+def compile_source(source: str, filename: str) -> CodeType:
+    """Compile source text that tracebacks and debuggers can show."""
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-
-    code = _inner_code(compile(source, filename, "exec")).replace(co_name=body.__name__, co_qualname=body.__qualname__)
-    code = code.replace(co_flags=code.co_flags | COLOUR_FLAGS[colour])
-    switch = CellType(None)
-    cells = {body_name: CellType(body), switch_name: switch, "__class__": class_cell}
-    shell = FunctionType(code, {}, body.__name__, _defaults(parameters), tuple(cells[n] for n in code.co_freevars))  # type: ignore[misc]
-    shell.__kwdefaults__ = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
-    functools.update_wrapper(shell, body)
-    return shell, switch
+    return compile(source, filename, "exec")
 
 
-def switch_of(shell: FunctionType) -> CellType:
-    """Return the cell that is the switch of a shell."""
-    names = shell.__code__.co_freevars
-    index = next(i for i, name in enumerate(names) if name.rstrip("_") == "switch")
-    cell: CellType = shell.__closure__[index]  # type: ignore[index]
-    return cell
-
-
-def _source(parameters: list[Parameter], body: str, switch: str, *, with_class: bool) -> str:
-    values = "".join(f"{p.name}, " for p in parameters)
-    lines = [
-        "def make({}):".format(", ".join([body, switch] + ["__class__"] * with_class)),
-        f"    def shell({_declared(parameters)}):",
-        f"        if {switch} is None:",
-        f"            return {body}({_passed(parameters)})",
-        f"        return {switch}(({values}))",
-    ]
-    return "\n".join([*lines, *["        __class__"] * with_class, "    return shell", ""])
+def _name_of(body: Callable[..., Any]) -> str:
+    return f"{getattr(body, '__module__', '?')}.{body.__qualname__}"
 
 
 def _declared(parameters: list[Parameter]) -> str:
@@ -99,14 +152,6 @@ def _free(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def _class_cell(body: Callable[..., Any]) -> CellType | None:
-    code, closure = getattr(body, "__code__", None), getattr(body, "__closure__", None)
-    if code is None or closure is None or "__class__" not in code.co_freevars:
-        return None
-    cell: CellType = closure[code.co_freevars.index("__class__")]
-    return cell
 
 
 def _inner_code(code: CodeType) -> CodeType:

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 
 import attrs
 
-from ._codegen import make_shell, switch_of
-from ._identity import IdentityMap
+from ._codegen import Shell
+from ._identity import ClassTable, IdentityMap
 from ._signature import Signature
 from .exceptions import HookError
 
@@ -53,7 +53,7 @@ class Site:
 
 FUNCTION_SITE: Final = Site(None)
 
-_SHIPPED: Final = ("name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "_enter")
+_SHIPPED: Final = ("name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "_shell", "_choose")
 
 
 class Hook:
@@ -67,14 +67,17 @@ class Hook:
         colour: how it is called: sync, async, generator or async generator.
     """
 
-    def __init__(self, name: str, bus: Any, body: Callable[..., Any], enter: Callable[[Hook, tuple[Any, ...]], Any]) -> None:
+    def __init__(
+        self, name: str, bus: Any, body: Callable[..., Any], choose: Callable[[Hook, tuple[Any, ...]], Callable[..., Any]]
+    ) -> None:
         if not name.isidentifier():
             raise HookError(f"a hook's name must be an identifier, such as 'reply', not {name!r}")
         self.name, self.bus, self.body = name, bus, body
         self.colour: Colour = colour_of(body)
-        self._enter = enter
+        self._choose = choose
         signature = inspect.signature(body)
-        self.shell, self._switch = make_shell(body, signature, self.colour)
+        self._shell = Shell(body, signature, self.colour)
+        self.shell = self._shell.function
         self.shell.__hookbus__ = self  # type: ignore[attr-defined]
         self.function_signature = Signature.of(signature)
         self.method_signature = self.function_signature.without_first()
@@ -84,14 +87,11 @@ class Hook:
         return f"<hook {self.name!r}: {self.body.__module__}.{self.body.__qualname__}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Only picklers that ship functions by value come by here (cloudpickle, for a class of __main__). The copy is
-        # shipped switched on, since it cannot know who listens where it wakes up.
-        self.switch(True)
+        # Only picklers that ship functions by value come by here (cloudpickle, for a class of __main__).
         return Hook.__new__, (Hook,), {key: getattr(self, key) for key in _SHIPPED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._switch = switch_of(self.shell)
         self._make_caches()
         self.bus._declare(self)
 
@@ -100,6 +100,8 @@ class Hook:
         self._sites_of_instances: IdentityMap[Site] = IdentityMap()
         self._sites_of_classes: IdentityMap[Site] = IdentityMap()
         self.plans: IdentityMap[Any] = IdentityMap()
+        self.of_class = ClassTable(self.find)
+        self.of_one: IdentityMap[Callable[..., Any]] = IdentityMap()
 
     @property
     def is_stream(self) -> bool:
@@ -109,12 +111,39 @@ class Hook:
     def is_async(self) -> bool:
         return "async" in self.colour
 
-    def switch(self, on: bool) -> None:
-        """Make calls go through the hooks, or straight to the body."""
-        self._switch.cell_contents = self._run if on else None
+    # -- how calls find their way ---------------------------------------------------------------------------------------
 
-    def _run(self, values: tuple[Any, ...]) -> Any:
-        return self._enter(self, values)
+    def route(self, is_on: bool) -> None:
+        """Let every call be looked up; or only those of the objects in `of_one`; or none, where there are no such."""
+        if is_on or len(self.of_one):
+            of_one = self.of_one.by_id.get if len(self.of_one) else None
+            self._shell.look_up(self.of_class.find, self.of_class.get, of_one, only_ones=not is_on)
+        else:
+            self._shell.rest()
+
+    def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
+        """Return what runs a call with these values; it is called as the body is."""
+        return self._choose(self, values)
+
+    def start(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Run a call of an object with receivers of its own that nobody has looked up yet."""
+        return self.find(self.function_signature.gather(args, kwargs))(*args, **kwargs)
+
+    def keep(self, first: object, run: Callable[..., Any], version: int) -> None:
+        """Let `run` run the calls with this first argument from now on, unless something has changed since `version`."""
+        with self.bus.lock:
+            if version == self.version:
+                if self.of_one.get(first) is not None:
+                    self.of_one.set(first, run)
+                else:
+                    self.of_class[type(first)] = run
+
+    def has_own(self, sender: object, is_own: bool) -> None:
+        """Say whether receivers are connected to this very object."""
+        if is_own:
+            self.of_one.set(sender, self.start)
+        else:
+            self.of_one.pop(sender)
 
     def locate(self, values: tuple[Any, ...]) -> tuple[Site, Any]:
         """Return where this hookable sits for a call with these values, and the sender of that call."""
@@ -165,11 +194,18 @@ class Hook:
 
     def drop_plans(self, sender: object = None) -> None:
         """Have the plan of this sender built anew, or every plan."""
-        self.version += 1
         if sender is None:
             self.plans.clear()
+            self.look_again()
         else:
+            self.version += 1
             self.plans.pop(sender)
+
+    def look_again(self) -> None:
+        """Have every call find anew what runs it."""
+        self.version += 1
+        self.of_class.clear()
+        self.of_one.set_all(self.start)
 
 
 def hooks_in(mro: tuple[type, ...], as_class: bool = False) -> Iterator[tuple[str, Hook]]:

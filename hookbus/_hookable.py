@@ -8,11 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from ._bus import Bus, default_bus
-from ._call import Call
-from ._context import live_frames
 from ._hook import Hook, colour_of, hook_of
-from ._plan import plan_for
-from ._walk import walk
+from ._runner import choose
 from .exceptions import HookError, HookWarning
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
@@ -59,7 +56,7 @@ def _hooked(function: Any, given: str | None, bus: Bus) -> Any:
             f"{function.__qualname__} hides its colour under a decorator ({colour_of(inspect.unwrap(function))} inside "
             f"{colour_of(function)}): put @hookable below that decorator", HookWarning, stacklevel=3,
         )  # fmt: skip
-    hook = Hook(name, bus, function, _enter)
+    hook = Hook(name, bus, function, choose)
     bus._declare(hook)
     return hook.shell
 
@@ -80,20 +77,3 @@ def _check_function(function: Any) -> None:
         inspect.signature(function)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
         raise HookError(f"hookable cannot take {function!r:.60}: it has no signature to read (built-in?)") from None
-
-
-def _enter(hook: Hook, values: tuple[Any, ...]) -> Any:
-    """Run one call of a hook that is switched on. `values` are the parameters' values in order."""
-    site, sender = hook.locate(values)
-    if not site.is_owner and any(f.sender is sender and f.family == hook.family(site) for f in live_frames()):
-        return _bare(hook, values)  # super(), from inside the call that runs the hooks
-    plan = plan_for(hook, site, sender)
-    if plan.is_empty and not hook.bus.is_observed:
-        return _bare(hook, values)
-    return walk(Call(hook, site, plan, sender, values))
-
-
-def _bare(hook: Hook, values: tuple[Any, ...]) -> Any:
-    signature = hook.function_signature
-    args, kwargs = signature.spread(signature.bind(values))
-    return hook.body(*args, **kwargs)

@@ -74,26 +74,6 @@ class Plan:
 NO_PHASE: Final = Phase()
 
 
-def plan_for(hook: Hook, site: Site, sender: Any) -> Plan:
-    """Return the plan of a hookable for a sender: looked up, and built where something has changed."""
-    signals = hook.bus._signals_of(hook.name)
-    if site.attribute is None or isinstance(sender, type) or any(signal.has_own(sender) for signal in signals):
-        key = sender
-    else:
-        key = type(sender)
-    plan: Plan | None = hook.plans.get(key)
-    while plan is None:
-        version = hook.version
-        plan = build_plan(hook, site, sender)
-        with hook.bus.lock:
-            # A connection that came meanwhile has cleared the plans already and would not see this one.
-            if version == hook.version:
-                hook.plans.set(key, plan)
-            else:
-                plan = None
-    return plan
-
-
 def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     """Settle who runs for this sender; a class stands for any of its instances."""
     signals = hook.bus._signals_of(hook.name)

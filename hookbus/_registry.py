@@ -6,6 +6,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from blinker import ANY
@@ -32,6 +33,11 @@ def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
     return [*((float(distance), scope_id, line[distance]) for scope_id, distance in nearest.items()), (FAR, ANY_ID, None)]
 
 
+def is_shared(sender: object) -> bool:
+    """Tell whether more than one object's calls may concern a connection to this sender: a class, a function, `ANY`."""
+    return sender is ANY or isinstance(sender, (type, FunctionType))
+
+
 class Registry:
     """The connections of one signal.
 
@@ -47,6 +53,7 @@ class Registry:
         self._lock = lock
         self._by_sender: dict[int, dict[Key, list[Receiver]]] = {}
         self._by_receiver: dict[tuple[int, ...], set[Key]] = {}
+        self._shared: set[Key] = set()
         self._on_death = on_death
         self._is_constrained = False
         self._dead: deque[tuple[int, Key | None]] = deque()
@@ -116,12 +123,27 @@ class Registry:
         own = list(self._by_sender.get(id(sender), {}).values())
         return any((ref := layers[-1].sender) is not None and ref() is sender for layers in own)
 
+    @property
+    def has_shared(self) -> bool:
+        """Whether anything is connected to a class, a function or `ANY`."""
+        return bool(self._shared)
+
+    def own_senders(self) -> list[Any]:
+        """Return the single objects that something is connected to."""
+        with self._lock:
+            found = [layers[-1].sender for key, layers in self.connections.items() if key not in self._shared]
+        return [sender for reference in found if reference is not None and (sender := reference()) is not None]
+
     def _store(self, key: Key, layers: list[Receiver]) -> None:
         if layers:
             self.connections[key] = layers
+            reference = layers[-1].sender
+            if is_shared(ANY if reference is None else reference()):
+                self._shared.add(key)
             self._by_sender.setdefault(key[0], {})[key] = layers
             self._by_receiver.setdefault(key[1], set()).add(key)
         elif self.connections.pop(key, None) is not None:
+            self._shared.discard(key)
             _discard(self._by_sender, key[0], key)
             _discard(self._by_receiver, key[1], key)
 

@@ -13,8 +13,9 @@ import attrs
 from ._bus import Bus, default_bus
 from ._hook import FUNCTION_SITE, Hook, describe, hook_of
 from ._order import is_named
-from ._plan import Plan, Seat, build_plan, plan_for
+from ._plan import Plan, Seat, build_plan
 from ._receiver import Receiver
+from ._runner import runner_for
 from ._signal import HookSignal
 from ._workers import workers
 from .exceptions import HookError, did_you_mean
@@ -115,11 +116,11 @@ def explain(hookable: Any) -> Explanation:
     owner = getattr(hookable, "__self__", None)
     if owner is not None:
         site = hook.site_of(owner)
-        plan, who = plan_for(hook, site, owner), describe(owner)
+        plan, who = runner_for(hook, site, owner).plan, describe(owner)
     else:
         cls = hook.bus.class_of(hook)
         if cls is None:
-            plan, who = plan_for(hook, FUNCTION_SITE, hook.shell), describe(hook.shell)
+            plan, who = runner_for(hook, FUNCTION_SITE, hook.shell).plan, describe(hook.shell)
         else:
             plan, who = build_plan(hook, hook.site_of_class(cls), cls), f"any {cls.__qualname__}"
     return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(plan)))

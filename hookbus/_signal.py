@@ -32,6 +32,7 @@ class Home(Protocol):
 
     def _check(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None: ...
     def _changed(self, signal: HookSignal, sender: Any) -> None: ...
+    def _muting(self, signal: HookSignal) -> None: ...
     def _lost(self, signal: HookSignal, receiver: Receiver) -> None: ...
 
 
@@ -206,6 +207,15 @@ class HookSignal(NamedSignal):
         """Tell whether anything is connected to this very sender."""
         return self._registry.has_own(sender)
 
+    @property
+    def has_shared(self) -> bool:
+        """Whether anything is connected to a class, a function or `ANY`."""
+        return self._registry.has_shared
+
+    def own_senders(self) -> list[Any]:
+        """Return the single objects that something is connected to."""
+        return self._registry.own_senders()
+
     def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:
         """Yield what runs for this sender, in order; a class' receivers run for its instances too."""
         found = self.matching(sender)
@@ -238,14 +248,23 @@ class HookSignal(NamedSignal):
     def muted(self) -> Generator[None, None, None]:
         """Silence this signal's receivers in the current task (or thread) while the block is open. Guards never."""
         owner = _current_owner()
-        with self._home.lock:
-            self._muted_by += (owner,)
+        self._mute(lambda owners: (*owners, owner))
         try:
             yield
         finally:
-            with self._home.lock:
-                place = self._muted_by.index(owner)
-                self._muted_by = self._muted_by[:place] + self._muted_by[place + 1 :]
+            self._mute(lambda owners: owners[: owners.index(owner)] + owners[owners.index(owner) + 1 :])
+
+    @property
+    def is_muted_somewhere(self) -> bool:
+        """Whether any task or thread is inside a `muted()` block of this signal."""
+        return bool(self._muted_by)
+
+    def _mute(self, change: Callable[[tuple[object, ...]], tuple[object, ...]]) -> None:
+        with self._home.lock:
+            was_muted = self.is_muted_somewhere
+            self._muted_by = change(self._muted_by)
+        if was_muted != self.is_muted_somewhere:
+            self._home._muting(self)
 
     # -- direct broadcasts, as blinker does them; the call of a hookable never comes here ------------------------------
 

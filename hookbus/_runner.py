@@ -1,0 +1,62 @@
+"""What runs the calls of one sender: looked up once, kept by class or by object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._call import Call
+from ._context import live_frames
+from ._hook import Hook, Site
+from ._plan import Plan, build_plan
+from ._walk import walk
+
+
+class Runner:
+    """Runs the calls of one plan.
+
+    Attributes:
+        run: what a call enters; it is called as the body is.
+    """
+
+    def __init__(self, hook: Hook, site: Site, plan: Plan) -> None:
+        self.hook, self.site, self.plan = hook, site, plan
+        is_idle = plan.is_empty and not hook.bus.is_observed
+        self.run: Callable[..., Any] = hook.body if is_idle else self
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        hook, site = self.hook, self.site
+        values = hook.function_signature.gather(args, kwargs)
+        sender = hook.shell if site.attribute is None else hook.function_signature.first_of(values)[0]
+        if not site.is_owner and any(f.sender is sender and f.family == hook.family(site) for f in live_frames()):
+            return hook.body(*args, **kwargs)  # super(), from inside the call that runs the hooks
+        return walk(Call(hook, site, self.plan, sender, values))
+
+
+def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return what runs a call with these values, and have the calls like it find it at once."""
+    version = hook.version
+    site, sender = hook.locate(values)
+    runner = runner_for(hook, site, sender)
+    run = runner if any(signal.is_muted_somewhere for signal in hook.bus._signals_of(hook.name)) else runner.run
+    first = hook.function_signature.first_of(values)
+    if first and not isinstance(first[0], type):
+        hook.keep(first[0], run, version)
+    return run
+
+
+def runner_for(hook: Hook, site: Site, sender: Any) -> Runner:
+    """Return what runs the calls of a sender, made where something has changed."""
+    signals = hook.bus._signals_of(hook.name)
+    is_one = site.attribute is None or isinstance(sender, type) or any(signal.has_own(sender) for signal in signals)
+    owner = sender if is_one else type(sender)
+    runner: Runner | None = hook.plans.get(owner)
+    while runner is None:
+        version = hook.version
+        made = Runner(hook, site, build_plan(hook, site, sender))
+        with hook.bus.lock:
+            # A connection that came meanwhile has dropped the plans already and would not see this one.
+            if version == hook.version:
+                hook.plans.set(owner, made)
+                runner = made
+    return runner
