@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from functools import partial
-from itertools import count
 from typing import Any, Literal, NoReturn
 
 import attrs
 
 from ._cancels import is_cancelled_error
-from ._context import NOTHING, Block, Frame, HookContext, ReadOnly, live_frames
+from ._context import NOTHING, Block, Frame, HookContext, ReadOnly, live_frames, next_call_id
 from ._hook import Hook, Site, describe
 from ._plan import Plan, Seat
 from ._receiver import Asks, Connectable
@@ -19,8 +18,6 @@ from ._turns import Answer, Turn
 from ._workers import Deadline, Pair
 from .events import HIDDEN, Blocked, Event, Failed, Finished, Mutated, Started
 from .exceptions import HookBlocked, HookError, ReceiverError, chain
-
-_call_ids = count(1)
 
 Action = Literal["isolated", "blocked", "raised"]
 
@@ -43,6 +40,7 @@ class Call:
         verdict: the block, if the call was blocked.
         parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
         sources: the generators a stream is pulled through, outermost first.
+        reached: what came out of the method already, where the walk takes over after it; else None.
         answered: seats whose receiver has answered in a phase, where it sits in several.
     """
 
@@ -60,9 +58,10 @@ class Call:
     verdict: HookBlocked | None = None
     parting: Any = NOTHING
     state: dict[str, Any] = attrs.field(factory=dict)
+    reached: Any = None
     sources: list[Any] = attrs.field(factory=list)
     answered: set[tuple[str, tuple[int, ...]]] = attrs.field(factory=set)
-    call_id: int = attrs.field(factory=_call_ids.__next__)
+    call_id: int = attrs.field(factory=next_call_id)
     began: float = attrs.field(factory=time.perf_counter)
     is_observed: bool = attrs.field(init=False)
     own_frame: Frame | None = None
@@ -162,7 +161,7 @@ class Call:
         return Turn(
             partial(function, self.sender, *args, **named),
             deadline=Deadline(seat.timeout) if seat.timeout is not None else None,
-            frame=self.receiver_frame, is_async=receiver.is_async,
+            frame=self.receiver_frame, is_async=receiver.is_async, seat=seat,
         )  # fmt: skip
 
     def _serve(self, asks: Asks, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:

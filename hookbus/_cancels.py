@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 _settled_by_methods: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -46,8 +47,8 @@ class Cancels:
         return self._task is not None and self._now() > self._count
 
     def explain(self, error: BaseException | None) -> bool:
-        """Tell whether an exception is the caller's cancellation; with no task to ask, every CancelledError is."""
-        return is_cancelled_error(error) and (self._task is None or self.came())
+        """Tell whether an exception is the caller's cancellation: the task was cancelled, or there is none to ask."""
+        return is_cancelled_error(error) and (self._task is None or self._now() > 0)
 
     def raise_if_came(self) -> None:
         if self.came():
@@ -59,3 +60,13 @@ class Cancels:
         """Let the cancellations that came since be the business of the method that swallowed them."""
         if self.came():
             _settled_by_methods[self._task] = _settled_by_methods.get(self._task, 0) + self._now() - self._count
+
+
+def task_lookup() -> tuple[Callable[[], Any], Callable[[Any], Any]]:
+    """Return two fast functions: what gives the running loop, or None, and what gives the running task of a loop, or None."""
+    import asyncio
+
+    if sys.version_info >= (3, 12):
+        return asyncio._get_running_loop, asyncio.current_task
+    # There `current_task` is written in Python, and takes longer than five receivers.
+    return asyncio._get_running_loop, asyncio.tasks._current_tasks.get  # type: ignore[attr-defined]

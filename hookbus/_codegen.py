@@ -10,6 +10,7 @@ from collections.abc import Callable
 from inspect import Parameter
 from types import CodeType, FunctionType
 from typing import Any, Final
+from zlib import crc32
 
 from ._identity import Unshipped
 from .exceptions import HookError
@@ -35,11 +36,12 @@ class Shell:
 
     Attributes:
         function: what callers hold.
+        parameters: how it is called.
     """
 
     def __init__(self, body: Callable[..., Any], signature: inspect.Signature, colour: str) -> None:
         self._body, self._colour = body, colour
-        self._parameters = parameters = list(signature.parameters.values())
+        self.parameters = parameters = list(signature.parameters.values())
         for parameter in parameters:
             if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
                 raise HookError(f"{body!r} has a parameter named {parameter.name!r}, which no caller can write")
@@ -73,7 +75,7 @@ class Shell:
         self.function.__code__ = self._codes[key]
 
     def _way(self, has_ones: bool, only_ones: bool) -> str:
-        first = self._parameters[0] if self._parameters else None
+        first = self.parameters[0] if self.parameters else None
         if first is None or first.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
             return "{find}({values})({passed})"
         if only_ones:
@@ -84,14 +86,14 @@ class Shell:
 
     def _code(self, way: str, **given: Any) -> CodeType:
         """Compile a code that returns `way`, in which the names in braces stand for what is given."""
-        parameters = self._parameters
+        parameters = self.parameters
         taken = {p.name for p in parameters}
-        local = {name: _free(name, taken) for name in given if f"{{{name}}}" in way}
+        local = {name: free_name(name, taken) for name in given if f"{{{name}}}" in way}
         values = "({})".format("".join(f"{p.name}, " for p in parameters))
-        text = way.format(**local, values=values, passed=_passed(parameters))
+        text = way.format(**local, values=values, passed=passed(parameters))
         source = [
             "def make({}):".format(", ".join(self._free)),
-            f"    def shell({_declared(parameters)}):",
+            f"    def shell({declared(parameters)}):",
             "        {} = {!r}".format("".join(f"{name}, " for name in local.values()), _GIVEN),
             f"        return {text}",
             # Never reached: it makes the body's free variables those of this code too, for they share one closure.
@@ -114,6 +116,18 @@ def _own_code(body: Callable[..., Any]) -> CodeType | None:
     return body.__code__ if all(name.isidentifier() for name in body.__code__.co_freevars) else None
 
 
+@functools.lru_cache(maxsize=1024)
+def maker(source: str) -> Callable[..., Any]:
+    """Return the function `make` that a source text defines; equal texts are compiled once.
+
+    It is given objects and returns a function that has them in its closure.
+    """
+    namespace: dict[str, Any] = {}
+    exec(compile_source(source, f"<hookbus plan {crc32(source.encode()):08x}>"), namespace)
+    make: Callable[..., Any] = namespace["make"]
+    return make
+
+
 def compile_source(source: str, filename: str) -> CodeType:
     """Compile source text that tracebacks and debuggers can show."""
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
@@ -124,7 +138,7 @@ def _name_of(body: Callable[..., Any]) -> str:
     return f"{getattr(body, '__module__', '?')}.{body.__qualname__}"
 
 
-def _declared(parameters: list[Parameter]) -> str:
+def declared(parameters: list[Parameter]) -> str:
     """Write the parameter list; defaults are placeholders here and set on the function, whatever they are."""
     parts: list[str] = []
     kinds = [p.kind for p in parameters]
@@ -138,7 +152,7 @@ def _declared(parameters: list[Parameter]) -> str:
     return ", ".join(parts)
 
 
-def _passed(parameters: list[Parameter]) -> str:
+def passed(parameters: list[Parameter]) -> str:
     forms: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*{0}", Parameter.VAR_KEYWORD: "**{0}", Parameter.KEYWORD_ONLY: "{0}={0}"}
     return ", ".join(forms.get(p.kind, "{0}").format(p.name) for p in parameters)
 
@@ -148,7 +162,7 @@ def _defaults(parameters: list[Parameter]) -> tuple[Any, ...] | None:
     return tuple(p.default for p in positional if p.default is not p.empty) or None
 
 
-def _free(name: str, taken: set[str]) -> str:
+def free_name(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     return name

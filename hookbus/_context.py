@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from itertools import count
 from typing import Any, Final, NoReturn
 
 import attrs
@@ -111,6 +112,9 @@ class HookContext:
     def snapshot(self) -> HookContext:
         """Return a context of its own whose `kwargs` and `result` are deep copies; a value that refuses copying raises."""
         return attrs.evolve(self, kwargs=copy.deepcopy(dict(self.kwargs)), result=copy.deepcopy(self.result))
+
+
+next_call_id: Final = count(1).__next__
 
 
 @attrs.define(eq=False)

@@ -104,6 +104,11 @@ class Hook:
         self.of_one: IdentityMap[Callable[..., Any]] = IdentityMap()
 
     @property
+    def parameters(self) -> list[inspect.Parameter]:
+        """How it is called."""
+        return self._shell.parameters
+
+    @property
     def is_stream(self) -> bool:
         return "generator" in self.colour
 

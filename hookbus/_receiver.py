@@ -8,6 +8,8 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
+from itertools import takewhile
+from types import FunctionType
 from typing import Any
 
 import attrs
@@ -26,8 +28,8 @@ class Asks:
 
     Attributes:
         sender: the name of the parameter that takes the sender; None where `*args` takes it or nothing does.
-        by_position: names passed by position, after the sender.
-        by_name: names passed by keyword.
+        by_position: names that must be passed by position, after the sender.
+        by_name: names that may be passed by keyword; the first `leading` of them may be passed by position, too.
         optional: the ones that have a default of their own and keep it where the hook has no such name.
         takes_all: whether `**kwargs` gets every argument.
     """
@@ -37,6 +39,7 @@ class Asks:
     by_name: tuple[str, ...]
     optional: frozenset[str]
     takes_all: bool
+    leading: int = 0
 
     @classmethod
     def of(cls, function: Connectable, *, with_sender: bool = True) -> Asks:
@@ -61,6 +64,7 @@ class Asks:
             by_name=tuple(p.name for p in named if p.kind is not _KINDS.POSITIONAL_ONLY),
             optional=frozenset(p.name for p in named if p.default is not p.empty),
             takes_all=any(p.kind is _KINDS.VAR_KEYWORD for p in parameters),
+            leading=sum(p.kind is _KINDS.POSITIONAL_OR_KEYWORD for p in named) if _is_plain(function) and sender else 0,
         )
 
     @property
@@ -84,6 +88,14 @@ class Asks:
             private = {"ctx", "call_next", self.sender, *self.by_position}
             kwargs = {**{name: v for name, v in values.items() if name not in private or name in kwargs}, **kwargs}
         return args, kwargs
+
+    def written(self, known: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        """Return what `serve` passes where these names are known, as pairs: the keyword, or "" by position, and the name."""
+        args, kwargs = self.serve({name: name for name in known}, {})
+        candidates = self.by_name[: self.leading] if len(args) == len(self.by_position) else ()
+        leading = [*takewhile(kwargs.__contains__, candidates)]
+        named = ((name, value) for name, value in kwargs.items() if name not in leading)
+        return (*(("", name) for name in (*args, *leading)), *named)
 
 
 @attrs.frozen
@@ -121,6 +133,8 @@ class Receiver:
         on_error: what is done when it fails.
         sequence: its place among the connections of its signal.
         sender: a weak reference to the sender, or None for ANY.
+        is_weak: whether the callable is held weakly.
+        get: gives the callable, or None where it was held weakly and died.
         failures: how often it failed.
         fail_opens: how often it failed and the call went on.
         last_failure: where it last failed: the type of the exception, its file and line.
@@ -138,7 +152,8 @@ class Receiver:
     is_async: bool
     sequence: int
     sender: weakref.ref[Any] | None
-    _get: Callable[[], Connectable | None]
+    is_weak: bool
+    get: Callable[[], Connectable | None]
     key: tuple[int, ...]
     is_enabled: bool = True
     has_fired: bool = False
@@ -152,7 +167,7 @@ class Receiver:
     @property
     def function(self) -> Connectable | None:
         """The callable, or None if it was held weakly and died."""
-        return self._get()
+        return self.get()
 
     @property
     def closes(self) -> bool:
@@ -197,6 +212,12 @@ class Receiver:
         return None
 
 
+def _is_plain(function: Any) -> bool:
+    """Tell whether a callable is a function or a method whose parameters are the ones it shows."""
+    function = getattr(function, "__func__", function)
+    return isinstance(function, FunctionType) and not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__")
+
+
 def make_receiver(
     signal_name: str, phase: str | None, function: Connectable, sender: Any, options: Options,
     *, weak: bool | None, sequence: int, sender_ref: weakref.ref[Any] | None, on_death: Callable[[], None],
@@ -214,11 +235,11 @@ def make_receiver(
     is_own_method = inspect.ismethod(function) and sender_ref is not None and function.__self__ is sender
     if weak and (role == "guard" or (on_error != "isolate" and role == "modify")) and not is_own_method:
         raise HookError(f"{label} fails closed and cannot be held with weak=True: it would vanish and leave the door open")
+    is_weak = bool(weak) or (weak is None and is_own_method)
     return Receiver(
         signal_name, phase, options, role, on_error, options.name or name_of(function), location_of(function),
-        Asks.of(function), when, is_async_callable(function), sequence, sender_ref,
-        _holder(function, is_weak=bool(weak) or (weak is None and is_own_method),
-                on_death=(lambda: None) if is_own_method else on_death), key_of(function),
+        Asks.of(function), when, is_async_callable(function), sequence, sender_ref, is_weak,
+        _holder(function, is_weak=is_weak, on_death=(lambda: None) if is_own_method else on_death), key_of(function),
     )  # fmt: skip
 
 

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ._call import Call
+from ._compile import Compiled, compile_plan
 from ._context import live_frames
 from ._hook import Hook, Site
 from ._plan import Plan, build_plan
 from ._walk import walk
 
+HOT: Final = 8
+"""So many calls of a plan are walked before it is compiled."""
+
 
 class Runner:
-    """Runs the calls of one plan.
+    """Runs the calls of one plan: walks it until it is hot, then by generated code.
 
     Attributes:
         run: what a call enters; it is called as the body is.
+        compiled: the generated code, where there is any.
     """
 
     def __init__(self, hook: Hook, site: Site, plan: Plan) -> None:
         self.hook, self.site, self.plan = hook, site, plan
+        self.compiled: Compiled | None = None
+        self._calls = 0
+        self._is_tried = False
         is_idle = plan.is_empty and not hook.bus.is_observed
         self.run: Callable[..., Any] = hook.body if is_idle else self
 
@@ -30,7 +38,25 @@ class Runner:
         sender = hook.shell if site.attribute is None else hook.function_signature.first_of(values)[0]
         if not site.is_owner and any(f.sender is sender and f.family == hook.family(site) for f in live_frames()):
             return hook.body(*args, **kwargs)  # super(), from inside the call that runs the hooks
+        self._calls += 1
+        if not self._is_tried and self.is_hot():
+            self._is_tried = True
+            self._compile(sender)
+            if self.compiled is not None:
+                return self.run(*args, **kwargs)
         return walk(Call(hook, site, self.plan, sender, values))
+
+    def is_hot(self) -> bool:
+        """Tell whether it is worth compiling. Generated code does not note who had a turn, so everyone has had one."""
+        seats = (*self.plan.pre, *self.plan.post, *self.plan.final)
+        return self._calls >= HOT and all(seat.receiver.has_fired for seat in seats)
+
+    def _compile(self, sender: Any) -> None:
+        if self.site.is_owner and not self.hook.bus.is_observed:
+            self.compiled = compile_plan(self.hook, self.site, self.plan, sender)
+        if self.compiled is not None:
+            self.run = self.compiled.run
+            self.hook.look_again()
 
 
 def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:

@@ -26,6 +26,7 @@ class Turn:
         frame: the live call it is part of, where anything wants to know.
         is_async: whether `call` is known to return an awaitable at once, so that it cannot block the loop.
         is_receiver: whether a receiver's code runs, not the method's own.
+        seat: whose turn it is, where it is a receiver's.
     """
 
     call: Callable[[], Any]
@@ -34,6 +35,7 @@ class Turn:
     frame: Frame | None = None
     is_async: bool = False
     is_receiver: bool = True
+    seat: Any = None
 
 
 @attrs.frozen
@@ -95,25 +97,27 @@ async def _perform_async(turn: Turn) -> Answer:
     CURRENT.set(turn.frame or previous)
     value: Any = None
     error: BaseException | None = None
+    has_waited = turn.deadline is not None
     try:
         if turn.deadline is not None:
             value, error = await _within(turn, turn.deadline)
         else:
             value = turn.call()
-            if turn.kind != "open" and (turn.kind != "answer" or isawaitable(value)):
+            has_waited = turn.kind != "open" and (turn.kind != "answer" or isawaitable(value))
+            if has_waited:
                 value = await value
     except BaseException as raised:  # the story decides what becomes of it
         error = raised
     finally:
         CURRENT.set(previous)
-    if turn.is_receiver and cancels.came():
-        error = await _cancellation(error)
+    if turn.is_receiver and has_waited and cancels.came():
+        error = await cancellation(error)
     elif not is_cancelled_error(error):
         cancels.settle()
     return Answer(value, error, is_cancel=cancels.explain(error))
 
 
-async def _cancellation(error: Any) -> Any:
+async def cancellation(error: Any) -> Any:
     """Return the caller's cancellation, also where the receiver swallowed it or it is still to be delivered."""
     import asyncio
 
@@ -200,7 +204,7 @@ async def _side_by_side(turns: list[Turn]) -> list[Answer]:
         index: asyncio.ensure_future(_perform_async(answer if isinstance(answer, Turn) else turns[index]))
         for index, answer in enumerate(answers) if not isinstance(answer, Answer)
     }  # fmt: skip
-    cancel = await _settle(set(tasks.values()), asyncio)
+    cancel = await settle(set(tasks.values()), asyncio)
     for index, task in tasks.items():
         answer = task.result() if task.done() and not task.cancelled() else Answer(error=asyncio.CancelledError())
         answers[index] = attrs.evolve(answer, is_cancel=answer.is_cancel and cancel is not None)
@@ -214,7 +218,7 @@ def _perform_first_half(turn: Turn) -> Answer | Turn:
     return attrs.evolve(turn, call=lambda: answer.value, is_async=True) if isawaitable(answer.value) else answer
 
 
-async def _settle(tasks: set[Any], asyncio: Any) -> BaseException | None:
+async def settle(tasks: set[Any], asyncio: Any) -> BaseException | None:
     """Wait until all are done; return the cancellation of this task that came meanwhile, if any.
 
     The first one is passed on to the tasks, each of which has begun; a second one ends the waiting.

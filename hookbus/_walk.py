@@ -5,6 +5,7 @@ Each function is a part of the story: a generator that yields what must be done 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -17,9 +18,9 @@ from ._stream import close_sources, stream
 from .exceptions import HookError
 
 
-def walk(call: Call) -> Any:
+def walk(call: Call, tell: Callable[[Parts, Callable[[], Parts]], Story] = Story) -> Any:
     """Run one call: return its result, or the coroutine or generator of it, by the colour of the hook."""
-    started = DRIVERS[call.hook.colour](Story(story(call), lambda: _cut_off(call)))
+    started = DRIVERS[call.hook.colour](tell(story(call), lambda: _cut_off(call)))
     if call.hook.colour != "sync":
         started.__name__, started.__qualname__ = call.hook.body.__name__, call.hook.body.__qualname__
     return started
@@ -71,7 +72,9 @@ def _pre(call: Call) -> Part:
 
 def _run(call: Call, replaced: Replace | None) -> Part:
     """The arounds and the method inside them, or what replaces them; then the error receivers, once, if that raised."""
-    if call.hook.is_stream:
+    if call.reached is not None:
+        reached = call.reached
+    elif call.hook.is_stream:
         reached = yield from stream(call, replaced)
     elif replaced is not None:
         reached = Reached(replaced.result, outcome="replaced")

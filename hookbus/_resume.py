@@ -1,0 +1,191 @@
+"""Where generated code stops, the walk takes over. What was done already is told to it, not done again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import attrs
+
+from ._around import Reached
+from ._call import Call
+from ._cancels import Cancels, running_task
+from ._context import HookContext, ReadOnly
+from ._drive import Parts, Step, Story
+from ._hook import Hook, Site
+from ._plan import Plan, Seat
+from ._turns import Answer, Turn, cancellation, settle
+from ._walk import walk
+
+_LATER: Final = float("inf")
+
+
+class Unusual(Exception):
+    """How generated code gets to where the walk takes over. It never leaves it."""
+
+
+@attrs.frozen(eq=False)
+class Beside:
+    """What observers answered that ran side by side; `last` is the caller's cancellation, if that came meanwhile."""
+
+    answers: Mapping[Seat, Answer]
+    last: tuple[Answer, ...] = ()
+
+
+@attrs.frozen(eq=False)
+class Stop:
+    """How the turn went at which generated code stopped.
+
+    Attributes:
+        place: whose turn it was.
+        answer: what that receiver answered, if it did.
+        error: what came instead of an answer, or None.
+        view: the arguments it was shown, if it asked for `ctx`.
+        cancels: how often the task had been cancelled before.
+        beside: the answers of all, where several ran side by side.
+    """
+
+    place: int
+    answer: Any = None
+    error: BaseException | None = None
+    view: Any = None
+    cancels: int = 0
+    beside: Beside = Beside({})
+
+    @classmethod
+    def of(cls, place: int, answer: Any, error: BaseException, view: Any, cancels: int = 0) -> Stop:
+        """Return the stop of generated code that got here by this exception."""
+        if not isinstance(error, Unusual):
+            return cls(place, None, error, view, cancels)
+        if isinstance(answer, Beside):
+            return cls(place, beside=answer)
+        return cls(place, answer, None, view, cancels)
+
+    def again(self, turn: Turn) -> Turn:
+        """Return the same turn, which goes as it went."""
+        for shown in (*turn.call.args, *turn.call.keywords.values()):  # type: ignore[attr-defined]
+            if isinstance(shown, HookContext) and self.view is not None and type(shown.kwargs) is type(self.view):
+                self._show(shown.kwargs)
+        return attrs.evolve(turn, call=self._awaited if turn.is_async else self._called)
+
+    def _show(self, view: Any) -> None:
+        if isinstance(view, ReadOnly):
+            view.tampered = self.view.tampered
+        else:
+            view.clear()
+            view.update(self.view)
+
+    def _called(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.answer
+
+    async def _awaited(self) -> Any:
+        if (task := running_task()) is not None and task.cancelling() > self.cancels:
+            raise await cancellation(self.error)
+        return self._called()
+
+
+class Replay(Story):
+    """A story that is told again up to the turn at which generated code stopped, and lived from there."""
+
+    def __init__(self, places: Mapping[Seat, int], stop: Stop, parts: Parts, rest: Callable[[], Parts]) -> None:
+        super().__init__(parts, rest)
+        self._places, self._stop = places, stop
+        self._is_behind = True
+        self._known: list[Answer | None] = []
+
+    def send(self, answer: Any) -> Step:
+        if self._known:
+            lived = iter(answer)
+            answer = [*(known or next(lived) for known in self._known), *lived]
+            self._known = []
+        step = super().send(answer)
+        while self._is_behind:
+            group = step if isinstance(step, list) else [step]
+            answers = [self._answer_of(turn) for turn in group]
+            if None in answers:
+                self._is_behind = False
+                self._known = answers if isinstance(step, list) else []
+                live = [self._live(turn) for turn, known in zip(group, answers, strict=True) if known is None]
+                return live if isinstance(step, list) else live[0]
+            if any(known in self._stop.beside.answers.values() for known in answers):
+                answers += self._stop.beside.last
+            step = super().send(answers if isinstance(step, list) else answers[0])
+        return step
+
+    def _place(self, turn: Any) -> float:
+        return self._places.get(turn.seat, _LATER)
+
+    def _answer_of(self, turn: Any) -> Answer | None:
+        return Answer() if self._place(turn) < self._stop.place else self._stop.beside.answers.get(turn.seat)
+
+    def _live(self, turn: Any) -> Any:
+        return self._stop.again(turn) if self._place(turn) == self._stop.place else turn
+
+
+@attrs.frozen(eq=False)
+class Resumption:
+    """How the calls of one compiled plan go on where the generated code stopped.
+
+    Attributes:
+        places: whose turn is which, counted as the generated code counts.
+        body: the place of the method.
+    """
+
+    hook: Hook
+    site: Site
+    plan: Plan
+    places: Mapping[Seat, int]
+    body: int
+
+    def __call__(
+        self, values: tuple[Any, ...], stop: Stop, result: Any = None, call_id: int | None = None, state: Any = None
+    ) -> Any:
+        """Walk the rest of a call; `values` are its arguments as they stand, `result` that of the method if it ran."""
+        sender = self.hook.shell if self.site.attribute is None else values[0]
+        call = Call(self.hook, self.site, self.plan, sender, values)
+        call.is_observed = False
+        if call_id is not None:
+            call.call_id, call.state = call_id, state
+        if stop.place == self.body:
+            call.reached = Reached.of_body(Answer(error=stop.error))
+        elif stop.place > self.body:
+            call.reached = Reached(result)
+        return walk(call, partial(Replay, self.places, stop))
+
+
+async def beside(seats: tuple[Seat, ...], coroutines: Iterable[Any], caller: Any, cancels: int) -> Beside | None:
+    """Await coroutines side by side, in tasks of their own; return None if all of them answered None."""
+    import asyncio
+
+    tasks = [asyncio.ensure_future(_answered(coroutine)) for coroutine in coroutines]
+    is_usual, cancel = True, None
+    try:
+        for task in tasks:
+            is_usual &= await task is None
+        if caller.cancelling() > cancels:
+            cancel = await cancellation(None)
+    except asyncio.CancelledError as error:
+        cancel = error
+        for task in tasks:
+            task.cancel()
+        await settle({task for task in tasks if not task.done()}, asyncio)
+    if is_usual and cancel is None:
+        return None
+    answers = [
+        task.result() or Answer() if task.done() and not task.cancelled() else Answer(error=asyncio.CancelledError())
+        for task in tasks
+    ]
+    known = [attrs.evolve(answer, is_cancel=answer.is_cancel and cancel is not None) for answer in answers]
+    last = () if cancel is None else (Answer(error=cancel, is_cancel=True),)
+    return Beside(dict(zip(seats, known, strict=True)), last)
+
+
+async def _answered(coroutine: Any) -> Answer | None:
+    try:
+        value = await coroutine
+    except BaseException as error:  # the story decides what becomes of it
+        return Answer(error=error, is_cancel=Cancels().explain(error))
+    return None if value is None else Answer(value)
