@@ -47,6 +47,8 @@ class Onion:
         view: the arguments as the around sees them.
         last: what the last `call_next` brought.
         streams: the generators that `call_next` gave out.
+        times: how often `call_next` was used.
+        is_open: whether it still may be.
     """
 
     call: Call
@@ -60,8 +62,8 @@ class Onion:
     view: ReadOnly = attrs.field(init=False)
     last: Reached | None = None
     streams: list[Any] = attrs.field(factory=list)
-    _times: int = 0
-    _is_open: bool = True
+    times: int = 0
+    is_open: bool = True
 
     def __attrs_post_init__(self) -> None:
         self.view = ReadOnly(self.kwargs)
@@ -72,20 +74,21 @@ class Onion:
         self._refuse_if_over()
         kwargs = {**self.kwargs, **patch}
         call.signature.check(kwargs)
-        self._times += 1
+        self.times += 1
         call.tell_changes(self.seat, self.kwargs, kwargs)
-        inner = self._inside(kwargs, self.must_recheck or bool(patch) or self._times > 1)
+        inner = self._inside(kwargs, self.must_recheck or bool(patch) or self.times > 1)
         started = DRIVERS[call.hook.colour](Story(inner, _nothing_left), self.deadline)
         if call.hook.is_stream:
             self.streams.append(started)
         return started
 
     def _refuse_if_over(self) -> None:
-        if not self._is_open:
+        if not self.is_open:
             raise HookError("call_next was used after its around had ended")
         if self.call.ending is not None:
             raise self.call.ending
-        self.cancels.raise_if_came()
+        if self.call.hook.is_async:
+            self.cancels.raise_if_came()
 
     def _inside(self, kwargs: dict[str, Any], must_recheck: bool) -> Parts:
         try:
@@ -100,7 +103,7 @@ class Onion:
 
     def settle(self, answer: Answer) -> Reached:
         """Say what the around's answer makes of the call; a block further in stands, whatever the around did with it."""
-        self._is_open = False
+        self.is_open = False
         call, last = self.call, self.last
         if call.ending is not None:
             raise Over

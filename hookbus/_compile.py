@@ -42,16 +42,17 @@ class Compiled:
 def compile_plan(hook: Hook, site: Site, plan: Plan, sender: Any) -> Compiled | None:
     """Return a plan as generated code, or None where it has to be walked."""
     seats = [seat for _, each in plan.phases() for seat in each]
-    if hook.is_stream or plan.around or plan.unaskable or not all(_is_plain(seat, hook) for seat in seats):
+    if hook.is_stream or plan.unaskable or not all(_is_plain(seat, hook) for seat in seats):
         return None
     before = _parts(hook, site, sender, 0, ("pre", plan.pre))
     body = sum(len(part.seats) for part in before)
+    arounds = _parts(hook, site, sender, body, ("around", Phase(modify=plan.around)))
     after = _parts(hook, site, sender, body + 1, ("post", plan.post), ("finally", plan.final))
-    if len(before) + len(after) > MOST_PARTS:
-        return None
     places = {seat: place for part in (*before, *after) for seat, place in part.places()}
-    text = Source(hook, site, Resumption(hook, site, plan, places, body))
-    text.write(before, body, after, is_simple=not any(plan.error) and not any(plan.final))
+    text = Source(hook, site, Resumption(hook, site, plan, places, body), [*before, *arounds, *after])
+    if text.is_ambiguous or len(before) + len(plan.around) + len(after) > MOST_PARTS:
+        return None
+    text.write(before, body, arounds, after, is_simple=not any(plan.error) and not any(plan.final))
     source, given = str(text), text.given
     return Compiled(maker(source)(**given), source, {name: value for name, value in given.items() if name[-1].isdigit()})
 
@@ -61,8 +62,10 @@ def _is_plain(seat: Seat, hook: Hook) -> bool:
     receiver = seat.receiver
     if seat.problem or seat.is_twin or seat.timeout is not None or receiver.when or receiver.options.once:
         return False
-    is_beside = receiver.is_async and receiver.role == "observe"
-    return not is_beside or (iscoroutinefunction(receiver.function) and "ctx" not in receiver.asks.names)
+    is_coroutine = iscoroutinefunction(receiver.function)
+    if seat.phase == "around":
+        return receiver.is_async == is_coroutine == hook.is_async and (not receiver.is_weak or ismethod(receiver.function))
+    return not (receiver.is_async and receiver.role == "observe") or (is_coroutine and "ctx" not in receiver.asks.names)
 
 
 def _parts(hook: Hook, site: Site, sender: Any, place: int, *phases: tuple[str, Phase]) -> list[Part]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from ._around import Reached
 from ._call import Call
 from ._cancels import Cancels, running_task
 from ._context import HookContext, ReadOnly
+from ._detour import ENDED, Detour
 from ._drive import Parts, Step, Story
 from ._hook import Hook, Site
 from ._plan import Plan, Seat
@@ -141,22 +142,53 @@ class Resumption:
     body: int
 
     def __call__(
-        self, values: tuple[Any, ...], stop: Stop, result: Any = None, call_id: int | None = None, state: Any = None
-    ) -> Any:
-        """Walk the rest of a call; `values` are its arguments as they stand, `result` that of the method if it ran."""
+        self, values: tuple[Any, ...], stop: Stop, result: Any = None, *,
+        call_id: int | None = None, state: Any = None, ran: int = 0, detour: Detour | None = None,
+    ) -> Any:  # fmt: skip
+        """Walk the rest of a call.
+
+        Args:
+            values: its arguments as they stand.
+            stop: where it stopped.
+            result: the result as it stands, once the method has run.
+            call_id: its number, where receivers were told one already.
+            state: the dict its receivers share, likewise.
+            ran: how far generated code is inside the outermost around.
+            detour: the arounds, where they left generated code already.
+        """
+        call = detour.call if detour is not None else self.call(values, call_id, state)
+        if stop.place > self.body:
+            call.reached = Reached(result, outcome="returned" if ran % ENDED in (0, 2) else "replaced")
+        elif stop.place == self.body and self.plan.around:
+            detour = detour or Detour(call, stop.cancels)
+            return (self._end_async if self.hook.is_async else self._end)(detour, stop, ran)
+        elif stop.place == self.body:
+            call.reached = Reached.of_body(Answer(error=stop.error))
+        return walk(call, partial(Replay, self.places, stop))
+
+    def call(self, values: tuple[Any, ...], call_id: int | None = None, state: Any = None) -> Call:
+        """Return a call that has come as far as generated code has."""
         sender = self.hook.shell if self.site.attribute is None else values[0]
         call = Call(self.hook, self.site, self.plan, sender, values)
         call.is_observed = False
         if call_id is not None:
             call.call_id, call.state = call_id, state
-        if stop.place == self.body:
-            call.reached = Reached.of_body(Answer(error=stop.error))
-        elif stop.place > self.body:
-            call.reached = Reached(result)
-        return walk(call, partial(Replay, self.places, stop))
+        return call
+
+    def detour(self, values: tuple[Any, ...], cancels: int = 0, call_id: int | None = None, state: Any = None) -> Detour:
+        """Return what the arounds of a call need from here on."""
+        return Detour(self.call(values, call_id, state), cancels)
+
+    def _end(self, detour: Detour, stop: Stop, ran: int) -> Any:
+        detour.reach(0, ran, stop.view, stop.answer, stop.error)
+        return walk(detour.call, partial(Replay, self.places, stop))
+
+    async def _end_async(self, detour: Detour, stop: Stop, ran: int) -> Any:
+        await detour.reach_async(0, ran, stop.view, stop.answer, stop.error)
+        return await walk(detour.call, partial(Replay, self.places, stop))
 
 
-async def beside(seats: tuple[Seat, ...], coroutines: Iterable[Any], caller: Any, cancels: int) -> Beside | None:
+async def beside(seats: tuple[Seat, ...], coroutines: Any, cancelling: Callable[[], int], cancels: int) -> Beside | None:
     """Await coroutines side by side, in tasks of their own; return None if all of them answered None."""
     import asyncio
 
@@ -165,7 +197,7 @@ async def beside(seats: tuple[Seat, ...], coroutines: Iterable[Any], caller: Any
     try:
         for task in tasks:
             is_usual &= await task is None
-        if caller.cancelling() > cancels:
+        if cancelling() > cancels:
             cancel = await cancellation(None)
     except asyncio.CancelledError as error:
         cancel = error

@@ -48,7 +48,8 @@ class Runner:
 
     def is_hot(self) -> bool:
         """Tell whether it is worth compiling. Generated code does not note who had a turn, so everyone has had one."""
-        seats = (*self.plan.pre, *self.plan.post, *self.plan.final)
+        plan = self.plan
+        seats = (*plan.pre, *plan.around, *plan.post, *plan.final)
         return self._calls >= HOT and all(seat.receiver.has_fired for seat in seats)
 
     def _compile(self, sender: Any) -> None:

@@ -72,6 +72,8 @@ def _pre(call: Call) -> Part:
 
 def _run(call: Call, replaced: Replace | None) -> Part:
     """The arounds and the method inside them, or what replaces them; then the error receivers, once, if that raised."""
+    if call.outcome is not None:
+        raise Over
     if call.reached is not None:
         reached = call.reached
     elif call.hook.is_stream:

@@ -1,0 +1,86 @@
+"""The arounds of a compiled call from the moment that something unusual happens: they end as they do in the walk."""
+
+from __future__ import annotations
+
+from inspect import isawaitable
+from typing import Any, Final
+
+from ._around import Onion, Reached, attempt
+from ._call import Call, Over
+from ._cancels import Cancels, running_task
+from ._context import ReadOnly
+from ._receiver import close_unawaited
+from ._turns import Answer, cancellation
+from ._workers import unpair
+from .exceptions import HookError
+
+BEGUN: Final = 1
+"""Where generated code is inside an around: `call_next` was used; 2, it came back; 3, with what replaces the method's result."""
+
+ENDED: Final = 4
+"""Added to that when the around has ended."""
+
+
+class Detour:
+    """What is needed of the walk to end arounds that generated code began.
+
+    Args:
+        call: the call they are part of; it is given up to the walk from here on.
+        cancels: how often the task had been cancelled when they began.
+    """
+
+    def __init__(self, call: Call, cancels: int) -> None:
+        self.call = call
+        call.start()
+        self._kwargs, self._cancels = call.kwargs, cancels
+        self._onions: dict[int, Onion] = {}
+        self._inside: dict[int, Reached] = {}
+
+    def again(self, depth: int, ran: int, view: Any, patch: dict[str, Any]) -> Any:
+        """Do what `call_next(**patch)` of around number `depth` does."""
+        return self._onion(depth, ran, view).call_next(**patch)
+
+    def settle(self, depth: int, ran: int, view: Any, answer: Any, error: BaseException | None) -> Any:
+        """Return what an around's answer gives to the one around it, or raise what it raises."""
+        reached = self.reach(depth, ran, view, answer, error)
+        return unpair((reached.value, reached.error))
+
+    async def settle_async(self, depth: int, ran: int, view: Any, answer: Any, error: BaseException | None) -> Any:
+        """Do the same on an event loop."""
+        reached = await self.reach_async(depth, ran, view, answer, error)
+        return unpair((reached.value, reached.error))
+
+    def reach(self, depth: int, ran: int, view: Any, answer: Any, error: BaseException | None) -> Reached:
+        """Say what comes out of around number `depth` that gave this answer, or raised."""
+        if error is None and isawaitable(answer):
+            close_unawaited(answer)
+            answer, error = None, HookError("it returned an awaitable, but the hook is a plain def and cannot await it")
+        return self._reach(depth, ran, view, Answer(answer, error, is_cancel=Cancels().explain(error)))
+
+    async def reach_async(self, depth: int, ran: int, view: Any, answer: Any, error: BaseException | None) -> Reached:
+        """Say the same on an event loop, where an around may have swallowed a cancellation."""
+        if (task := running_task()) is not None and task.cancelling() > self._cancels:
+            error = await cancellation(error)
+        return self._reach(depth, ran, view, Answer(answer, error, is_cancel=Cancels().explain(error)))
+
+    def _reach(self, depth: int, ran: int, view: Any, answer: Answer) -> Reached:
+        try:
+            reached = self._onion(depth, ran, view).settle(answer)
+        except Over:
+            reached = Reached(error=self.call.ending)
+        self._inside[depth] = self.call.reached = reached
+        return reached
+
+    def _onion(self, depth: int, ran: int, view: Any) -> Onion:
+        """Return around number `depth` as the walk sees it, caught up with what generated code did."""
+        if depth not in self._onions:
+            onion = Onion(
+                self.call, self.call.plan.around[depth], depth, self._kwargs, False, attempt, Cancels.since(self._cancels)
+            )
+            onion.view = view if isinstance(view, ReadOnly) else onion.view
+            onion.times, onion.is_open = min(ran % ENDED, BEGUN), ran < ENDED
+            onion.last = self._inside.get(depth + 1)
+            if onion.last is None and ran % ENDED > BEGUN:
+                onion.last = Reached(outcome="returned" if ran % ENDED == 2 else "replaced")
+            self._onions[depth] = onion
+        return self._onions[depth]
