@@ -10,7 +10,7 @@ import attrs
 
 from ._around import Onion, Reached, begin, refused
 from ._asking import guard, observe, revise
-from ._call import Call, Over
+from ._call import Answered, Call, Over
 from ._context import Block, Drop, Replace
 from ._drive import Emit, Step
 from ._turns import Answer, Turn
@@ -55,7 +55,9 @@ class Source:
         return self.onion.settle(answer)
 
 
-def open_source(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool) -> Generator[Step, Any, Source | Reached]:
+def open_source(
+    call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool, answered: Answered
+) -> Generator[Step, Any, Source | Reached]:
     """Go in from around number `depth`: return the generator to pull from, or what went wrong."""
     if depth == len(call.plan.around):
         if must_recheck:
@@ -63,9 +65,9 @@ def open_source(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bo
         call.kwargs = kwargs
         answer = yield Turn(call.body(kwargs), "open", frame=call.own_frame, is_receiver=False)
         return Reached.of_body(answer) if answer.error is not None else opened(call, Source(answer.value, call.hook.is_async))
-    begun = begin(call, depth, kwargs, must_recheck, relay)
+    begun = begin(call, depth, kwargs, must_recheck, answered, relay)
     if begun is None:
-        return (yield from open_source(call, depth + 1, kwargs, must_recheck))
+        return (yield from open_source(call, depth + 1, kwargs, must_recheck, answered))
     if isinstance(begun, Reached):
         return begun
     onion, turn = begun
@@ -89,9 +91,11 @@ def close_sources(call: Call, sources: list[Any]) -> Generator[Step, Any, None]:
         yield source.closing(call)
 
 
-def relay(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool) -> Generator[Step, Any, Reached]:
+def relay(
+    call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool, answered: Answered
+) -> Generator[Step, Any, Reached]:
     """Pass the items from further in to the around that asked for them, as they are."""
-    source = yield from open_source(call, depth, kwargs, must_recheck)
+    source = yield from open_source(call, depth, kwargs, must_recheck, answered)
     if isinstance(source, Reached):
         return source
     return (yield from pump(call, source))
@@ -122,8 +126,9 @@ def pump(call: Call, source: Source, each: Callable[[Call, Any], Any] | None = N
 
 def hooked_item(call: Call, item: Any) -> Generator[Step, Any, Any]:
     """Ask the item receivers; return the item as it leaves, or `Drop`."""
+    answered: Answered = set()
     for seat in call.plan.item.modify:
-        item = yield from revise(call, seat, "item", item)
+        item = yield from revise(call, seat, answered, "item", item)
         if isinstance(item, Drop):
             return item
     yield from guard(call, call.plan.item.guard, item=item)
@@ -138,7 +143,7 @@ def stream(call: Call, replaced: Replace | None) -> Generator[Step, Any, Reached
         items = as_generator(replaced.result, call.hook.is_async)
         source = opened(call, Source(items, call.hook.is_async, outcome="replaced"))
     else:
-        source = yield from open_source(call, 0, call.kwargs, False)
+        source = yield from open_source(call, 0, call.kwargs, False, set())
     if isinstance(source, Reached):
         return source
     try:
