@@ -105,6 +105,8 @@ class Onion:
         self._is_open = False
         call, last = self.call, self.last
         if call.ending is not None:
+            if answer.error is not None and answer.error is not call.ending and answer.must_go_out:
+                call.failed(self.seat, answer.error, is_cancel=answer.is_cancel)
             raise Over
         if answer.is_cancel and answer.error is not None:
             call.failed(self.seat, answer.error, is_cancel=True)
@@ -124,12 +126,17 @@ class Onion:
 
     def _failed(self, error: BaseException) -> Reached:
         inner = self.last.error if self.last is not None else None
-        if self.last is not None and error is inner:
+        if self.last is not None and (error is inner or _stands_for(error, inner)):
             return self.last
         if inner is not None:
             chain(error, inner)
         self.call.tell_failed(self.seat, error, "raised")
         return Reached(error=error, outcome="cancelled" if isinstance(error, GeneratorExit) else "raised")
+
+
+def _stands_for(error: BaseException, inner: BaseException | None) -> bool:
+    """Tell whether Python itself made an exception of a StopIteration, which no coroutine or generator lets out."""
+    return isinstance(error, RuntimeError) and isinstance(inner, (StopIteration, StopAsyncIteration)) and error.__cause__ is inner
 
 
 def _nothing_left() -> Parts:

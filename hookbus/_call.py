@@ -113,7 +113,7 @@ class Call:
 
     def leave(self, error: BaseException, outcome: str = "raised") -> NoReturn:
         """End the call with this exception; only `finally` follows."""
-        self.result, self.parting = None, NOTHING
+        self.result, self.verdict, self.parting = None, None, NOTHING
         self.outcome, self.way_out = outcome, error
         raise Over
 

@@ -38,9 +38,9 @@ class Source:
 
     def close_inside(self, call: Call) -> Generator[Step, Any, None]:
         """Close what an around has left open further in."""
-        for inner in self.onion.streams if self.onion is not None else ():
-            yield Turn(inner.aclose if self.is_async else inner.close, "step", is_receiver=False)
-        yield from close_sources(call, call.sources[call.sources.index(self) + 1 :])
+        inner = self.onion.streams if self.onion is not None else ()
+        turns = [Turn(each.aclose if self.is_async else each.close, "step", is_receiver=False) for each in inner]
+        yield from _close(call, turns + [source.closing(call) for source in call.sources[call.sources.index(self) + 1 :]])
 
     def ended(self, call: Call, answer: Answer, thrown: BaseException | None = None) -> Generator[Step, Any, Reached]:
         """Say what its end makes of the call. What the consumer threw in and gets back is nobody's failure."""
@@ -85,10 +85,18 @@ def opened(call: Call, source: Source) -> Source:
     return source
 
 
-def close_sources(call: Call, sources: list[Any]) -> Generator[Step, Any, None]:
-    """Close generators, outermost first; one that has ended already takes no notice."""
-    for source in list(sources):
-        yield source.closing(call)
+def close_sources(call: Call) -> Generator[Step, Any, None]:
+    """Close the generators of a call, outermost first; one that has ended already takes no notice."""
+    yield from _close(call, [source.closing(call) for source in call.sources])
+
+
+def _close(call: Call, turns: list[Turn]) -> Generator[Step, Any, None]:
+    answers = []
+    for turn in turns:
+        answers.append((yield turn))
+    for answer in answers:
+        if answer.must_go_out:
+            call.leave(answer.error, "cancelled" if answer.is_cancel else "raised")
 
 
 def relay(
@@ -108,9 +116,8 @@ def pump(call: Call, source: Source, each: Callable[[Call, Any], Any] | None = N
         answer = yield source.advance(call, mode, value)
         if answer.error is not None:
             return (yield from source.ended(call, answer, thrown=value if mode == "throw" else None))
-        if source.onion is not None and source.onion.view.tampered:
-            yield source.closing(call)
-            return (yield from source.ended(call, Answer()))
+        if source.onion is not None and (source.onion.view.tampered or call.ending is not None):
+            return (yield from source.ended(call, (yield source.closing(call))))
         mode, value, item = "send", None, answer.value
         if each is not None:
             item = yield from each(call, item)
@@ -149,7 +156,7 @@ def stream(call: Call, replaced: Replace | None) -> Generator[Step, Any, Reached
     try:
         return (yield from pump(call, source, hooked_item))
     except Over:
-        yield from close_sources(call, call.sources)
+        yield from close_sources(call)
         raise
 
 

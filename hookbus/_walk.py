@@ -35,8 +35,9 @@ def story(call: Call) -> Parts:
         yield from _post(call)
     except Over:
         if call.hook.is_stream and call.parting is not NOTHING:
-            yield Emit(call.parting)
+            reply = yield Emit(call.parting)
             call.parting = None
+            call.way_out = None if isinstance(reply.error, GeneratorExit) else reply.error
     return (yield from _finally(call))
 
 
@@ -44,7 +45,8 @@ def _cut_off(call: Call) -> Parts:
     """End a call whose story was cut off: close what is open, then `finally`."""
     with suppress(Over):
         call.leave(GeneratorExit(), "cancelled")
-    yield from close_sources(call, call.sources)
+    with suppress(Over):
+        yield from close_sources(call)
     return (yield from _finally(call))
 
 

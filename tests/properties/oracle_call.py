@@ -140,7 +140,7 @@ class Call:
             last, is_own = yield from self._trusted(connection, self._attempts(level, arguments, is_changed, around))
             value = yield from self._around_ends(connection, last)
         except Failure as failure:
-            if self.listeners.blocked and failure.kind != "Interrupt":
+            if self.listeners.blocked and not self.listeners.must_go_out(failure.kind):
                 raise self.listeners.blocked from None
             self.listeners.fails(connection, failure.kind)
         if self.listeners.blocked:
