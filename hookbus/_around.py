@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from ._asking import guard, wrong_return
-from ._call import Call, Over
+from ._call import Answered, Call, Over
 from ._cancels import Cancels, is_cancelled_error
 from ._context import Block, Drop, ReadOnly, Replace
 from ._drive import DRIVERS, Parts, Step, Story
@@ -42,6 +42,7 @@ class Onion:
         depth: which around this is, counted from the outermost.
         kwargs: the arguments it got.
         must_recheck: whether an around further out has patched or repeats.
+        answered: this around and those further out.
         inside: the part of the story that goes in further.
         cancels: how often its task was cancelled when it began; where it swallows one more, no body starts.
         view: the arguments as the around sees them.
@@ -56,6 +57,7 @@ class Onion:
     depth: int
     kwargs: dict[str, Any]
     must_recheck: bool
+    answered: Answered
     inside: Callable[..., Generator[Step, Any, Reached]]
     cancels: Cancels = attrs.field(factory=Cancels)
     deadline: Deadline | None = None
@@ -96,7 +98,7 @@ class Onion:
         except BaseException as error:
             return None, error
         try:
-            self.last = yield from self.inside(self.call, self.depth + 1, kwargs, must_recheck)
+            self.last = yield from self.inside(self.call, self.depth + 1, kwargs, must_recheck, self.answered)
         except Over:
             self.last = Reached(error=self.call.ending)
         return self.last.value, self.last.error
@@ -106,6 +108,8 @@ class Onion:
         self.is_open = False
         call, last = self.call, self.last
         if call.ending is not None:
+            if answer.error is not None and answer.error is not call.ending and answer.must_go_out:
+                call.failed(self.seat, answer.error, is_cancel=answer.is_cancel)
             raise Over
         if answer.is_cancel and answer.error is not None:
             call.failed(self.seat, answer.error, is_cancel=True)
@@ -125,12 +129,17 @@ class Onion:
 
     def _failed(self, error: BaseException) -> Reached:
         inner = self.last.error if self.last is not None else None
-        if self.last is not None and error is inner:
+        if self.last is not None and (error is inner or _stands_for(error, inner)):
             return self.last
         if inner is not None:
             chain(error, inner)
         self.call.tell_failed(self.seat, error, "raised")
         return Reached(error=error, outcome="cancelled" if isinstance(error, GeneratorExit) else "raised")
+
+
+def _stands_for(error: BaseException, inner: BaseException | None) -> bool:
+    """Tell whether Python itself made an exception of a StopIteration, which no coroutine or generator lets out."""
+    return isinstance(error, RuntimeError) and isinstance(inner, (StopIteration, StopAsyncIteration)) and error.__cause__ is inner
 
 
 def _nothing_left() -> Parts:
@@ -147,14 +156,14 @@ def refused(seat: Seat, value: Any, allowed: str) -> Answer:
 
 
 def begin(
-    call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool, inside: Callable[..., Any]
+    call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool, answered: Answered, inside: Callable[..., Any]
 ) -> tuple[Onion, Turn] | Reached | None:
     """Prepare the turn of around number `depth`: None where it is not asked, `Reached` where it fails at once."""
     seat = call.plan.around[depth]
-    onion = Onion(call, seat, depth, kwargs, must_recheck, inside)
+    onion = Onion(call, seat, depth, kwargs, must_recheck, answered | {seat.receiver.key}, inside)
     offered = {"call_next": onion.call_next}
     try:
-        function = call.asked(seat, onion.view, offered)
+        function = call.asked(seat, answered, onion.view, offered)
         if function is None:
             return None
         turn = call.turn(seat, function, onion.view, offered)
@@ -164,7 +173,9 @@ def begin(
     return onion, turn
 
 
-def attempt(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool) -> Generator[Step, Any, Reached]:
+def attempt(
+    call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool, answered: Answered
+) -> Generator[Step, Any, Reached]:
     """Go in from around number `depth`: return what came out."""
     if depth == len(call.plan.around):
         if must_recheck:
@@ -172,9 +183,9 @@ def attempt(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool) 
         call.kwargs = kwargs
         answer = yield Turn(call.body(kwargs), "body", frame=call.own_frame, is_receiver=False)
         return Reached.of_body(answer)
-    begun = begin(call, depth, kwargs, must_recheck, attempt)
+    begun = begin(call, depth, kwargs, must_recheck, answered, attempt)
     if begun is None:
-        return (yield from attempt(call, depth + 1, kwargs, must_recheck))
+        return (yield from attempt(call, depth + 1, kwargs, must_recheck, answered))
     if isinstance(begun, Reached):
         return begun
     onion, turn = begun

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, NoReturn
 
-from ._call import Call, Over
+from ._call import Answered, Call, Over
 from ._context import VERDICTS, Block, Drop, ReadOnly, Replace
 from ._drive import Step
 from ._plan import Seat
@@ -17,13 +17,13 @@ Part = Generator[Step, Any, Any]
 
 
 def ask(
-    call: Call, seat: Seat, read: Callable[[Any], Any], view: Mapping[str, Any] | None = None, **offered: Any
+    call: Call, seat: Seat, answered: Answered, read: Callable[[Any], Any], view: Mapping[str, Any] | None = None, **offered: Any
 ) -> Part:
     """Give one receiver its turn: return its answer as `read` understands it, None where it was not asked or failed open."""
     view = ReadOnly(call.kwargs) if view is None else view
     is_cancel = False
     try:
-        function = call.asked(seat, view, offered)
+        function = call.asked(seat, answered, view, offered)
         if function is None:
             return None
         turn = call.turn(seat, function, view, offered)
@@ -34,7 +34,7 @@ def ask(
         try:
             if answer.error is None:
                 understood = read(call.read(seat, answer, view))
-                call.answered.add((seat.phase, seat.receiver.key))
+                answered.add(seat.receiver.key)
                 return understood
             failure, is_cancel = answer.error, answer.is_cancel
         except Exception as wrong:
@@ -47,7 +47,7 @@ def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
     raise HookError(f"{seat.receiver.label} on {seat.signal.name} returned a {type(value).__name__}; return {allowed}")
 
 
-def modify_arguments(call: Call, seat: Seat) -> Part:
+def modify_arguments(call: Call, seat: Seat, answered: Answered) -> Part:
     """Ask a modifier of `pre` and keep what it changed; return its `Replace`, if it gave one."""
     draft = dict(call.kwargs)
 
@@ -64,7 +64,7 @@ def modify_arguments(call: Call, seat: Seat) -> Part:
         call.signature.check(changed)
         return value, changed
 
-    answer = yield from ask(call, seat, read, view=draft)
+    answer = yield from ask(call, seat, answered, read, view=draft)
     if answer is None:
         return None
     verdict, changed = answer
@@ -85,7 +85,7 @@ def check_items(call: Call, seat: Seat, verdict: Replace) -> None:
             wrong_return(seat, verdict.result, "Replace(iterable): the hook is a stream")
 
 
-def revise(call: Call, seat: Seat, name: str, value: Any) -> Part:
+def revise(call: Call, seat: Seat, answered: Answered, name: str, value: Any) -> Part:
     """Ask a modifier of `post` or `item` about a value; return the value as it is to go on, or `Drop`."""
 
     def read(answer: Any) -> Any:
@@ -93,7 +93,7 @@ def revise(call: Call, seat: Seat, name: str, value: Any) -> Part:
             wrong_return(seat, answer, "None, the new result, Replace(result) or Block(reason)")
         return answer if answer is None or isinstance(answer, VERDICTS) else Replace(answer)
 
-    verdict = yield from ask(call, seat, read, **{name: value})
+    verdict = yield from ask(call, seat, answered, read, **{name: value})
     if isinstance(verdict, Block):
         call.block(seat, verdict)
     if isinstance(verdict, Drop):
@@ -107,6 +107,7 @@ def revise(call: Call, seat: Seat, name: str, value: Any) -> Part:
 
 def guard(call: Call, seats: Iterable[Seat], kwargs: Mapping[str, Any] | None = None, **offered: Any) -> Part:
     """Ask the guards in order; the first block is final."""
+    answered: Answered = set()
     for seat in seats:
 
         def read(answer: Any, seat: Seat = seat) -> Block | None:
@@ -114,14 +115,16 @@ def guard(call: Call, seats: Iterable[Seat], kwargs: Mapping[str, Any] | None = 
                 wrong_return(seat, answer, "None or Block(reason): a guard changes nothing")
             return answer
 
-        verdict = yield from ask(call, seat, read, ReadOnly(call.kwargs if kwargs is None else kwargs), **offered)
+        view = ReadOnly(call.kwargs if kwargs is None else kwargs)
+        verdict = yield from ask(call, seat, answered, read, view, **offered)
         if verdict is not None:
             call.block(seat, verdict)
 
 
 def observe(call: Call, seats: tuple[Seat, ...], **offered: Any) -> Part:
     """Let the observers look, side by side; all are settled before the call goes on."""
-    begun = [(seat, *_begin(call, seat, offered)) for seat in seats]
+    answered: Answered = set()
+    begun = [(seat, *_begin(call, seat, answered, offered)) for seat in seats]
     turns = [started for _, _, started in begun if isinstance(started, Turn)]
     answers = deque((yield turns) if turns else ())
     is_over = False
@@ -138,14 +141,16 @@ def observe(call: Call, seats: tuple[Seat, ...], **offered: Any) -> Part:
         raise Over
 
 
-def _begin(call: Call, seat: Seat, offered: Mapping[str, Any]) -> tuple[ReadOnly, Turn | BaseException | None]:
+def _begin(
+    call: Call, seat: Seat, answered: Answered, offered: Mapping[str, Any]
+) -> tuple[ReadOnly, Turn | BaseException | None]:
     """Return what an observer sees, and its turn, its failure, or None where it is not asked."""
     view = ReadOnly(call.kwargs)
     try:
-        function = call.asked(seat, view, offered)
+        function = call.asked(seat, answered, view, offered)
         if function is None:
             return view, None
-        call.answered.add((seat.phase, seat.receiver.key))  # side by side, to have begun is to answer
+        answered.add(seat.receiver.key)  # side by side, to have begun is to answer
         return view, call.turn(seat, function, view, offered)
     except BaseException as error:  # by the receiver's role, like every failure
         return view, error

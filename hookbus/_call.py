@@ -20,6 +20,8 @@ from .events import HIDDEN, Blocked, Event, Failed, Finished, Mutated, Started
 from .exceptions import HookBlocked, HookError, ReceiverError, chain
 
 Action = Literal["isolated", "blocked", "raised"]
+Answered = set[tuple[int, ...]]
+"""The keys of the receivers that have answered in one round of asking, where one sits in several seats."""
 
 
 class Over(Exception):
@@ -41,7 +43,6 @@ class Call:
         parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
         sources: the generators a stream is pulled through, outermost first.
         reached: what came out of the method already, where the walk takes over after it; else None.
-        answered: seats whose receiver has answered in a phase, where it sits in several.
     """
 
     hook: Hook
@@ -60,7 +61,6 @@ class Call:
     state: dict[str, Any] = attrs.field(factory=dict)
     reached: Any = None
     sources: list[Any] = attrs.field(factory=list)
-    answered: set[tuple[str, tuple[int, ...]]] = attrs.field(factory=set)
     call_id: int = attrs.field(factory=next_call_id)
     began: float = attrs.field(factory=time.perf_counter)
     is_observed: bool = attrs.field(init=False)
@@ -113,7 +113,7 @@ class Call:
 
     def leave(self, error: BaseException, outcome: str = "raised") -> NoReturn:
         """End the call with this exception; only `finally` follows."""
-        self.result, self.parting = None, NOTHING
+        self.result, self.verdict, self.parting = None, None, NOTHING
         self.outcome, self.way_out = outcome, error
         raise Over
 
@@ -135,13 +135,15 @@ class Call:
 
     # -- a receiver's turn ----------------------------------------------------------------------------------------------
 
-    def asked(self, seat: Seat, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> Connectable | None:
+    def asked(
+        self, seat: Seat, answered: Answered, kwargs: Mapping[str, Any], offered: Mapping[str, Any]
+    ) -> Connectable | None:
         """Return the receiver if it is its turn; a `when=` that fails raises, as its receiver's failure."""
         receiver = seat.receiver
         function = receiver.function
         if function is None or (receiver.role != "guard" and seat.signal.is_muted):
             return None
-        if seat.is_twin and (seat.phase, receiver.key) in self.answered:
+        if seat.is_twin and receiver.key in answered:
             return None
         if seat.problem is not None:
             raise HookError(seat.problem)

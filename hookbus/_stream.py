@@ -10,7 +10,7 @@ import attrs
 
 from ._around import Onion, Reached, begin, refused
 from ._asking import guard, observe, revise
-from ._call import Call, Over
+from ._call import Answered, Call, Over
 from ._context import Block, Drop, Replace
 from ._drive import Emit, Step
 from ._turns import Answer, Turn
@@ -38,9 +38,9 @@ class Source:
 
     def close_inside(self, call: Call) -> Generator[Step, Any, None]:
         """Close what an around has left open further in."""
-        for inner in self.onion.streams if self.onion is not None else ():
-            yield Turn(inner.aclose if self.is_async else inner.close, "step", is_receiver=False)
-        yield from close_sources(call, call.sources[call.sources.index(self) + 1 :])
+        inner = self.onion.streams if self.onion is not None else ()
+        turns = [Turn(each.aclose if self.is_async else each.close, "step", is_receiver=False) for each in inner]
+        yield from _close(call, turns + [source.closing(call) for source in call.sources[call.sources.index(self) + 1 :]])
 
     def ended(self, call: Call, answer: Answer, thrown: BaseException | None = None) -> Generator[Step, Any, Reached]:
         """Say what its end makes of the call. What the consumer threw in and gets back is nobody's failure."""
@@ -55,7 +55,9 @@ class Source:
         return self.onion.settle(answer)
 
 
-def open_source(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool) -> Generator[Step, Any, Source | Reached]:
+def open_source(
+    call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool, answered: Answered
+) -> Generator[Step, Any, Source | Reached]:
     """Go in from around number `depth`: return the generator to pull from, or what went wrong."""
     if depth == len(call.plan.around):
         if must_recheck:
@@ -63,9 +65,9 @@ def open_source(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bo
         call.kwargs = kwargs
         answer = yield Turn(call.body(kwargs), "open", frame=call.own_frame, is_receiver=False)
         return Reached.of_body(answer) if answer.error is not None else opened(call, Source(answer.value, call.hook.is_async))
-    begun = begin(call, depth, kwargs, must_recheck, relay)
+    begun = begin(call, depth, kwargs, must_recheck, answered, relay)
     if begun is None:
-        return (yield from open_source(call, depth + 1, kwargs, must_recheck))
+        return (yield from open_source(call, depth + 1, kwargs, must_recheck, answered))
     if isinstance(begun, Reached):
         return begun
     onion, turn = begun
@@ -83,15 +85,25 @@ def opened(call: Call, source: Source) -> Source:
     return source
 
 
-def close_sources(call: Call, sources: list[Any]) -> Generator[Step, Any, None]:
-    """Close generators, outermost first; one that has ended already takes no notice."""
-    for source in list(sources):
-        yield source.closing(call)
+def close_sources(call: Call) -> Generator[Step, Any, None]:
+    """Close the generators of a call, outermost first; one that has ended already takes no notice."""
+    yield from _close(call, [source.closing(call) for source in call.sources])
 
 
-def relay(call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool) -> Generator[Step, Any, Reached]:
+def _close(call: Call, turns: list[Turn]) -> Generator[Step, Any, None]:
+    answers = []
+    for turn in turns:
+        answers.append((yield turn))
+    for answer in answers:
+        if answer.must_go_out:
+            call.leave(answer.error, "cancelled" if answer.is_cancel else "raised")
+
+
+def relay(
+    call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool, answered: Answered
+) -> Generator[Step, Any, Reached]:
     """Pass the items from further in to the around that asked for them, as they are."""
-    source = yield from open_source(call, depth, kwargs, must_recheck)
+    source = yield from open_source(call, depth, kwargs, must_recheck, answered)
     if isinstance(source, Reached):
         return source
     return (yield from pump(call, source))
@@ -104,9 +116,8 @@ def pump(call: Call, source: Source, each: Callable[[Call, Any], Any] | None = N
         answer = yield source.advance(call, mode, value)
         if answer.error is not None:
             return (yield from source.ended(call, answer, thrown=value if mode == "throw" else None))
-        if source.onion is not None and source.onion.view.tampered:
-            yield source.closing(call)
-            return (yield from source.ended(call, Answer()))
+        if source.onion is not None and (source.onion.view.tampered or call.ending is not None):
+            return (yield from source.ended(call, (yield source.closing(call))))
         mode, value, item = "send", None, answer.value
         if each is not None:
             item = yield from each(call, item)
@@ -122,8 +133,9 @@ def pump(call: Call, source: Source, each: Callable[[Call, Any], Any] | None = N
 
 def hooked_item(call: Call, item: Any) -> Generator[Step, Any, Any]:
     """Ask the item receivers; return the item as it leaves, or `Drop`."""
+    answered: Answered = set()
     for seat in call.plan.item.modify:
-        item = yield from revise(call, seat, "item", item)
+        item = yield from revise(call, seat, answered, "item", item)
         if isinstance(item, Drop):
             return item
     yield from guard(call, call.plan.item.guard, item=item)
@@ -138,13 +150,13 @@ def stream(call: Call, replaced: Replace | None) -> Generator[Step, Any, Reached
         items = as_generator(replaced.result, call.hook.is_async)
         source = opened(call, Source(items, call.hook.is_async, outcome="replaced"))
     else:
-        source = yield from open_source(call, 0, call.kwargs, False)
+        source = yield from open_source(call, 0, call.kwargs, False, set())
     if isinstance(source, Reached):
         return source
     try:
         return (yield from pump(call, source, hooked_item))
     except Over:
-        yield from close_sources(call, call.sources)
+        yield from close_sources(call)
         raise
 
 

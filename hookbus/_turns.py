@@ -46,6 +46,12 @@ class Answer:
     error: BaseException | None = None
     is_cancel: bool = False
 
+    @property
+    def must_go_out(self) -> bool:
+        """Whether nothing may keep this exception, not even a block: the caller's cancellation, or an interrupt."""
+        is_interrupt = self.error is not None and not isinstance(self.error, (Exception, GeneratorExit))
+        return self.is_cancel or (is_interrupt and not is_cancelled_error(self.error))
+
 
 def do(step: Any, within: Deadline | None) -> Any:
     if within is not None and within.host is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ._around import Reached, attempt
 from ._asking import Part, ask, check_items, guard, modify_arguments, observe, revise, wrong_return
-from ._call import Call, Over
+from ._call import Answered, Call, Over
 from ._context import NOTHING, Replace
 from ._drive import DRIVERS, Emit, Parts, Story
 from ._stream import close_sources, stream
@@ -35,8 +35,9 @@ def story(call: Call) -> Parts:
         yield from _post(call)
     except Over:
         if call.hook.is_stream and call.parting is not NOTHING:
-            yield Emit(call.parting)
+            reply = yield Emit(call.parting)
             call.parting = None
+            call.way_out = None if isinstance(reply.error, GeneratorExit) else reply.error
     return (yield from _finally(call))
 
 
@@ -44,7 +45,8 @@ def _cut_off(call: Call) -> Parts:
     """End a call whose story was cut off: close what is open, then `finally`."""
     with suppress(Over):
         call.leave(GeneratorExit(), "cancelled")
-    yield from close_sources(call, call.sources)
+    with suppress(Over):
+        yield from close_sources(call)
     return (yield from _finally(call))
 
 
@@ -59,8 +61,9 @@ def _finally(call: Call) -> Parts:
 def _pre(call: Call) -> Part:
     """Modifiers may change the arguments or replace the result; guards judge what will really run; observers look."""
     replaced = None
+    answered: Answered = set()
     for seat in call.plan.pre.modify:
-        replaced = yield from modify_arguments(call, seat)
+        replaced = yield from modify_arguments(call, seat, answered)
         if replaced is not None:
             break
     yield from guard(call, call.plan.pre.guard)
@@ -81,7 +84,7 @@ def _run(call: Call, replaced: Replace | None) -> Part:
     elif replaced is not None:
         reached = Reached(replaced.result, outcome="replaced")
     else:
-        reached = yield from attempt(call, 0, call.kwargs, False)
+        reached = yield from attempt(call, 0, call.kwargs, False, set())
     if isinstance(reached.error, Exception):
         call.error = call.noted = reached.error
         rescue = yield from _error(call)
@@ -101,6 +104,7 @@ def _error(call: Call) -> Part:
     """Modifiers may rescue the call: the first `Replace` is its result. Observers look."""
     rescue = None
     error = call.error
+    answered: Answered = set()
     for seat in call.plan.error.modify:
 
         def read(answer: Any, seat: Any = seat) -> Replace | None:
@@ -110,7 +114,7 @@ def _error(call: Call) -> Part:
                 check_items(call, seat, answer)
             return answer
 
-        rescue = yield from ask(call, seat, read, error=error)
+        rescue = yield from ask(call, seat, answered, read, error=error)
         if rescue is not None:
             call.tell_change(seat, "result", None, rescue.result)
             break
@@ -120,7 +124,8 @@ def _error(call: Call) -> Part:
 
 def _post(call: Call) -> Part:
     """Modifiers may change the result; guards may withhold it; observers look."""
+    answered: Answered = set()
     for seat in call.plan.post.modify:
-        call.result = yield from revise(call, seat, "result", call.result)
+        call.result = yield from revise(call, seat, answered, "result", call.result)
     yield from guard(call, call.plan.post.guard, result=call.result)
     yield from observe(call, call.plan.post.observe, result=call.result)

@@ -324,6 +324,25 @@ def test_a_stop_iteration_comes_out_as_from_the_bare_method(bus):
     assert error.value.value == 3
 
 
+async def test_an_around_that_lets_pass_what_python_makes_of_a_stop_iteration_has_not_failed(bus, ran):
+    class Agent:
+        @hookable("reply", bus=bus)
+        async def reply(self): ...
+
+    def breaks(agent, call_next):
+        raise StopIteration
+
+    async def passes(agent, call_next):
+        return await call_next()
+
+    bus.events.connect(lambda bus, event: ran.append(event.receiver) if isinstance(event, events.Failed) else None)
+    bus.signal("around_reply").connect(passes, priority=1)
+    bus.signal("around_reply").connect(breaks, name="breaks")
+    with pytest.raises(RuntimeError):
+        await Agent().reply()
+    assert ran == ["breaks"]
+
+
 def test_post_changes_the_result_and_none_needs_replace(bus, agent):
     bus.signal("post_reply").connect(lambda a, result: None, name="unchanged")
     assert agent.reply("a") == "re: a"

@@ -140,3 +140,80 @@ def test_a_guard_stays_a_guard_where_the_same_function_observes_too(Agent):
     Agent.bus.signal("pre_reply").connect(check, sender=agent, role="observe")
     with pytest.raises(HookBlocked):
         agent.reply()
+
+
+@pytest.fixture
+def speaker():
+    class Speaker:
+        bus = Bus()
+
+        @hookable("say", bus=bus)
+        def say(self, msg):
+            return msg
+
+        @hookable("spell", bus=bus)
+        def spell(self, msg):
+            yield from msg
+
+    return Speaker()
+
+
+def connect_in_reserve(speaker, signal, receiver, **options):
+    """Connect a receiver nearby for longer messages only, and farther away for all."""
+    speaker.bus.signal(signal).connect(receiver, **options)
+    speaker.bus.signal(signal).connect(receiver, sender=speaker, when=lambda msg: len(msg) > 3, **options)
+
+
+def test_a_guard_in_reserve_is_asked_every_time_that_the_guards_are(speaker):
+    seen = []
+
+    def guard(speaker, msg):
+        seen.append(msg)
+
+    def patch(speaker, call_next):
+        return call_next(msg="bye")
+
+    connect_in_reserve(speaker, "pre_say", guard, role="guard")
+    speaker.bus.signal("around_say").connect(patch)
+    speaker.say("hi")
+    assert seen == ["hi", "bye"]
+
+
+@pytest.mark.parametrize("role", ["modify", "guard", "observe"])
+def test_a_receiver_in_reserve_is_asked_for_every_item(speaker, role):
+    seen = []
+
+    def look(speaker, item):
+        seen.append(item)
+
+    connect_in_reserve(speaker, "item_spell", look, role=role)
+    assert list(speaker.spell("abc")) == seen == ["a", "b", "c"]
+
+
+def test_a_guard_in_reserve_is_asked_though_the_same_function_modifies_too(speaker):
+    seen = []
+
+    def look(speaker, msg):
+        seen.append(msg)
+
+    connect_in_reserve(speaker, "pre_say", look, role="guard")
+    speaker.bus.signal("pre_say").connect(look, sender=type(speaker))
+    speaker.say("hi")
+    assert seen == ["hi", "hi"]
+
+
+def test_an_around_in_reserve_is_asked_where_the_nearer_one_was_not_and_only_there(speaker):
+    seen = []
+
+    def around(speaker, msg, call_next):
+        seen.append(msg)
+        return call_next()
+
+    def retry(speaker, call_next):
+        call_next()
+        return call_next(msg="longer")
+
+    speaker.bus.signal("around_say").connect(retry, priority=1)
+    connect_in_reserve(speaker, "around_say", around)
+    speaker.say("hi")
+    assert seen == ["hi", "longer"]

@@ -85,6 +85,118 @@ def test_an_around_that_hides_the_block_of_a_guard_asked_again_hides_nothing(bus
     assert len(told(events.Blocked)) == 1
 
 
+@pytest.mark.parametrize("colour", STREAMS)
+def test_no_item_leaves_an_around_that_hides_a_block(bus, agent, colour):
+    bus.signal("pre_reply").connect(only_hello, role="guard")
+    bus.signal("around_reply").connect(around(colour, returns_something))
+    with pytest.raises(HookBlocked):
+        first_of(colour, agent.reply("hello"))
+
+
+def first_of(colour, stream):
+    return next(stream) if colour == "generator" else asyncio.run(_first_of(stream))
+
+
+async def _first_of(stream):
+    return await anext(stream)
+
+
+class Interrupt(BaseException):
+    """A KeyboardInterrupt that does not stop the tests."""
+
+
+def interrupts():
+    raise Interrupt
+
+
+@pytest.mark.parametrize("colour", TARGETS)
+def test_an_interrupt_goes_out_also_where_the_call_is_blocked(bus, agent, colour, told):
+    bus.signal("pre_reply").connect(only_hello, role="guard")
+    bus.signal("around_reply").connect(around(colour, interrupts))
+    with pytest.raises(Interrupt):
+        take(colour, agent, "hello")
+    assert [failed.action for failed in told(events.Failed)] == ["raised"]
+    assert [finished.outcome for finished in told(events.Finished)] == ["raised"]
+
+
+def interrupted_in_cleanup(colour, bus):
+    """Return an agent whose stream is interrupted while it is closed."""
+
+    class Generator:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            try:
+                yield msg
+            finally:
+                raise Interrupt
+
+    class AsyncGenerator:
+        @hookable("reply", bus=bus)
+        async def reply(self, msg):
+            try:
+                yield msg
+            finally:
+                raise Interrupt
+
+    return Generator() if colour == "generator" else AsyncGenerator()
+
+
+@pytest.mark.parametrize("colour", STREAMS)
+def test_an_interrupt_goes_out_also_where_a_blocked_stream_is_closed(bus, colour, told):
+    bus.signal("item_reply").connect(lambda agent: Block("no"), role="guard")
+    with pytest.raises(Interrupt):
+        take(colour, interrupted_in_cleanup(colour, bus), "hello")
+    assert [finished.outcome for finished in told(events.Finished)] == ["raised"]
+
+
+@pytest.mark.parametrize("colour", STREAMS)
+def test_an_interrupt_goes_out_also_where_an_around_left_the_stream_open(bus, colour):
+    def first(agent, call_next):
+        yield next(call_next())
+
+    async def async_first(agent, call_next):
+        yield await anext(call_next())
+
+    bus.signal("around_reply").connect(first if colour == "generator" else async_first)
+    with pytest.raises(Interrupt):
+        take(colour, interrupted_in_cleanup(colour, bus), "hello")
+
+
+@pytest.mark.parametrize("swallows", [False, True])
+async def test_a_cancellation_goes_out_also_where_the_call_is_blocked(bus, told, swallows):
+    agent, waiting = make_agent(bus, "async"), asyncio.Event()
+
+    async def hide(agent, call_next):
+        try:
+            return await call_next(msg="something else")
+        except HookBlocked:
+            waiting.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if not swallows:
+                    raise
+
+    bus.signal("pre_reply").connect(only_hello, role="guard")
+    bus.signal("around_reply").connect(hide)
+    task = asyncio.ensure_future(agent.reply("hello"))
+    await waiting.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [finished.outcome for finished in told(events.Finished)] == ["cancelled"]
+
+
+def test_what_is_thrown_into_a_blocked_stream_at_its_last_item_comes_out(bus, told):
+    agent = make_agent(bus, "generator")
+    bus.signal("pre_reply").connect(lambda agent: Block("no", result="sorry"), role="guard")
+    stream = agent.reply("hello")
+    assert next(stream) == "sorry"
+    with pytest.raises(ZeroDivisionError):
+        stream.throw(ZeroDivisionError())
+    assert [finished.outcome for finished in told(events.Finished)] == ["blocked"]
+
+
 @pytest.mark.parametrize("colour", TARGETS)
 def test_nobody_is_asked_after_a_block_and_nobody_lifts_it(bus, agent, colour):
     asked = []

@@ -124,7 +124,7 @@ class Call:
 
     # around and the body
 
-    def _around(self, level: int, arguments: Mapping[str, Any], is_changed: bool) -> Story:
+    def _around(self, level: int, arguments: Mapping[str, Any], is_changed: bool, around: tuple[str, ...] = ()) -> Story:
         arounds = self.listeners.plan.get(("around", "modify"), ())
         if level == len(arounds):
             if is_changed:
@@ -135,12 +135,12 @@ class Call:
             return (yield from self.world.body(self.k, arguments, True, self.listeners.number))
         connection = arounds[level]
         try:
-            if not self.listeners.begins(connection, arguments):
-                return (yield from self._around(level + 1, arguments, is_changed))
-            last, is_own = yield from self._trusted(connection, self._attempts(level, arguments, is_changed))
+            if connection.receiver in around or not self.listeners.begins(connection, arguments):
+                return (yield from self._around(level + 1, arguments, is_changed, around))
+            last, is_own = yield from self._trusted(connection, self._attempts(level, arguments, is_changed, around))
             value = yield from self._around_ends(connection, last)
         except Failure as failure:
-            if self.listeners.blocked and failure.kind != "Interrupt":
+            if self.listeners.blocked and not self.listeners.must_go_out(failure.kind):
                 raise self.listeners.blocked from None
             self.listeners.fails(connection, failure.kind)
         if self.listeners.blocked:
@@ -163,7 +163,9 @@ class Call:
         story.close()
         raise Failure
 
-    def _attempts(self, level: int, arguments: Mapping[str, Any], is_changed: bool) -> Generator[Any, None, tuple[Any, bool]]:
+    def _attempts(
+        self, level: int, arguments: Mapping[str, Any], is_changed: bool, around: tuple[str, ...]
+    ) -> Generator[Any, None, tuple[Any, bool]]:
         """Make each `call_next`: the last result, and whether it is the around's own for want of a better one."""
         connection = self.listeners.plan["around", "modify"][level]
         receiver = self._receiver(connection)
@@ -174,7 +176,7 @@ class Call:
                     raise self.listeners.blocked
                 patched = self._patched(connection, arguments, checked(patch))
                 is_other, is_again = is_changed or is_again or bool(patch), True
-                last = yield from self._around(level + 1, patched, is_other)
+                last = yield from self._around(level + 1, patched, is_other, (*around, receiver.name))
                 is_own = False
             except (Fault, Failure) as error:
                 if not receiver.catches or (isinstance(error, Fault) and not error.is_error):

@@ -119,6 +119,10 @@ class Listeners:
         if receiver.writes and not may_write(receiver):
             raise Failure
 
+    def must_go_out(self, kind: str) -> bool:
+        """Whether nothing may keep this: an interrupt, or a cancellation where there is no task whose own it could be."""
+        return kind == "Interrupt" or (kind == "CancelledError" and not self.program.is_async)
+
     def fails(self, connection: Connection, kind: str) -> None:
         """Apply the policy of a receiver to its failure."""
         receiver = self.program.receiver(connection.receiver)

@@ -226,7 +226,7 @@ def _connection(draw: Draw, program: Program, receiver: Receiver) -> Connection:
     is_odd = receiver.asks == "misfit" or receiver.colour != "sync" or program.is_stream
     early = draw(_of(*(False,) * (2 if is_odd else 9), True))
     is_fit = receiver.asks != "misfit" and (receiver.colour == "sync" or program.is_async)
-    is_plain = is_fit and receiver.phase != "around" and not early
+    is_plain = is_fit and not early
     policies = (None, None, "isolate", "block", "raise") if receiver.role == "modify" and receiver.phase != "around" else (None,)
     return Connection(
         receiver.name,

@@ -55,7 +55,7 @@ def test_G8_where_a_guard_blocks_or_fails_the_body_is_never_entered(colour, data
 def test_G16_without_its_observers_a_call_goes_the_same_way(colour, data):
     program = replace(data.draw(programs(colour)), is_listening=True)
     going_out = ("interrupt", "cancel", "leave", "swallow")
-    observers = {one.name for one in program.receivers if one.role == "observe" and one.says.kind not in going_out}
+    observers = [one.name for one in program.receivers if one.role == "observe" and one.says.kind not in going_out]
     alone = replace(program, connections=tuple(one for one in program.connections if one.receiver not in observers))
     watched, unwatched = observe(program), observe(alone)
     assert watched.outcome[:3] == unwatched.outcome[:3]
