@@ -75,7 +75,8 @@ class Detour:
         """Return around number `depth` as the walk sees it, caught up with what generated code did."""
         if depth not in self._onions:
             onion = Onion(
-                self.call, self.call.plan.around[depth], depth, self._kwargs, False, attempt, Cancels.since(self._cancels)
+                self.call, self.call.plan.around[depth], depth, self._kwargs, False, set(), attempt,
+                Cancels.since(self._cancels),
             )
             onion.view = view if isinstance(view, ReadOnly) else onion.view
             onion.times, onion.is_open = min(ran % ENDED, BEGUN), ran < ENDED
