@@ -1,0 +1,84 @@
+"""Tables: with rich where it is installed, plain otherwise."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from .harness import Measured
+from .limits import judge
+
+COLUMNS = ("blinker", "pluggy")
+OTHER_HANDS = ("loop", "wrapper")
+
+
+def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
+    """Print a table; the first `left` columns are text, the others numbers."""
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        print(plain(title, head, rows, left))
+        return
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for place, name in enumerate(head):
+        table.add_column(name, justify="left" if place < left else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    # A file has no width: nothing may be cut off there.
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 250)
+    console.print(table)
+
+
+def plain(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    lines = [head, *rows]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
+
+    def text(line: Sequence[str]) -> str:
+        cells = [c.ljust(w) if place < left else c.rjust(w) for place, (c, w) in enumerate(zip(line, widths))]
+        return "  ".join(cells).rstrip()
+
+    return "\n".join([title, text(head), "-" * (sum(widths) + 2 * (len(widths) - 1)), *(text(row) for row in rows)])
+
+
+def number(value: float) -> str:
+    """Write a ratio so that what differs can be seen."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def nanoseconds(value: float) -> str:
+    """Write a time in the unit it is read in."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if value >= 10 * size or (unit == "µs" and value >= size):
+            return f"{value / size:,.1f} {unit}"
+    return f"{value:,.0f} ns"
+
+
+def goals(rows: Sequence[Measured], peers: Sequence[str] = (), slack: float = 1.0) -> None:
+    """Print the table of the goals: ratios to the first case of each row, and at the right the absolute times."""
+    head = ["", "case / what it is measured against", "hookbus", "rounds", "limit", "verdict", "loop", *COLUMNS, *peers,
+            "1.00 is", "hookbus is"]  # fmt: skip
+    show("Goals: ratios, of one run", head, [_goal(row, peers, slack) for row in rows], left=2)
+    for row in rows:
+        for name, problem in row.failed.items():
+            print(f"{row.key}, {name}: not measured, {problem}")
+    if any("wrapper" in row.ratios for row in rows):
+        print("loop: the same by hand in a loop; in P1 a wrapper that takes *args and **kwargs.")
+
+
+def _goal(row: Measured, peers: Sequence[str], slack: float) -> list[str]:
+    if row.missing is not None:
+        return [row.key, row.title, "-", "", number(row.limit or 0), row.missing, *["-"] * (len(COLUMNS) + len(peers) + 3)]
+    reference = next(iter(row.ns), "")
+    if row.unit == "B":
+        values = [f"{row.ratios['hookbus']:+.0f} B", "", f"+{row.limit:.0f} B", judge(row, slack)]
+        return [row.key, row.title, *values, *["-"] * (len(COLUMNS) + len(peers) + 3)]
+    low, high = row.spread.get("hookbus", (0, 0))
+    other = next((row.ratios[name] for name in OTHER_HANDS if name in row.ratios), None)
+    others = [row.ratios.get(name) if name != reference else 1.0 for name in (*COLUMNS, *peers)]
+    return [
+        row.key, row.title, number(row.ratios["hookbus"]) if "hookbus" in row.ratios else "-", f"{number(low)}-{number(high)}",
+        "" if row.limit is None else number(row.limit), judge(row, slack),
+        *("-" if value is None else number(value) for value in (other, *others)),
+        nanoseconds(row.ns[reference]), nanoseconds(row.ns["hookbus"]) if "hookbus" in row.ns else "-",
+    ]  # fmt: skip
