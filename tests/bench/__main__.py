@@ -12,14 +12,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from . import table
-from .harness import Bench, Effort, Measured
+from . import chart, costs, growth, table
+from .harness import Bench, Effort, Figure, Measured, Row
+from .peers import PEERS, measuring
 from .profiling import profile
 from .rows import all_rows, short_rows, take
 from .short import decide
 
 
 def main(arguments: list[str]) -> int:
+    """Do what the command line says, and return an exit code."""
+    if arguments[:1] == ["install"]:
+        return measuring.install(arguments[1:])
     options = _parser().parse_args(arguments)
     # What is there now stays: the collections between rounds need not look at it again.
     gc.collect()
@@ -28,35 +32,87 @@ def main(arguments: list[str]) -> int:
         return profile(options.profile)
     if options.short:
         return decide(short_rows(), say=print)
+    return full(options)
+
+
+def full(options: argparse.Namespace) -> int:
+    """Print every table, and write the files that were asked for."""
     began = time.perf_counter()
-    rows = [row for row in all_rows() if not options.only or any(f"{row.key} ".startswith(f"{name} ") for name in options.only)]
-    with Bench(Effort(options.seconds, rounds=options.rounds)) as bench:
-        measured = [_noted(take(bench, row)) for row in rows]
-        print("\r\033[K" if sys.stderr.isatty() else "", end="", file=sys.stderr)
-        table.goals(measured)
-    print(f"Python {platform.python_version()}, {platform.machine()}; {time.perf_counter() - began:.0f} s")
+    record: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
+    effort = Effort(options.seconds, rounds=options.rounds)
+    with Bench(effort) as bench:
+        rows = [row for row in all_rows() if _is_wanted(row.key, options.only)]
+        goals = [_measured(bench, row) for row in rows]
+        peers = _with_peers(goals, effort) if options.peers else []
+        table.goals(goals, peers)
+        record["goals"] = [asdict(row) for row in goals]
+        if not options.only:
+            record |= _costs_and_growth(bench, options.long)
+    print(f"\nPython {platform.python_version()}, {platform.machine()}; {time.perf_counter() - began:.0f} s")
     if options.json:
-        Path(options.json).write_text(json.dumps(_record(measured), indent=1) + "\n")
+        Path(options.json).write_text(json.dumps(record, indent=1) + "\n")
+    if options.chart:
+        Path(options.chart).write_text(chart.svg(goals))
     return 0
 
 
-def _noted(measured: Measured) -> Measured:
-    if sys.stderr.isatty():
-        print(f"\r\033[K{measured.key}", end="", file=sys.stderr, flush=True)
+def _costs_and_growth(bench: Bench, long: bool) -> dict[str, Any]:
+    switched_on = []
+    for row in costs.rows():
+        switched_on.append(_measured(bench, row))
+        table.costs(switched_on[-1])
+    receivers = growth.by_receivers(bench)
+    growth.print_receivers(receivers)
+    instances = growth.by_instances(growth.INSTANCES_LONG, 1_000_000) if long else growth.by_instances()
+    growth.print_instances(instances)
+    return {"costs": [asdict(row) for row in switched_on], "receivers": receivers, "instances": instances}
+
+
+def _with_peers(goals: list[Measured], effort: Effort) -> list[str]:
+    """Add the ratios of the peers that are installed; return their names."""
+    found = []
+    for name in measuring.installed():
+        _progress(name)
+        try:
+            measuring.add(goals, name, measuring.measure(name, effort, [row.key for row in goals]))
+        except RuntimeError as problem:
+            print(f"{name}: not measured, {problem}")
+        else:
+            found.append(name)
+    _progress("")
+    return found
+
+
+def _is_wanted(key: str, only: list[str] | None) -> bool:
+    return not only or any(f"{key} ".startswith(f"{name} ") for name in only)
+
+
+def _measured(bench: Bench, row: Row | Figure) -> Measured:
+    _progress(row.key)
+    measured = take(bench, row)
+    _progress("")
     return measured
 
 
-def _record(measured: list[Measured]) -> dict[str, Any]:
-    return {"python": platform.python_version(), "machine": platform.machine(), "goals": [asdict(row) for row in measured]}
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="What hookbus costs, next to the same by hand.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench", description="What hookbus costs, next to the same work written by hand.",
+        epilog=f"`python -m tests.bench install [{' '.join(PEERS)}]` makes environments for other systems, which the table then "
+        "measures too.",
+    )  # fmt: skip
     parser.add_argument("--short", action="store_true", help="only the goals, with 15 %% slack; exit 1 when one is missed")
-    parser.add_argument("--only", nargs="+", metavar="ROW", help="rows whose name begins so, such as P2 'P10 sync'")
+    parser.add_argument("--only", nargs="+", metavar="ROW", help="only goals of this name, such as P2 or 'P10 connect'")
     parser.add_argument("--profile", metavar="CASE", help="cProfile of one case, such as 'P2 async' or 'P2 async: pluggy'")
     parser.add_argument("--json", metavar="FILE", help="write all numbers")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds, 7 at least count as a result (default 9)")
+    parser.add_argument("--chart", metavar="FILE.svg", help="draw the goals")
+    parser.add_argument("--long", action="store_true", help="grow to 10^6 instances")
+    parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave out the other systems")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds; fewer than 7 are only a look (default 9)")
     parser.add_argument("--seconds", type=float, default=0.01, help="seconds of one timing (default 0.01)")
     return parser
 

@@ -14,22 +14,22 @@ from .parts import Colour, Function
 def hooked(colour: Colour, sender: Any = None, options: dict[str, Any] | None = None, bus: Bus | None = None,
            **receivers: Sequence[Function]) -> Any:  # fmt: skip
     """Return an object with a hookable `reply` and receivers by phase, connected to its class if no sender is given."""
-    bus = Bus() if bus is None else bus
+    home = bus or Bus()
 
     class Agent:
-        @hookable("reply", bus=bus)
+        @hookable("reply", bus=home)
         def reply(self, msg: Any, temperature: float = 0.7) -> Any:
             return {"msg": msg, "temperature": temperature}
 
     class AgentAsync:
-        @hookable("reply", bus=bus)
+        @hookable("reply", bus=home)
         async def reply(self, msg: Any, temperature: float = 0.7) -> Any:
             return {"msg": msg, "temperature": temperature}
 
     cls = Agent if colour == "sync" else AgentAsync
     for phase, functions in receivers.items():
         for function in functions:
-            bus.signal(f"{phase}_reply").connect(function, cls if sender is None else sender, **(options or {}))
+            home.signal(f"{phase}_reply").connect(function, cls if sender is None else sender, **(options or {}))
     return cls()
 
 

@@ -10,11 +10,9 @@ import gc
 import inspect
 import statistics
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -39,7 +37,8 @@ class Case:
         once: one call, with its result; a coroutine is awaited.
         many: so many calls; a coroutine function where they are awaited.
         expect: what `once` must do.
-        counted: the functions whose runs are counted, by their code.
+        counted: the functions whose runs are counted, by their code, on this thread.
+        tally: how often receivers that run on other threads have run so far, by their own count.
         unit: how many calls of the work one call of `once` is.
         elapsed: so many calls, with the nanoseconds they took, where `many` is not what is timed.
         against: the case this one is measured against; None is the first of its row.
@@ -49,6 +48,7 @@ class Case:
     many: Callable[[int], Any]
     expect: Expect
     counted: tuple[Callable[..., Any], ...] = ()
+    tally: Callable[[], int] = int
     unit: int = 1
     elapsed: Callable[[int], float] | None = None
     against: str | None = None
@@ -150,10 +150,12 @@ class Bench:
 
     def check(self, case: Case) -> None:
         """Raise CheckFailed unless one call runs the receivers it should and returns what it should."""
+        before = case.tally()
         with Counted(case.counted) as counted:
             result = self._run(case.once)
-        if counted.runs != case.expect.runs:
-            raise CheckFailed(f"{counted.runs} receivers ran, not {case.expect.runs}")
+        runs = counted.runs + case.tally() - before
+        if runs != case.expect.runs:
+            raise CheckFailed(f"{runs} receivers ran, not {case.expect.runs}")
         if result != case.expect.result:
             raise CheckFailed(f"the result was {result!r:.80}, not {case.expect.result!r:.80}")
 
@@ -207,27 +209,21 @@ class Counted:
     def __init__(self, functions: Sequence[Callable[..., Any]]) -> None:
         self._codes: set[CodeType] = {code_of(function) for function in functions}
         self._frames: set[FrameType] = set()
-        self._is_open = True
 
     @property
     def runs(self) -> int:
         return len(self._frames)
 
     def _saw(self, frame: FrameType, event: str, arg: object) -> None:
-        if not self._is_open:
-            sys.setprofile(None)  # a worker thread that began inside the block
-        elif event == "call" and frame.f_code in self._codes:
+        if event == "call" and frame.f_code in self._codes:
             self._frames.add(frame)  # a coroutine that goes on is the same frame again
 
     def __enter__(self) -> Counted:
-        threading.setprofile(self._saw)
         sys.setprofile(self._saw)
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
-        self._is_open = False
 
 
 def code_of(function: Any) -> CodeType:
@@ -249,54 +245,3 @@ def fresh(function: Any) -> Any:
     )
     copy.__dict__.update(function.__dict__)
     return copy
-
-
-def method(owner: Any, expect: Expect, *counted: Callable[..., Any], args: tuple[Any, Any] = ("hi", 0.7)) -> Case:
-    """Return the case of calling `owner.reply` with two arguments, awaited where it is a coroutine function."""
-    first, second = args
-    if inspect.iscoroutinefunction(owner.reply):
-
-        async def once_awaited() -> Any:
-            return await owner.reply(first, second)
-
-        return Case(once_awaited, _awaited_calls(owner, first, second), expect, counted)
-    return Case(lambda: owner.reply(first, second), _calls(owner, first, second), expect, counted)
-
-
-def _calls(owner: Any, a: Any, b: Any) -> Callable[[int], None]:
-    # Ten in a row, so that the loop itself is next to nothing.
-    def many(n: int) -> None:
-        for _ in repeat(None, n // 10):
-            owner.reply(a, b)
-            owner.reply(a, b)
-            owner.reply(a, b)
-            owner.reply(a, b)
-            owner.reply(a, b)
-            owner.reply(a, b)
-            owner.reply(a, b)
-            owner.reply(a, b)
-            owner.reply(a, b)
-            owner.reply(a, b)
-        for _ in repeat(None, n % 10):
-            owner.reply(a, b)
-
-    return fresh(many)  # type: ignore[no-any-return]
-
-
-def _awaited_calls(owner: Any, a: Any, b: Any) -> Callable[[int], Any]:
-    async def many(n: int) -> None:
-        for _ in repeat(None, n // 10):
-            await owner.reply(a, b)
-            await owner.reply(a, b)
-            await owner.reply(a, b)
-            await owner.reply(a, b)
-            await owner.reply(a, b)
-            await owner.reply(a, b)
-            await owner.reply(a, b)
-            await owner.reply(a, b)
-            await owner.reply(a, b)
-            await owner.reply(a, b)
-        for _ in repeat(None, n % 10):
-            await owner.reply(a, b)
-
-    return fresh(many)  # type: ignore[no-any-return]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 Colour = Literal["sync", "async"]
 Function = Callable[..., Any]
 
-ARGUMENTS = ("hi", 0.7)
+COLOURS: tuple[Colour, Colour] = ("sync", "async")
 RESULT = {"msg": "hi", "temperature": 0.7}
 CHANGED = {"msg": "hi!", "temperature": 0.7, "seen": True}
 
@@ -91,3 +91,20 @@ def make_around(of: Colour) -> Function:
         return call_next()
 
     return around
+
+
+def make_answer(colour: Colour, last: bool) -> Function:
+    """Return a receiver that is asked a question; only the last one answers."""
+
+    def receiver(message: Any) -> Any:
+        return "session " + message if last else None
+
+    async def areceiver(message: Any) -> Any:
+        return "session " + message if last else None
+
+    return receiver if colour == "sync" else areceiver
+
+
+def payload() -> list[dict[str, Any]]:
+    """Return about a megabyte of nested content blocks, as a conversation has them."""
+    return [{"type": "text", "text": f"{place:0100}", "meta": {"tokens": [place, place + 1]}} for place in range(2_500)]

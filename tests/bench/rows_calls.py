@@ -9,19 +9,19 @@ from typing import Any
 from hookbus import Bus
 
 from .agents import classic_wrapper, hooked, overriding
+from .calls import method
 from .hand import looped, unrolled, unrolled_five
 from .hand_nested import nested_five, overridden, with_context
-from .harness import Case, Expect, Row, method
+from .harness import Case, Expect, Row
 from .limits import LIMITS
-from .parts import BARE, BODY, CHANGED, RESULT, Colour, five_of, make_around, make_post, make_pre
+from .parts import BARE, BODY, CHANGED, COLOURS, RESULT, Colour, five_of, make_around, make_post, make_pre
 from .rivals import by_blinker, by_pluggy, manager, pass_on, signal_of, wrapped_by_pluggy
 
 
 def rows() -> Iterator[Row]:
     """Yield the rows, in the order of the table."""
-    colours: tuple[Colour, Colour] = ("sync", "async")
     mixes: tuple[tuple[Colour, Colour], ...] = (("sync", "sync"), ("async", "sync"), ("async", "async"))
-    for colour in colours:
+    for colour in COLOURS:
         yield _row(f"P1 {colour}", "idle / bare method", partial(idle, colour))
     for colour, of in mixes:
         yield _row(f"P2 {_mix(colour, of)}", "1 pre + 1 post / by hand", partial(one_and_one, colour, of))
@@ -29,14 +29,14 @@ def rows() -> Iterator[Row]:
         yield _row(f"P2 {colour}, ctx", "1 pre + 1 post that ask for ctx / by hand", partial(asking_for_ctx, colour))
     for colour, of in mixes:
         yield _row(f"P3 {_mix(colour, of)}", "5 pre + 5 post, 2 changing / by hand", partial(five_and_five, colour, of))
-    for colour in colours:
+    for colour in COLOURS:
         yield _row(f"P4 {colour}", "around, 5 deep / nested by hand", partial(five_deep, colour))
 
 
 def rows_of_classes() -> Iterator[Row]:
-    for colour in ("sync", "async"):
+    for colour in COLOURS:
         yield _row(f"P12 {colour}", "receivers on another instance / bare", partial(on_another, colour))
-    for colour in ("sync", "async"):
+    for colour in COLOURS:
         yield _row(f"P13 {colour}", "override that calls super(), 1 + 1 / by hand", partial(calling_super, colour))
 
 

@@ -21,7 +21,7 @@ from hookbus import Bus
 from .agents import hooked
 from .harness import Case, Expect, Figure, Row
 from .limits import LIMITS
-from .parts import BARE, Colour, make_post, make_pre
+from .parts import BARE, COLOURS, Colour, make_post, make_pre
 
 ROOT = str(Path(hookbus.__file__).parent.parent)
 
@@ -30,7 +30,7 @@ def rows() -> Iterator[Row | Figure]:
     """Yield the rows, in the order of the table."""
     yield Row("P9", "import hookbus / import blinker, attrs", importing, LIMITS["P9"])
     yield Row("P10 connect", "1,000 connections / blinker's connect", connecting, LIMITS["P10 connect"])
-    for colour in ("sync", "async"):
+    for colour in COLOURS:
         key = f"P11 {colour}"
         yield Figure(key, "bytes of an instance over a bare one's", partial(instance_bytes, colour), "B", LIMITS[key])
 

@@ -6,18 +6,19 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import count, repeat
+from itertools import count
 from typing import Any
 
 import hookbus
 from hookbus import Bus, hookable
 
 from .agents import hooked
+from .calls import asking, hundred, method
 from .hand import looped
 from .hand_nested import first_answer, gathered
-from .harness import Case, Expect, Row, fresh, method
+from .harness import Case, Expect, Row
 from .limits import LIMITS
-from .parts import BODY, RESULT, Colour, Function, make_post, make_pre
+from .parts import BODY, COLOURS, RESULT, Colour, Function, make_answer, make_post, make_pre, payload
 from .rivals import by_blinker, by_pluggy, manager, observed_by_blinker, observed_by_pluggy, signal_of
 
 _numbers = count()
@@ -26,15 +27,16 @@ _numbers = count()
 def rows() -> Iterator[Row]:
     """Yield the rows, in the order of the table."""
     missing = None if hasattr(hookbus, "hookspec") else "not there yet"
-    for colour in ("sync", "async"):
+    for colour in COLOURS:
         key = f"P5 {colour}"
         yield Row(key, "firstresult of 10 / loop by hand", partial(first_of_ten, colour), LIMITS[key], missing)
     yield Row("P6", "10 async observers / asyncio.gather", partial(side_by_side, False), LIMITS["P6"])
     yield Row("P6 waiting", "the same, each waits once", partial(side_by_side, True))
-    for colour in ("sync", "async"):
+    for colour in COLOURS:
         yield Row(f"P7 {colour}", "1 MB nested argument / small one", partial(large_and_small, colour), LIMITS[f"P7 {colour}"])
     yield Row("P8", "100 overlapping calls, 1 + 1 / bare", overlapping, LIMITS["P8"])
-    for colour, number in (("sync", 100), ("sync", 1_000), ("sync", 10_000), ("async", 10_000)):
+    sizes: tuple[tuple[Colour, int], ...] = (("sync", 100), ("sync", 1_000), ("sync", 10_000), ("async", 10_000))
+    for colour, number in sizes:
         key = f"P10 {colour}, {number:,}"
         yield Row(key, f"{number:,} receivers / loop by hand", partial(very_many, colour, number), LIMITS[key])
 
@@ -43,42 +45,19 @@ def rows() -> Iterator[Row]:
 
 
 def first_of_ten(colour: Colour) -> dict[str, Case]:
-    receivers = [_answering(colour, last=place == 9) for place in range(10)]
-    case = partial(_question, colour, Expect(10, "session hi"), receivers)
-    cases = {"by hand": case(first_answer(colour, receivers)), "hookbus": case(_spec(colour, receivers))}
+    receivers, expect = [make_answer(colour, last=place == 9) for place in range(10)], Expect(10, "session hi")
+    cases = {
+        "by hand": asking(colour, first_answer(colour, receivers), expect, *receivers),
+        "hookbus": asking(colour, _spec(colour, receivers), expect, *receivers),
+    }
     if colour == "sync":  # neither awaits one answer before it asks for the next
-        signal, hook = signal_of([_for_blinker(last=place == 9) for place in range(10)]), manager(resolve_session=receivers)
-        cases["blinker"] = case(lambda message: next(v for _, v in signal.send(None, message=message) if v is not None))
-        cases["blinker"] = replace(cases["blinker"], counted=tuple(signal.receivers.values()))
-        cases["pluggy"] = case(lambda message: hook.resolve_session(message=message))
+        hook, with_sender = manager(resolve_session=receivers), [_for_blinker(last=place == 9) for place in range(10)]
+        signal = signal_of(with_sender)
+        cases["pluggy"] = asking(colour, lambda message: hook.resolve_session(message=message), expect, *receivers)
+        cases["blinker"] = asking(
+            colour, lambda message: next(v for _, v in signal.send(None, message=message) if v is not None), expect, *with_sender
+        )
     return cases
-
-
-def _question(colour: Colour, expect: Expect, receivers: list[Function], ask: Function) -> Case:
-    def many(n: int) -> None:
-        for _ in repeat(None, n):
-            ask("hi")
-
-    async def amany(n: int) -> None:
-        for _ in repeat(None, n):
-            await ask("hi")
-
-    async def once() -> Any:
-        return await ask("hi")
-
-    if colour == "sync":
-        return Case(lambda: ask("hi"), fresh(many), expect, tuple(receivers))
-    return Case(once, fresh(amany), expect, tuple(receivers))
-
-
-def _answering(colour: Colour, last: bool) -> Function:
-    def receiver(message: Any) -> Any:
-        return "session " + message if last else None
-
-    async def areceiver(message: Any) -> Any:
-        return "session " + message if last else None
-
-    return receiver if colour == "sync" else areceiver
 
 
 def _for_blinker(last: bool) -> Function:
@@ -97,7 +76,8 @@ def _spec(colour: Colour, receivers: list[Function]) -> Function:
 
     question = ask if colour == "sync" else aask
     question.__name__ = f"resolve_session_{next(_numbers)}"  # a spec of its own on the default bus each time
-    spec: Any = hookbus.hookspec(hookbus.modes.firstresult)(question)
+    front: Any = hookbus
+    spec = front.hookspec(front.modes.firstresult)(question)
     for receiver in receivers:
         spec.connect_via()(receiver)
     return spec  # type: ignore[no-any-return]
@@ -128,11 +108,6 @@ def side_by_side(waits: bool) -> dict[str, Case]:
 # -- a large argument against a small one ------------------------------------------------------------------------------
 
 
-def payload() -> list[dict[str, Any]]:
-    """Return about a megabyte of nested content blocks, as a conversation has them."""
-    return [{"type": "text", "text": f"{place:0100}", "meta": {"tokens": [place, place + 1]}} for place in range(2_500)]
-
-
 def large_and_small(colour: Colour) -> dict[str, Case]:
     pre, post, body = make_pre("sync"), make_post("sync"), BODY[colour]
     owners = {
@@ -141,7 +116,8 @@ def large_and_small(colour: Colour) -> dict[str, Case]:
         "blinker": by_blinker(colour, "sync", signal_of([pre]), signal_of([post]), body),
         "pluggy": by_pluggy(colour, "sync", manager(pre_reply=[pre], post_reply=[post]), body),
     }
-    large, cases = payload(), {}
+    large = payload()
+    cases: dict[str, Case] = {}
     for name, owner in owners.items():
         small_case = method(owner, Expect(2, RESULT), pre, post)
         large_case = method(owner, Expect(2, {**RESULT, "msg": large}), pre, post, args=(large, 0.7))
@@ -172,24 +148,12 @@ def overlapping() -> dict[str, Case]:
     bus.signal("pre_reply").connect(pre, Hooked)
     bus.signal("post_reply").connect(post, Hooked)
     return {
-        "by hand": _hundred(Waiting(), 0, pre, post),
-        "hookbus": _hundred(Hooked(), 200, pre, post),
-        "loop": _hundred(looped("async", "sync", [pre], [post], waiting), 200, pre, post),
-        "blinker": _hundred(by_blinker("async", "sync", signal_of([pre]), signal_of([post]), waiting), 200, pre, post),
-        "pluggy": _hundred(by_pluggy("async", "sync", manager(pre_reply=[pre], post_reply=[post]), waiting), 200, pre, post),
+        "by hand": hundred(Waiting(), 0, pre, post),
+        "hookbus": hundred(Hooked(), 200, pre, post),
+        "loop": hundred(looped("async", "sync", [pre], [post], waiting), 200, pre, post),
+        "blinker": hundred(by_blinker("async", "sync", signal_of([pre]), signal_of([post]), waiting), 200, pre, post),
+        "pluggy": hundred(by_pluggy("async", "sync", manager(pre_reply=[pre], post_reply=[post]), waiting), 200, pre, post),
     }
-
-
-def _hundred(owner: Any, runs: int, *counted: Function) -> Case:
-    async def once() -> Any:
-        return await asyncio.gather(*(owner.reply(number, 0.7) for number in range(100)))
-
-    async def many(n: int) -> None:
-        for _ in repeat(None, n):
-            await asyncio.gather(*(owner.reply(number, 0.7) for number in range(100)))
-
-    expect = Expect(runs, [{"msg": number, "temperature": 0.7} for number in range(100)])
-    return Case(once, fresh(many), expect, counted, unit=100)
 
 
 # -- very many receivers -----------------------------------------------------------------------------------------------

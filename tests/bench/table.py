@@ -18,7 +18,7 @@ def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: i
         from rich.console import Console
         from rich.table import Table
     except ImportError:
-        print(plain(title, head, rows, left))
+        print(plain(title, head, rows, left), end="\n\n")
         return
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for place, name in enumerate(head):
@@ -28,6 +28,7 @@ def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: i
     # A file has no width: nothing may be cut off there.
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 250)
     console.print(table)
+    console.print()
 
 
 def plain(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -64,6 +65,14 @@ def goals(rows: Sequence[Measured], peers: Sequence[str] = (), slack: float = 1.
             print(f"{row.key}, {name}: not measured, {problem}")
     if any("wrapper" in row.ratios for row in rows):
         print("loop: the same by hand in a loop; in P1 a wrapper that takes *args and **kwargs.")
+
+
+def costs(row: Measured) -> None:
+    """Print what is switched on and costs, next to the bare method."""
+    lines = [[name, nanoseconds(ns), number(row.ratios.get(name, 1.0))] for name, ns in row.ns.items()]
+    show(f"What it costs: {row.title}", ["", "", "x bare"], lines)
+    for name, problem in row.failed.items():
+        print(f"{name}: not measured, {problem}")
 
 
 def _goal(row: Measured, peers: Sequence[str], slack: float) -> list[str]:
