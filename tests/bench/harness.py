@@ -128,8 +128,9 @@ class Bench:
             for name, case in cases.items():
                 try:
                     self.check(case)
-                    loops[name] = self.calibrate(case)
+                    calls = self.calibrate(case)
                     self.check(case)  # once more: what runs when it is hot must do the same
+                    loops[name] = calls
                 except CheckFailed as problem:
                     measured.failed[name] = str(problem)
             ready = {name: cases[name] for name in loops}

@@ -41,7 +41,7 @@ def _line(row: Measured, verdict: str, known: dict[str, KnownMiss]) -> str:
     if row.missing is not None:
         return f"{row.key:28} {row.missing}"
     if verdict == "wrong":
-        return f"{row.key:28} wrong: {row.failed['hookbus']}"
+        return f"{row.key:28} wrong: {'; '.join(f'{name}: {why}' for name, why in row.failed.items())}"
     unit = "" if row.unit == "x" else " " + row.unit
     line = f"{row.key:28} {number(row.ratios['hookbus']):>8}{unit}  limit {number(row.limit or 0)}{unit}  {verdict}"
     return f"{line}: {known[row.key].reason}, at most {number(known[row.key].ceiling)}" if verdict == "known miss" else line
