@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import Any
 
 from . import chart, costs, growth, table
@@ -75,8 +76,8 @@ def _with_peers(goals: list[Measured], effort: Effort) -> list[str]:
         _progress(name)
         try:
             measuring.add(goals, name, measuring.measure(name, effort, [row.key for row in goals]))
-        except RuntimeError as problem:
-            print(f"{name}: not measured, {problem}")
+        except (RuntimeError, TimeoutExpired) as problem:
+            print(f"{name}: not measured: {problem}")
         else:
             found.append(name)
     _progress("")
@@ -112,8 +113,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--chart", metavar="FILE.svg", help="draw the goals")
     parser.add_argument("--long", action="store_true", help="grow to 10^6 instances")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave out the other systems")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds; fewer than 7 are only a look (default 9)")
-    parser.add_argument("--seconds", type=float, default=0.01, help="seconds of one timing (default 0.01)")
+    parser.add_argument("--rounds", type=int, default=Effort.rounds, help="fewer than 7 are only a look (default %(default)s)")
+    parser.add_argument("--seconds", type=float, default=Effort.seconds, help="of one timing (default %(default)s)")
     return parser
 
 

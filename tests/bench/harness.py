@@ -96,10 +96,13 @@ class Measured:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much time is spent: seconds per timing, timings of which the fastest counts, rounds."""
+    """How much time is spent: seconds per timing, timings per round of which the fastest counts, rounds.
 
-    seconds: float = 0.01
-    timings: int = 3
+    A timing is short, so that some of them are undisturbed on a machine that does other things too.
+    """
+
+    seconds: float = 0.002
+    timings: int = 12
     rounds: int = 9
 
 
@@ -171,10 +174,13 @@ class Bench:
 
     def _rounds(self, cases: Mapping[str, Case], loops: Mapping[str, int]) -> list[dict[str, float]]:
         names, turn = list(cases), 0
+        turn_takes = sum(self._time(cases[name], loops[name]) * loops[name] for name in names)
+        # What takes long by itself is disturbed anyway, and need not be waited for so often.
+        timings = min(self.effort.timings, max(3, round(1e8 / max(turn_takes, 1))))
         rounds = []
         for _ in range(self.effort.rounds):
             fastest = dict.fromkeys(names, float("inf"))
-            for _ in range(self.effort.timings):
+            for _ in range(timings):
                 for name in rotated(names, turn):
                     fastest[name] = min(fastest[name], self._time(cases[name], loops[name]))
                 turn += 1

@@ -9,7 +9,7 @@ from .limits import KNOWN_MISSES, SLACK, KnownMiss, judge
 from .rows import take
 from .table import number
 
-EFFORT = Effort(seconds=0.005, timings=3, rounds=7)
+EFFORT = Effort(timings=8, rounds=7)
 
 
 def _measure(row: Row | Figure) -> Measured:

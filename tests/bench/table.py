@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .harness import Measured
 from .limits import judge
+from .peers import PEERS
 
 COLUMNS = ("blinker", "pluggy")
 OTHER_HANDS = ("loop", "wrapper")
@@ -20,13 +21,14 @@ def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: i
     except ImportError:
         print(plain(title, head, rows, left), end="\n\n")
         return
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     for place, name in enumerate(head):
         table.add_column(name, justify="left" if place < left else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     # A file has no width: nothing may be cut off there.
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 250)
+    console.print(title, style="bold")
     console.print(table)
     console.print()
 
@@ -62,7 +64,9 @@ def goals(rows: Sequence[Measured], peers: Sequence[str] = (), slack: float = 1.
     show("Goals: ratios, of one run", head, [_goal(row, peers, slack) for row in rows], left=2)
     for row in rows:
         for name, problem in row.failed.items():
-            print(f"{row.key}, {name}: not measured, {problem}")
+            print(f"{row.key}, {name}: not timed: {problem}")
+    for name in peers:
+        print(f"{name} ({PEERS[name].requirements[0]}): {PEERS[name].left_out}")
     if any("wrapper" in row.ratios for row in rows):
         print("loop: the same by hand in a loop; in P1 a wrapper that takes *args and **kwargs.")
 
@@ -72,7 +76,7 @@ def costs(row: Measured) -> None:
     lines = [[name, nanoseconds(ns), number(row.ratios.get(name, 1.0))] for name, ns in row.ns.items()]
     show(f"What it costs: {row.title}", ["", "", "x bare"], lines)
     for name, problem in row.failed.items():
-        print(f"{name}: not measured, {problem}")
+        print(f"{name}: not timed: {problem}")
 
 
 def _goal(row: Measured, peers: Sequence[str], slack: float) -> list[str]:
@@ -82,11 +86,11 @@ def _goal(row: Measured, peers: Sequence[str], slack: float) -> list[str]:
     if row.unit == "B":
         values = [f"{row.ratios['hookbus']:+.0f} B", "", f"+{row.limit:.0f} B", judge(row, slack)]
         return [row.key, row.title, *values, *["-"] * (len(COLUMNS) + len(peers) + 3)]
-    low, high = row.spread.get("hookbus", (0, 0))
+    rounds = "-".join(number(end) for end in row.spread.get("hookbus", ()))
     other = next((row.ratios[name] for name in OTHER_HANDS if name in row.ratios), None)
     others = [row.ratios.get(name) if name != reference else 1.0 for name in (*COLUMNS, *peers)]
     return [
-        row.key, row.title, number(row.ratios["hookbus"]) if "hookbus" in row.ratios else "-", f"{number(low)}-{number(high)}",
+        row.key, row.title, number(row.ratios["hookbus"]) if "hookbus" in row.ratios else "-", rounds,
         "" if row.limit is None else number(row.limit), judge(row, slack),
         *("-" if value is None else number(value) for value in (other, *others)),
         nanoseconds(row.ns[reference]), nanoseconds(row.ns["hookbus"]) if "hookbus" in row.ns else "-",
