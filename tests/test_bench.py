@@ -233,7 +233,7 @@ def test_the_chart_is_a_picture_without_scripts():
     picture = chart.svg(rows)
     root = ElementTree.fromstring(picture)
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"P1 sync", "P6", "blinker", "1.20", "agentscope", "8,850"} <= set(texts)
+    assert {"P1 sync: idle <bare>", "P6: observers", "blinker", "1.20", "agentscope", "8,850"} <= set(texts)
     assert "script" not in picture and "prefers-color-scheme: dark" in picture
     assert picture.count('class="miss"') == 1 and picture.count('class="limit"') == 2
 

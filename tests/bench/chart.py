@@ -12,7 +12,7 @@ from .table import number
 
 KEYS = ("P1 sync", "P1 async", "P2 sync", "P2 async", "P3 sync", "P3 async", "P4 sync", "P4 async", "P5 sync", "P6", "P7 async",
         "P8", "P10 sync, 10,000", "P12 sync", "P13 sync")  # fmt: skip
-WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 860, 250, 70, 13, 14, 56
+WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 860, 110, 70, 13, 12, 62
 
 STYLE = """
   text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-size: 15px; font-weight: 600 } .small { fill: #59636e }
@@ -68,18 +68,21 @@ def _rule(value: float, bottom: int, widest: float) -> str:
 
 
 def _group(row: Measured, top: int, widest: float) -> tuple[str, int]:
-    parts = [f'<text x="16" y="{top + BAR - 2}">{escape(row.key)}</text>', f'<title>{escape(row.title)}</title>']
-    first = top
+    parts = [f'<text x="16" y="{top + BAR - 1}">{escape(row.key)}: {escape(row.title)}</text>\n']
+    top += BAR + 4
+    limit = row.limit or 0.0
+    if limit:
+        x = _x(limit, widest)
+        parts.append(f'<line class="limit" x1="{x:.1f}" x2="{x:.1f}" y1="{top - 2}" y2="{top + BAR}"/>\n')
     for name, ratio in _bars(row).items():
         kind = "other" if name != "hookbus" else "miss" if judge(row) in ("miss", "known miss") else "hookbus"
         end = _x(ratio, widest)
+        # The number must not stand in the line of the limit.
+        place = _x(max(ratio, limit), widest) if name == "hookbus" and limit else end
         parts.append(
             f'<text class="small" x="{LEFT - 8}" y="{top + BAR - 3}" text-anchor="end">{escape(name)}</text>'
             f'<rect class="{kind}" x="{LEFT}" y="{top}" width="{max(1.0, end - LEFT):.1f}" height="{BAR - 2}"/>'
-            f'<text x="{end + 5:.1f}" y="{top + BAR - 3}">{number(ratio)}</text>\n'
+            f'<text x="{place + 5:.1f}" y="{top + BAR - 3}">{number(ratio)}</text>\n'
         )
         top += BAR
-    if row.limit is not None:
-        x = _x(row.limit, widest)
-        parts.append(f'<line class="limit" x1="{x:.1f}" x2="{x:.1f}" y1="{first - 2}" y2="{first + BAR}"/>\n')
     return f"<g>{''.join(parts)}</g>\n", top + GAP
