@@ -146,8 +146,8 @@ def test_only_a_ratio_over_its_limit_is_a_miss():
     assert judge(ratio(2.2), slack=1.15) == "pass"
     assert judge(ratio(9.0, limit=None)) == ""
     assert judge(ratio(9.0, missing="not there yet")) == "not there yet"
-    assert judge(ratio(0.0, failed={"hookbus": "0 receivers ran, not 1"})) == "wrong"
-    assert judge(ratio(0.0, failed={"by hand": "0 receivers ran, not 1"})) == "wrong"
+    assert judge(Measured("P0", "a row", 2.0, failed={"hookbus": "0 receivers ran, not 1"})) == "wrong"
+    assert judge(Measured("P0", "a row", 2.0, failed={"by hand": "the result was None"})) == "wrong"
     assert judge(ratio(1.0, limit=0.0, unit="B")) == "miss"
 
 

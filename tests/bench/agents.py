@@ -11,9 +11,10 @@ from hookbus import Bus, hookable
 from .parts import Colour, Function
 
 
-def hooked(colour: Colour, sender: Any = None, options: dict[str, Any] | None = None, bus: Bus | None = None,
-           **receivers: Sequence[Function]) -> Any:  # fmt: skip
-    """Return an object with a hookable `reply` and receivers by phase, connected to its class if no sender is given."""
+def hooked(
+    colour: Colour, options: dict[str, Any] | None = None, bus: Bus | None = None, **receivers: Sequence[Function]
+) -> Any:  # fmt: skip
+    """Return an object with a hookable `reply` and receivers by phase, connected to its class with these options."""
     home = bus or Bus()
 
     class Agent:
@@ -29,7 +30,7 @@ def hooked(colour: Colour, sender: Any = None, options: dict[str, Any] | None = 
     cls = Agent if colour == "sync" else AgentAsync
     for phase, functions in receivers.items():
         for function in functions:
-            home.signal(f"{phase}_reply").connect(function, cls if sender is None else sender, **(options or {}))
+            home.signal(f"{phase}_reply").connect(function, cls, **(options or {}))
     return cls()
 
 

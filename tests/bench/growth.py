@@ -6,6 +6,7 @@ import gc
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from hookbus import Bus
@@ -13,6 +14,7 @@ from hookbus import Bus
 from .agents import hooked
 from .harness import Bench, CheckFailed, Row
 from .parts import Function, make_pre
+from .rows import without_rivals
 from .rows_many import very_many
 from .table import nanoseconds, number, show
 
@@ -33,8 +35,7 @@ def by_receivers(bench: Bench, numbers: Sequence[int] = RECEIVERS) -> list[Recor
     """Return, per number of receivers: a call, next to a loop by hand, and what coming and going costs. Sync, one class."""
     records = []
     for size in numbers:
-        cases = {name: case for name, case in very_many("sync", size).items() if name in ("by hand", "hookbus")}
-        measured = bench.measure(Row(f"{size:,} receivers", "", lambda cases=cases: cases))
+        measured = bench.measure(without_rivals(Row(f"{size:,} receivers", "", partial(very_many, "sync", size))))
         if measured.failed:
             raise CheckFailed(f"{measured.key}: {measured.failed}")
         lives = [_life_of_receivers(size) for _ in range(max(3, min(50, 3_000 // size)))]
@@ -44,7 +45,7 @@ def by_receivers(bench: Bench, numbers: Sequence[int] = RECEIVERS) -> list[Recor
 
 
 def _life_of_receivers(size: int) -> Record:
-    """Connect, call twice, disconnect one in the middle, call, disconnect all."""
+    """Connect all, call, and disconnect all; the first call has the plan to build."""
     bus = Bus()
     agent, pres = hooked("sync", bus=bus), [make_pre("sync") for _ in range(size)]
     signal, cls = bus.signal("pre_reply"), type(agent)
@@ -61,8 +62,10 @@ def _life_of_receivers(size: int) -> Record:
 
 
 def by_instances(numbers: Sequence[int] = INSTANCES, traced: int = 10_000) -> list[Record]:
-    """Return, per number of instances with a receiver of their own each: times, and bytes over instances without."""
-    # To trace every allocation is slow, and per instance nothing changes above that.
+    """Return, per number of instances with a receiver of their own each: times, and bytes over instances without.
+
+    The bytes of more than `traced` instances are those of so many: to trace every allocation is slow.
+    """
     return [{**_life_of_instances(size), "bytes": _bytes_each(min(size, traced))} for size in numbers]
 
 

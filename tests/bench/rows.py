@@ -15,10 +15,12 @@ def all_rows() -> list[Row | Figure]:
 
 def short_rows() -> list[Row | Figure]:
     """Return only the rows that have a limit, without the cases that are there for comparison."""
-    return [_without_rivals(row) if isinstance(row, Row) else row for row in all_rows() if row.limit is not None]
+    return [without_rivals(row) if isinstance(row, Row) else row for row in all_rows() if row.limit is not None]
 
 
-def _without_rivals(row: Row) -> Row:
+def without_rivals(row: Row) -> Row:
+    """Return a row with hookbus and what it is measured against, and nobody else."""
+
     def cases() -> dict[str, Case]:
         made = row.cases()
         kept = {"hookbus", made["hookbus"].against, next(iter(made))}

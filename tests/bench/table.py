@@ -57,11 +57,11 @@ def nanoseconds(value: float) -> str:
     return f"{value:,.0f} ns"
 
 
-def goals(rows: Sequence[Measured], peers: Sequence[str] = (), slack: float = 1.0) -> None:
+def goals(rows: Sequence[Measured], peers: Sequence[str] = ()) -> None:
     """Print the table of the goals: ratios to the first case of each row, and at the right the absolute times."""
     head = ["", "case / what it is measured against", "hookbus", "rounds", "limit", "verdict", "loop", *COLUMNS, *peers,
             "1.00 is", "hookbus is"]  # fmt: skip
-    show("Goals: ratios, of one run", head, [_goal(row, peers, slack) for row in rows], left=2)
+    show("Goals: ratios, of one run", head, [_goal(row, peers) for row in rows], left=2)
     for row in rows:
         for name, problem in row.failed.items():
             print(f"{row.key}, {name}: not timed: {problem}")
@@ -79,19 +79,19 @@ def costs(row: Measured) -> None:
         print(f"{name}: not timed: {problem}")
 
 
-def _goal(row: Measured, peers: Sequence[str], slack: float) -> list[str]:
+def _goal(row: Measured, peers: Sequence[str]) -> list[str]:
     if row.missing is not None:
         return [row.key, row.title, "-", "", number(row.limit or 0), row.missing, *["-"] * (len(COLUMNS) + len(peers) + 3)]
     reference = next(iter(row.ns), "")
     if row.unit == "B":
-        values = [f"{row.ratios['hookbus']:+.0f} B", "", f"+{row.limit:.0f} B", judge(row, slack)]
+        values = [f"{row.ratios['hookbus']:+.0f} B", "", f"+{row.limit:.0f} B", judge(row)]
         return [row.key, row.title, *values, *["-"] * (len(COLUMNS) + len(peers) + 3)]
     rounds = "-".join(number(end) for end in row.spread.get("hookbus", ()))
     other = next((row.ratios[name] for name in OTHER_HANDS if name in row.ratios), None)
     others = [row.ratios.get(name) if name != reference else 1.0 for name in (*COLUMNS, *peers)]
     return [
         row.key, row.title, number(row.ratios["hookbus"]) if "hookbus" in row.ratios else "-", rounds,
-        "" if row.limit is None else number(row.limit), judge(row, slack),
+        "" if row.limit is None else number(row.limit), judge(row),
         *("-" if value is None else number(value) for value in (other, *others)),
         nanoseconds(row.ns[reference]), nanoseconds(row.ns["hookbus"]) if "hookbus" in row.ns else "-",
     ]  # fmt: skip

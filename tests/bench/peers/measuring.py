@@ -72,8 +72,8 @@ def add(rows: Sequence[Measured], name: str, found: Sequence[Measured]) -> None:
     for measured in found:
         row = by_key[measured.key]
         if name in measured.ratios:
-            row.ratios[name], row.spread[name], row.ns[name] = (
-                measured.ratios[name], tuple(measured.spread[name]), measured.ns[name],
-            )  # type: ignore[assignment]  # fmt: skip
+            row.ratios[name], row.ns[name] = measured.ratios[name], measured.ns[name]
+            low, high = measured.spread[name]
+            row.spread[name] = low, high
         if name in measured.failed:
             row.failed[name] = measured.failed[name]
