@@ -183,6 +183,11 @@ def test_the_short_form_fails_on_work_that_is_not_done():
     assert (code, left) == (1, 0) and "wrong: hookbus: 0 receivers ran, not 1" in said
 
 
+def test_the_short_form_counts_what_is_not_there_as_neither():
+    code, said, _ = short(Measured("P0", "a row", 2.0, missing="not there yet"))
+    assert code == 0 and said.endswith("0 passed, 0 failed, 1 skipped")
+
+
 def test_the_short_form_says_what_is_knowingly_missed():
     code, said, _ = short(ratio(2.9), known={"P0": KnownMiss("a ContextVar is needed", 3.0)})
     assert code == 0 and "known miss: a ContextVar is needed, at most 3.00" in said

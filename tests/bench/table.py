@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from .harness import Measured
-from .limits import judge
+from .limits import KNOWN_MISSES, judge
 from .peers import PEERS
 
 COLUMNS = ("blinker", "pluggy")
@@ -26,8 +25,7 @@ def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: i
         table.add_column(name, justify="left" if place < left else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    # A file has no width: nothing may be cut off there.
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 250)
+    console = Console(highlight=False, markup=False, width=250)  # nothing may be cut off
     console.print(title, style="bold")
     console.print(table)
     console.print()
@@ -65,6 +63,9 @@ def goals(rows: Sequence[Measured], peers: Sequence[str] = ()) -> None:
     for row in rows:
         for name, problem in row.failed.items():
             print(f"{row.key}, {name}: not timed: {problem}")
+        if judge(row) == "known miss":
+            known = KNOWN_MISSES[row.key]
+            print(f"{row.key}: {known.reason}; at most {number(known.ceiling)}")
     for name in peers:
         print(f"{name} ({PEERS[name].requirements[0]}): {PEERS[name].left_out}")
     if any("wrapper" in row.ratios for row in rows):
@@ -82,16 +83,16 @@ def costs(row: Measured) -> None:
 def _goal(row: Measured, peers: Sequence[str]) -> list[str]:
     if row.missing is not None:
         return [row.key, row.title, "-", "", number(row.limit or 0), row.missing, *["-"] * (len(COLUMNS) + len(peers) + 3)]
-    reference = next(iter(row.ns), "")
+    first = next(iter(row.ns), "")
     if row.unit == "B":
         values = [f"{row.ratios['hookbus']:+.0f} B", "", f"+{row.limit:.0f} B", judge(row)]
         return [row.key, row.title, *values, *["-"] * (len(COLUMNS) + len(peers) + 3)]
     rounds = "-".join(number(end) for end in row.spread.get("hookbus", ()))
     other = next((row.ratios[name] for name in OTHER_HANDS if name in row.ratios), None)
-    others = [row.ratios.get(name) if name != reference else 1.0 for name in (*COLUMNS, *peers)]
+    others = [row.ratios.get(name) if name != first else 1.0 for name in (*COLUMNS, *peers)]
     return [
         row.key, row.title, number(row.ratios["hookbus"]) if "hookbus" in row.ratios else "-", rounds,
         "" if row.limit is None else number(row.limit), judge(row),
         *("-" if value is None else number(value) for value in (other, *others)),
-        nanoseconds(row.ns[reference]), nanoseconds(row.ns["hookbus"]) if "hookbus" in row.ns else "-",
+        *(nanoseconds(row.ns[name]) if name in row.ns else "-" for name in (first, "hookbus")),
     ]  # fmt: skip
