@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from typing import Any
 
 import hookbus
@@ -20,8 +19,6 @@ from .harness import Case, Expect, Row
 from .limits import LIMITS
 from .parts import BODY, COLOURS, RESULT, Colour, Function, make_answer, make_post, make_pre, payload
 from .rivals import by_blinker, by_pluggy, manager, observed_by_blinker, observed_by_pluggy, signal_of
-
-_numbers = count()
 
 
 def rows() -> Iterator[Row]:
@@ -75,9 +72,8 @@ def _spec(colour: Colour, receivers: list[Function]) -> Function:
         """Which session does this message belong to?"""
 
     question = ask if colour == "sync" else aask
-    question.__name__ = f"resolve_session_{next(_numbers)}"  # a spec of its own on the default bus each time
     front: Any = hookbus
-    spec = front.hookspec(front.modes.firstresult)(question)
+    spec = front.hookspec(front.modes.firstresult, bus=Bus())(question)
     for receiver in receivers:
         spec.connect_via()(receiver)
     return spec  # type: ignore[no-any-return]
