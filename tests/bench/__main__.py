@@ -1,0 +1,122 @@
+"""`python -m tests.bench`: the table. `--help` says what else."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import platform
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from subprocess import TimeoutExpired
+from typing import Any
+
+from . import chart, costs, growth, table
+from .harness import Bench, Effort, Figure, Measured, Row
+from .peers import PEERS, measuring
+from .profiling import profile
+from .rows import all_rows, short_rows, take
+from .short import decide
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the command line says, and return an exit code."""
+    if arguments[:1] == ["install"]:
+        return measuring.install(arguments[1:])
+    options = _parser().parse_args(arguments)
+    # What is there now stays: the collections between rounds need not look at it again.
+    gc.collect()
+    gc.freeze()
+    if options.profile:
+        return profile(options.profile)
+    if options.short:
+        return decide(short_rows(), say=print)
+    return full(options)
+
+
+def full(options: argparse.Namespace) -> int:
+    """Print every table, and write the files that were asked for."""
+    began = time.perf_counter()
+    record: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
+    effort = Effort(options.seconds, rounds=options.rounds)
+    with Bench(effort) as bench:
+        rows = [row for row in all_rows() if _is_wanted(row.key, options.only)]
+        goals = [_measured(bench, row) for row in rows]
+        peers = _with_peers(goals, effort) if options.peers else []
+        table.goals(goals, peers)
+        record["goals"] = [asdict(row) for row in goals]
+        if not options.only:
+            record |= _costs_and_growth(bench, options.long)
+    print(f"\nPython {platform.python_version()}, {platform.machine()}; {time.perf_counter() - began:.0f} s")
+    if options.json:
+        Path(options.json).write_text(json.dumps(record, indent=1) + "\n")
+    if options.chart:
+        Path(options.chart).write_text(chart.svg(goals))
+    return 0
+
+
+def _costs_and_growth(bench: Bench, long: bool) -> dict[str, Any]:
+    switched_on = []
+    for row in costs.rows():
+        switched_on.append(_measured(bench, row))
+        table.costs(switched_on[-1])
+    receivers = growth.by_receivers(bench)
+    growth.print_receivers(receivers)
+    instances = growth.by_instances(growth.INSTANCES_LONG, 1_000_000) if long else growth.by_instances()
+    growth.print_instances(instances)
+    return {"costs": [asdict(row) for row in switched_on], "receivers": receivers, "instances": instances}
+
+
+def _with_peers(goals: list[Measured], effort: Effort) -> list[str]:
+    """Add the ratios of the peers that are installed; return their names."""
+    found = []
+    for name in measuring.installed():
+        _progress(name)
+        try:
+            measuring.add(goals, name, measuring.measure(name, effort, [row.key for row in goals]))
+        except (RuntimeError, TimeoutExpired) as problem:
+            print(f"{name}: not measured: {problem}")
+        else:
+            found.append(name)
+    _progress("")
+    return found
+
+
+def _is_wanted(key: str, only: list[str] | None) -> bool:
+    return not only or any(f"{key} ".startswith(f"{name} ") for name in only)
+
+
+def _measured(bench: Bench, row: Row | Figure) -> Measured:
+    _progress(row.key)
+    measured = take(bench, row)
+    _progress("")
+    return measured
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench", description="What hookbus costs, next to the same work written by hand.",
+        epilog=f"`python -m tests.bench install [{' '.join(PEERS)}]` makes environments for other systems, which the table then "
+        "measures too.",
+    )  # fmt: skip
+    parser.add_argument("--short", action="store_true", help="only the goals, with 15 %% slack; exit 1 when one is missed")
+    parser.add_argument("--only", nargs="+", metavar="ROW", help="only goals of this name, such as P2 or 'P10 connect'")
+    parser.add_argument("--profile", metavar="CASE", help="cProfile of one case, such as 'P2 async' or 'P2 async: pluggy'")
+    parser.add_argument("--json", metavar="FILE", help="write all numbers")
+    parser.add_argument("--chart", metavar="FILE.svg", help="draw the goals")
+    parser.add_argument("--long", action="store_true", help="grow to 10^6 instances")
+    parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave out the other systems")
+    parser.add_argument("--rounds", type=int, default=Effort.rounds, help="fewer than 7 are only a look (default %(default)s)")
+    parser.add_argument("--seconds", type=float, default=Effort.seconds, help="of one timing (default %(default)s)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
