@@ -2,100 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from itertools import takewhile
-from types import FunctionType
-from typing import Any
+from types import CodeType
+from typing import Any, Final
 
 import attrs
 
+from ._asks import Asks
+from ._callables import is_async_callable, key_of, name_of, place_of, written
 from ._hook import OFFERED, Colour
 from ._options import POLICIES, ROLES, Options
 from .exceptions import HookError, did_you_mean
 
 Connectable = Callable[..., Any]
-_KINDS = inspect.Parameter
 
-
-@attrs.frozen
-class Asks:
-    """The names a callable asks for.
-
-    Attributes:
-        sender: the name of the parameter that takes the sender; None where `*args` takes it or nothing does.
-        by_position: names that must be passed by position, after the sender.
-        by_name: names that may be passed by keyword; the first `leading` of them may be passed by position, too.
-        optional: the ones that have a default of their own and keep it where the hook has no such name.
-        takes_all: whether `**kwargs` gets every argument.
-    """
-
-    sender: str | None
-    by_position: tuple[str, ...]
-    by_name: tuple[str, ...]
-    optional: frozenset[str]
-    takes_all: bool
-    leading: int = 0
-
-    @classmethod
-    def of(cls, function: Connectable, *, with_sender: bool = True) -> Asks:
-        try:
-            parameters = list(inspect.signature(function).parameters.values())
-        except (TypeError, ValueError):
-            raise HookError(f"{name_of(function)} has no signature to read; connect `lambda sender, ...: ...`") from None
-        sender = None
-        if with_sender:
-            if not parameters or parameters[0].kind in (_KINDS.KEYWORD_ONLY, _KINDS.VAR_KEYWORD):
-                raise HookError(
-                    f"{name_of(function)} ({location_of(function)}) takes no sender; "
-                    "write the object first: def receiver(agent, ...)"
-                )
-            if parameters[0].kind is not _KINDS.VAR_POSITIONAL:
-                sender = parameters.pop(0).name
-        stars = (_KINDS.VAR_POSITIONAL, _KINDS.VAR_KEYWORD)
-        named = [p for p in parameters if p.kind not in stars]
-        return cls(
-            sender=sender,
-            by_position=tuple(p.name for p in named if p.kind is _KINDS.POSITIONAL_ONLY),
-            by_name=tuple(p.name for p in named if p.kind is not _KINDS.POSITIONAL_ONLY),
-            optional=frozenset(p.name for p in named if p.default is not p.empty),
-            takes_all=any(p.kind is _KINDS.VAR_KEYWORD for p in parameters),
-            leading=sum(p.kind is _KINDS.POSITIONAL_OR_KEYWORD for p in named) if _is_plain(function) and sender else 0,
-        )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.by_position + self.by_name
-
-    def missing(self, known: Iterable[str]) -> list[str]:
-        """Return the names asked for that are not known and have no default of their own."""
-        have = frozenset(known)
-        return [name for name in self.names if name not in have and name not in self.optional]
-
-    def serve(self, arguments: Mapping[str, Any], offered: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Return positional and keyword arguments; what the phase offers goes before an argument of the same name."""
-        values = {**arguments, **offered}
-        lacking = self.missing(values)
-        if lacking:
-            raise HookError(f"there is no {lacking[0]!r} to ask for{did_you_mean(lacking[0], values)}")
-        args = [values[name] for name in self.by_position if name in values]
-        kwargs = {name: values[name] for name in self.by_name if name in values}
-        if self.takes_all:
-            private = {"ctx", "call_next", self.sender, *self.by_position}
-            kwargs = {**{name: v for name, v in values.items() if name not in private or name in kwargs}, **kwargs}
-        return args, kwargs
-
-    def written(self, known: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        """Return what `serve` passes where these names are known, as pairs: the keyword, or "" by position, and the name."""
-        args, kwargs = self.serve({name: name for name in known}, {})
-        candidates = self.by_name[: self.leading] if len(args) == len(self.by_position) else ()
-        leading = [*takewhile(kwargs.__contains__, candidates)]
-        named = ((name, value) for name, value in kwargs.items() if name not in leading)
-        return (*(("", name) for name in (*args, *leading)), *named)
+_tally: Final = threading.RLock()
+"""Held for the moment in which a receiver's counts change; by nobody who would call anything meanwhile."""
 
 
 @attrs.frozen
@@ -131,6 +57,7 @@ class Receiver:
         phase: the phase of that signal, or None.
         role: modify, guard, observe; or around.
         on_error: what is done when it fails.
+        place: the code that was written for it, or the module that defines it.
         sequence: its place among the connections of its signal.
         sender: a weak reference to the sender, or None for ANY.
         is_weak: whether the callable is held weakly.
@@ -146,7 +73,7 @@ class Receiver:
     role: str
     on_error: str
     name: str
-    where: str
+    place: CodeType | str
     asks: Asks
     when: When | None
     is_async: bool
@@ -162,12 +89,16 @@ class Receiver:
     failures: int = 0
     fail_opens: int = 0
     last_failure: str | None = None
-    _lock: threading.Lock = attrs.field(factory=threading.Lock, repr=False)
 
     @property
     def function(self) -> Connectable | None:
         """The callable, or None if it was held weakly and died."""
         return self.get()
+
+    @property
+    def where(self) -> str:
+        """`file:line` of the callable, or the module that defines it."""
+        return written(self.place)
 
     @property
     def closes(self) -> bool:
@@ -178,9 +109,13 @@ class Receiver:
     def label(self) -> str:
         return f"{self.name} ({self.where})"
 
+    @property
+    def _full_label(self) -> str:
+        return f"{self.label} on {self.signal_name}"
+
     def claim(self) -> bool:
         """Take the only turn of a `once=True` receiver; False if it is taken."""
-        with self._lock:
+        with _tally:
             is_first, self.is_spent = not self.is_spent, True
         return is_first
 
@@ -189,33 +124,27 @@ class Receiver:
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
         at = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else ""
-        with self._lock:
+        failure = f"{type(error).__name__}{at}"
+        with _tally:
             self.failures += 1
             self.fail_opens += is_open
-            self.last_failure = f"{type(error).__name__}{at}"
+            self.last_failure = failure
 
     def problem_with(self, hook_name: str, colour: Colour, arguments: tuple[str, ...]) -> str | None:
         """Say why this receiver cannot serve a hookable of this colour and with these arguments, or None if it can."""
-        where = f"{self.label} on {self.signal_name}"
         is_stream = "generator" in colour
         known = (*arguments, *OFFERED.get(self.phase or "", ()))
         for asks, what in ((self.asks, "asks for"), (self.when and self.when.asks, "has a when= that asks for")):
             lacking = asks.missing(known) if asks else []
             if lacking:
-                return f"{where} {what} {lacking[0]!r}, which {hook_name} does not have{did_you_mean(lacking[0], known)}"
+                return f"{self._full_label} {what} {lacking[0]!r}, which {hook_name} does not have{did_you_mean(lacking[0], known)}"
         if self.is_async and "async" not in colour:
-            return f"{where} is async, but {hook_name} is a plain def and cannot await it: write a plain def receiver"
+            return f"{self._full_label} is async, but {hook_name} is a plain def and cannot await it: write a plain def receiver"
         if is_stream and self.phase == "post" and self.role == "guard":
-            return f"{where} would guard a stream after its items have left: guard item_{hook_name}, or hold back in around"
+            return f"{self._full_label} would guard a stream after its items have left: guard item_{hook_name}, or hold back in around"
         if not is_stream and self.phase == "item":
-            return f"{where} waits for items, but {hook_name} is not a generator: connect it to post_{hook_name}"
+            return f"{self._full_label} waits for items, but {hook_name} is not a generator: connect it to post_{hook_name}"
         return None
-
-
-def _is_plain(function: Any) -> bool:
-    """Tell whether a callable is a function or a method whose parameters are the ones it shows."""
-    function = getattr(function, "__func__", function)
-    return isinstance(function, FunctionType) and not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__")
 
 
 def make_receiver(
@@ -229,29 +158,33 @@ def make_receiver(
     """
     if not callable(function):
         raise HookError(f"{function!r:.60} cannot be connected to {signal_name}: it is not callable")
-    label = f"{options.name or name_of(function)} ({location_of(function)}) on {signal_name}"
+    name, place = options.name or name_of(function), place_of(function)
+
+    def label() -> str:
+        return f"{name} ({written(place)}) on {signal_name}"
+
     role, on_error = _role_and_policy(options, phase, label)
     when = When.of(options.when) if options.when is not None else None
-    is_own_method = inspect.ismethod(function) and sender_ref is not None and function.__self__ is sender
+    is_own_method = sender_ref is not None and inspect.ismethod(function) and function.__self__ is sender
     if weak and (role == "guard" or (on_error != "isolate" and role == "modify")) and not is_own_method:
-        raise HookError(f"{label} fails closed and cannot be held with weak=True: it would vanish and leave the door open")
+        raise HookError(f"{label()} fails closed and cannot be held with weak=True: it would vanish and leave the door open")
     is_weak = bool(weak) or (weak is None and is_own_method)
     return Receiver(
-        signal_name, phase, options, role, on_error, options.name or name_of(function), location_of(function),
-        Asks.of(function), when, is_async_callable(function), sequence, sender_ref, is_weak,
+        signal_name, phase, options, role, on_error, name, place, Asks.of(function), when, is_async_callable(function),
+        sequence, sender_ref, is_weak,
         _holder(function, is_weak=is_weak, on_death=(lambda: None) if is_own_method else on_death), key_of(function),
     )  # fmt: skip
 
 
-def _role_and_policy(options: Options, phase: str | None, label: str) -> tuple[str, str]:
+def _role_and_policy(options: Options, phase: str | None, label: Callable[[], str]) -> tuple[str, str]:
     roles = ROLES[phase]
     role = options.role or roles[0]
     if role not in roles or (options.role is not None and phase == "around"):
         instead = "has no roles: leave role= out" if phase == "around" else f"takes {' or '.join(roles)}"
-        raise HookError(f"{label} asks for role={options.role!r}, but the phase {phase!r} {instead}")
+        raise HookError(f"{label()} asks for role={options.role!r}, but the phase {phase!r} {instead}")
     on_error = options.on_error or POLICIES[role][0]
     if on_error not in POLICIES[role]:
-        raise HookError(f"{label} asks for on_error={options.on_error!r}, but {role} takes {' or '.join(POLICIES[role])}")
+        raise HookError(f"{label()} asks for on_error={options.on_error!r}, but {role} takes {' or '.join(POLICIES[role])}")
     return role, on_error
 
 
@@ -264,40 +197,6 @@ def _holder(function: Connectable, *, is_weak: bool, on_death: Callable[[], None
         return weakref.ref(function, lambda _: on_death())
     except TypeError:
         raise HookError(f"{name_of(function)} cannot be held with weak=True: it has no weak references") from None
-
-
-def key_of(function: Connectable) -> tuple[int, ...]:
-    """Identify a callable: a bound method is made anew at each access, so by its function and its object."""
-    if inspect.ismethod(function):
-        return id(function.__func__), id(function.__self__)
-    return (id(function),)
-
-
-def name_of(function: Any) -> str:
-    while isinstance(function, functools.partial):
-        function = function.func
-    name = getattr(function, "__qualname__", None)
-    return name if isinstance(name, str) else type(function).__qualname__
-
-
-def location_of(function: Any) -> str:
-    """Return `file:line` of a callable, or the module that defines it."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    code = getattr(inspect.unwrap(function), "__code__", None) or getattr(_call_of(function), "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}" if code else str(getattr(function, "__module__", "?"))
-
-
-def is_async_callable(function: Any) -> bool:
-    """Tell whether a callable is known to be async, a generator or not; what cannot be known shows when it is called."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    kinds = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
-    return any(is_kind(each) for is_kind in kinds for each in (function, _call_of(function)))
-
-
-def _call_of(function: Any) -> Any:
-    return getattr(type(function), "__call__", None)  # noqa: B004 - the method itself is wanted, not whether it is there
 
 
 def close_unawaited(awaitable: Any) -> None:

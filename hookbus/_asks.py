@@ -1,0 +1,128 @@
+"""What a callable asks for by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import takewhile
+from types import CodeType, MethodType
+from typing import Any, Final, NamedTuple
+
+import attrs
+
+from ._callables import code_of, is_plain, name_of, place_of, written
+from .exceptions import HookError, did_you_mean
+
+NOTHING: Final[frozenset[str]] = frozenset()
+
+
+@attrs.frozen
+class Asks:
+    """The names a callable asks for.
+
+    Attributes:
+        sender: the name of the parameter that takes the sender; None where `*args` takes it or nothing does.
+        by_position: names that must be passed by position, after the sender.
+        by_name: names that may be passed by keyword; the first `leading` of them may be passed by position, too.
+        optional: the ones that have a default of their own and keep it where the hook has no such name.
+        takes_all: whether `**kwargs` gets every argument.
+    """
+
+    sender: str | None
+    by_position: tuple[str, ...]
+    by_name: tuple[str, ...]
+    optional: frozenset[str]
+    takes_all: bool
+    leading: int = 0
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], *, with_sender: bool = True) -> Asks:
+        code = code_of(function)
+        shown = (_shown_by_code(function, code) if code else None) or _shown_by_signature(function)
+        only, either, sender = shown.only, shown.either, None
+        if with_sender:
+            if only:
+                sender, only = only[0], only[1:]
+            elif either:
+                sender, either = either[0], either[1:]
+            elif not shown.has_star:
+                raise HookError(
+                    f"{name_of(function)} ({written(place_of(function))}) takes no sender; "
+                    "write the object first: def receiver(agent, ...)"
+                )
+        return cls(
+            sender, only, either + shown.keyword_only, shown.optional - {sender} if shown.optional else NOTHING,
+            shown.has_double_star, len(either) if sender and (code or is_plain(function)) else 0,
+        )  # fmt: skip
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.by_position + self.by_name
+
+    def missing(self, known: Collection[str]) -> list[str]:
+        """Return the names asked for that are not known and have no default of their own."""
+        return [name for name in self.names if name not in known and name not in self.optional]
+
+    def serve(self, arguments: Mapping[str, Any], offered: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return positional and keyword arguments; what the phase offers goes before an argument of the same name."""
+        values = {**arguments, **offered}
+        lacking = self.missing(values)
+        if lacking:
+            raise HookError(f"there is no {lacking[0]!r} to ask for{did_you_mean(lacking[0], values)}")
+        args = [values[name] for name in self.by_position if name in values]
+        kwargs = {name: values[name] for name in self.by_name if name in values}
+        if self.takes_all:
+            private = {"ctx", "call_next", self.sender, *self.by_position}
+            kwargs = {**{name: v for name, v in values.items() if name not in private or name in kwargs}, **kwargs}
+        return args, kwargs
+
+    def written(self, known: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        """Return what `serve` passes where these names are known, as pairs: the keyword, or "" by position, and the name."""
+        args, kwargs = self.serve({name: name for name in known}, {})
+        candidates = self.by_name[: self.leading] if len(args) == len(self.by_position) else ()
+        leading = [*takewhile(kwargs.__contains__, candidates)]
+        named = ((name, value) for name, value in kwargs.items() if name not in leading)
+        return (*(("", name) for name in (*args, *leading)), *named)
+
+
+class _Shown(NamedTuple):
+    """The parameters a callable shows: by position only, either way, by keyword only, and the ones with a default."""
+
+    only: tuple[str, ...]
+    either: tuple[str, ...]
+    keyword_only: tuple[str, ...]
+    optional: frozenset[str]
+    has_star: bool
+    has_double_star: bool
+
+
+def _shown_by_signature(function: Callable[..., Any]) -> _Shown:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        raise HookError(f"{name_of(function)} has no signature to read; connect `lambda sender, ...: ...`") from None
+    kind = inspect.Parameter
+    only, either, keyword_only, star, double_star = (
+        tuple(p.name for p in parameters if p.kind is each)
+        for each in (kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY, kind.VAR_POSITIONAL, kind.VAR_KEYWORD)
+    )
+    optional = frozenset(p.name for p in parameters if p.default is not p.empty)
+    return _Shown(only, either, keyword_only, optional, bool(star), bool(double_star))
+
+
+def _shown_by_code(function: Any, code: CodeType) -> _Shown | None:
+    """Read the same from the code of a plain function or method, which takes a fraction of the time."""
+    names, count, has_star = code.co_varnames, code.co_argcount, bool(code.co_flags & inspect.CO_VARARGS)
+    first, plain = (1, function.__func__) if type(function) is MethodType else (0, function)
+    if first > count and not has_star:
+        return None  # nothing takes the object of this method
+    keyword_only = names[count : count + code.co_kwonlyargcount]
+    optional = NOTHING
+    if plain.__defaults__ or plain.__kwdefaults__:
+        defaults, by_keyword = plain.__defaults__ or (), plain.__kwdefaults__ or {}
+        in_order = names[max(first, count - len(defaults)) : count]
+        optional = frozenset(in_order).union(name for name in keyword_only if name in by_keyword)
+    return _Shown(
+        names[first : code.co_posonlyargcount], names[max(first, code.co_posonlyargcount) : count], keyword_only,
+        optional, has_star, bool(code.co_flags & inspect.CO_VARKEYWORDS),
+    )  # fmt: skip

@@ -1,0 +1,70 @@
+"""What a callable tells of itself without being called: its code, its name, its place, its colour, its identity."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from types import CodeType, FunctionType, MethodType
+from typing import Any, Final
+
+_ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def code_of(function: object) -> CodeType | None:
+    """Return the code of a plain function, or of a method of one, where all there is to know of it stands in the code.
+
+    A function with attributes may be more than that: `__wrapped__`, `__signature__`, the mark of a coroutine function.
+    """
+    plain = function.__func__ if type(function) is MethodType else function
+    return plain.__code__ if type(plain) is FunctionType and not plain.__dict__ else None
+
+
+def is_plain(function: Any) -> bool:
+    """Tell whether a callable is a function or a method whose parameters are the ones it shows."""
+    function = getattr(function, "__func__", function)
+    return isinstance(function, FunctionType) and not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__")
+
+
+def key_of(function: object) -> tuple[int, ...]:
+    """Identify a callable: a bound method is made anew at each access, so by its function and its object."""
+    if inspect.ismethod(function):
+        return id(function.__func__), id(function.__self__)
+    return (id(function),)
+
+
+def name_of(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__qualname__", None)
+    return name if isinstance(name, str) else type(function).__qualname__
+
+
+def place_of(function: Any) -> CodeType | str:
+    """Return the code that stands where a callable was written, or the name of the module that defines it."""
+    own = code_of(function)
+    if own is not None:
+        return own
+    while isinstance(function, functools.partial):
+        function = function.func
+    code: CodeType | None = getattr(inspect.unwrap(function), "__code__", None) or getattr(_call_of(function), "__code__", None)
+    return code or str(getattr(function, "__module__", "?"))
+
+
+def written(place: CodeType | str) -> str:
+    """Write a place as `file:line`, or as the name of a module."""
+    return place if isinstance(place, str) else f"{place.co_filename}:{place.co_firstlineno}"
+
+
+def is_async_callable(function: Any) -> bool:
+    """Tell whether a callable is known to be async, a generator or not; what cannot be known shows when it is called."""
+    code = code_of(function)
+    if code is not None:
+        return bool(code.co_flags & _ASYNC)
+    while isinstance(function, functools.partial):
+        function = function.func
+    kinds = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+    return any(is_kind(each) for is_kind in kinds for each in (function, _call_of(function)))
+
+
+def _call_of(function: Any) -> Any:
+    return getattr(type(function), "__call__", None)  # noqa: B004 - the method itself is wanted, not whether it is there
