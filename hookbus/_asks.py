@@ -16,7 +16,7 @@ from .exceptions import HookError, did_you_mean
 NOTHING: Final[frozenset[str]] = frozenset()
 
 
-@attrs.frozen
+@attrs.define
 class Asks:
     """The names a callable asks for.
 

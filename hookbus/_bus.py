@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from blinker import ANY
 
-from ._hook import PHASES, Hook, describe, hook_of, hooks_in
+from ._hook import PHASES, Hook, describe
 from ._identity import IdentityMap
+from ._known import check_serves, class_of
 from ._listeners import EventSignal
 from ._options import check_timeout
 from ._overrides import uncovered_overrides
@@ -42,6 +43,7 @@ class Bus:
         self.timeout, self.values = timeout, values
         self.lock = threading.Lock()
         self._signals: dict[str, HookSignal] = {}
+        self._by_hook: dict[str, tuple[HookSignal, ...]] = {}
         self._hooks: dict[str, list[weakref.ref[Hook]]] = {}
         self._looked_at: IdentityMap[bool] = IdentityMap()
         self.events: EventSignal = EventSignal(self)
@@ -67,7 +69,13 @@ class Bus:
         if not isinstance(name, str) or not name.isidentifier():
             raise HookError(f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}")
         with self.lock:
-            return self._signals.setdefault(name, HookSignal(name, self, doc))
+            found = self._signals.get(name)
+            if found is None:
+                found = self._signals[name] = HookSignal(name, self, doc)
+                if found.phase is not None:
+                    same = (*self._by_hook.get(found.hook, ()), found)
+                    self._by_hook[found.hook] = tuple(sorted(same, key=lambda each: PHASES.index(each.phase or "")))
+            return found
 
     def require(self, hook: str, role: str = "guard") -> None:
         """Check at start-up that a hook is really watched over.
@@ -117,11 +125,11 @@ class Bus:
     # -- what hookables and signals tell the bus ----------------------------------------------------------------------
 
     def _declared(self, name: str) -> list[Hook]:
-        return [hook for hook in (ref() for ref in self._hooks.get(name, ())) if hook is not None]
+        return [hook for ref in self._hooks.get(name, ()) if (hook := ref()) is not None]
 
-    def _signals_of(self, hook: str) -> list[HookSignal]:
-        found = (self._signals.get(f"{phase}_{hook}") for phase in PHASES)
-        return [signal for signal in found if signal is not None]
+    def _signals_of(self, hook: str) -> tuple[HookSignal, ...]:
+        """Return the signals of a hook that were ever asked for, in the order of the phases."""
+        return self._by_hook.get(hook, ())
 
     def _declare(self, hook: Hook) -> None:
         with self.lock:
@@ -139,11 +147,12 @@ class Bus:
         """Look everything up again for the hooks of this name: a class or the set of hookables has changed."""
         owners = [sender for signal in self._signals_of(name) for sender in signal.own_senders()]
         with self.lock:
-            for hook in self._declared(name):
+            hooks = self._declared(name)
+            for hook in hooks:
                 hook.forget()
                 for sender in owners:
                     hook.has_own(sender, True)
-        self._route(name)
+            self._route(name, hooks)
 
     def _look_at(self, cls: type) -> None:
         self._looked_at.set(cls, True)
@@ -154,12 +163,7 @@ class Bus:
 
     def class_of(self, hook: Hook) -> type | None:
         """Return the class whose method a hookable is, if one is known: it was a sender, was called, or can be named."""
-        named: Any = inspect.getmodule(hook.body)
-        for part in hook.body.__qualname__.split(".")[:-1]:
-            named = getattr(named, part, None)
-        candidates = [*([named] if isinstance(named, type) else []), *self._looked_at.owners()]
-        held = ((cls, found) for cls in candidates for flag in (False, True) for _, found in hooks_in((cls,), flag))
-        return next((cls for cls, found in held if found is hook), None)
+        return class_of(hook, self._looked_at.owners)
 
     def _changed(self, signal: HookSignal, sender: Any) -> None:
         """Bring plans and switches up to date after a connection of this signal came, went or changed.
@@ -171,16 +175,17 @@ class Bus:
             for name in list(self._hooks):
                 self._forget(name)
             return
-        if sender is not None:
-            with self.lock:
+        with self.lock:
+            hooks = self._declared(signal.hook)
+            if is_shared(sender):
+                for hook in hooks:
+                    hook.drop_plans()
+            elif sender is not None:
                 is_own = any(each.has_own(sender) for each in self._signals_of(signal.hook))
-                for hook in self._declared(signal.hook):
-                    if is_shared(sender):
-                        hook.drop_plans()
-                    else:
-                        hook.has_own(sender, is_own)
-                        hook.drop_plans(sender)
-        self._route(signal.hook)
+                for hook in hooks:
+                    hook.has_own(sender, is_own)
+                    hook.drop_plans(sender)
+            self._route(signal.hook, hooks)
 
     def _muting(self, signal: HookSignal) -> None:
         """Have every call look again whether it may be heard: muting of this signal began, or ended everywhere."""
@@ -188,11 +193,11 @@ class Bus:
             for hook in self._declared(signal.hook):
                 hook.look_again()
 
-    def _route(self, name: str) -> None:
-        with self.lock:
-            is_on = self.is_observed or any(signal.has_shared for signal in self._signals_of(name))
-            for hook in self._declared(name):
-                hook.route(is_on)
+    def _route(self, name: str, hooks: list[Hook]) -> None:
+        """Switch the hooks of this name; the lock is held."""
+        is_on = self.is_observed or any(signal.has_shared for signal in self._signals_of(name))
+        for hook in hooks:
+            hook.route(is_on)
 
     def _lost(self, signal: HookSignal, receiver: Receiver) -> None:
         if self.is_observed:
@@ -206,45 +211,12 @@ class Bus:
         if signal is self.events:
             self.events.check(receiver, is_any=sender is ANY or sender is self)
             return
-        problems = []
-        hooks = self._hooks_for(signal.hook, sender)
-        for hook, arguments in hooks:
-            problem = receiver.problem_with(hook.name, hook.colour, arguments)
-            if problem is None:
-                break
-            problems.append(problem)
-        else:
-            if problems:
-                raise HookError(problems[0])
+        check_serves(receiver, self._declared(signal.hook), sender, self._looked_at.owners)
         if receiver.role == "guard" and sender is not ANY:
             cls = sender if isinstance(sender, type) else type(sender)
             self._look_at(cls)
             for override in uncovered_overrides(self, [cls], signal.hook):
                 warnings.warn(f"{receiver.label} does not guard {override}", HookWarning, stacklevel=4)
-
-    def _hooks_for(self, name: str, sender: Any) -> list[tuple[Hook, tuple[str, ...]]]:
-        """Return the hookables this sender is known to call under this name, with their arguments."""
-        declared = self._declared(name)
-        if sender is ANY:
-            return [(hook, hook.method_signature.names if _is_method(hook) else hook.function_signature.names)
-                    for hook in declared]  # fmt: skip
-        own = hook_of(sender)
-        if own is not None:
-            cls = self.class_of(own)
-            if cls is not None:
-                raise HookError(
-                    f"{own.body.__qualname__} is a method and never the sender of a call: connect to {cls.__qualname__}, or to "
-                    "an instance"
-                )
-            return [(own, own.function_signature.names)] if own in declared else []
-        found: list[tuple[Hook, tuple[str, ...]]] = []
-        for cls, as_class in ((sender if isinstance(sender, type) else type(sender), flag) for flag in (False, True)):
-            seen: set[str] = set()
-            for attribute, hook in hooks_in(cls.__mro__, as_class):
-                if hook in declared and attribute not in seen:
-                    seen.add(attribute)
-                    found.append((hook, hook.method_signature.names))
-        return found
 
 
 def receives(name: str, **options: Any) -> Callable[[F], F]:
@@ -267,12 +239,6 @@ def _marked(cls: type) -> list[tuple[str, tuple[tuple[str, dict[str, Any]], ...]
     found = ((name, inspect.getattr_static(cls, name)) for name in attributes)
     functions = ((name, getattr(raw, "__func__", raw)) for name, raw in found)
     return [(name, getattr(function, _MARK)) for name, function in functions if hasattr(function, _MARK)]
-
-
-def _is_method(hook: Hook) -> bool:
-    """Guess from its name whether a hookable nobody has called yet is a method."""
-    outer = hook.body.__qualname__.rpartition(".")[0]
-    return bool(outer) and not outer.endswith("<locals>")
 
 
 default_bus: Final = Bus()

@@ -96,7 +96,8 @@ class Hook:
         self.bus._declare(self)
 
     def _make_caches(self) -> None:
-        self.version = 0
+        self.version, self._has_kept = 0, False
+        self._route: tuple[bool, bool] | None = None
         self._sites_of_instances: IdentityMap[Site] = IdentityMap()
         self._sites_of_classes: IdentityMap[Site] = IdentityMap()
         self.plans: IdentityMap[Any] = IdentityMap()
@@ -120,8 +121,12 @@ class Hook:
 
     def route(self, is_on: bool) -> None:
         """Let every call be looked up; or only those of the objects in `of_one`; or none, where there are no such."""
-        if is_on or len(self.of_one):
-            of_one = self.of_one.by_id.get if len(self.of_one) else None
+        has_ones = len(self.of_one) > 0
+        if self._route == (is_on, has_ones):
+            return
+        self._route = is_on, has_ones
+        if is_on or has_ones:
+            of_one = self.of_one.by_id.get if has_ones else None
             self._shell.look_up(self.of_class.find, self.of_class.get, of_one, only_ones=not is_on)
         else:
             self._shell.rest()
@@ -139,6 +144,7 @@ class Hook:
         with self.bus.lock:
             if version == self.version:
                 if self.of_one.get(first) is not None:
+                    self._has_kept = True
                     self.of_one.set(first, run)
                 else:
                     self.of_class[type(first)] = run
@@ -198,10 +204,11 @@ class Hook:
         self.drop_plans()
 
     def drop_plans(self, sender: object = None) -> None:
-        """Have the plan of this sender built anew, or every plan."""
+        """Have the plan of this sender built anew, or every plan; the lock of the bus is held."""
         if sender is None:
             self.plans.clear()
             self.look_again()
+            self._has_kept = False
         else:
             self.version += 1
             self.plans.pop(sender)
@@ -210,16 +217,17 @@ class Hook:
         """Have every call find anew what runs it."""
         self.version += 1
         self.of_class.clear()
-        self.of_one.set_all(self.start)
+        if self._has_kept:  # else they all have it, and there may be many
+            self.of_one.set_all(self.start)
 
 
 def hooks_in(mro: tuple[type, ...], as_class: bool = False) -> Iterator[tuple[str, Hook]]:
     """Yield attribute and hook of every hookable method the classes of an MRO hold (classmethods: `as_class=True`)."""
+    kind = classmethod if as_class else FunctionType
     for cls in mro:
         for attribute, raw in list(vars(cls).items()):
-            function = raw.__func__ if as_class and isinstance(raw, classmethod) else raw
-            if isinstance(function, FunctionType) and (isinstance(raw, classmethod) == as_class):
-                hook = hook_of(function)
+            if isinstance(raw, kind):
+                hook = hook_of(raw)
                 if hook is not None:
                     yield attribute, hook
 

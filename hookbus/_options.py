@@ -34,13 +34,15 @@ POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
 
 
 def _names(names: object) -> tuple[str, ...]:
+    if isinstance(names, tuple) and not names:
+        return names
     found: tuple[Any, ...] = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (None,)
     if not all(isinstance(name, str) for name in found):
         raise HookError(f"before= and after= take the name of a receiver, or several, not {names!r:.60}")
     return found
 
 
-@attrs.frozen(kw_only=True)
+@attrs.define(kw_only=True)
 class Options:
     """What `connect` takes besides the receiver and its sender, checked.
 
@@ -67,7 +69,8 @@ class Options:
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             raise HookError(f"name={self.name!r} must be a text")
         self._check_role()
-        self._check_when()
+        if self.when is not None and not callable(self.when):
+            self._check_when()
 
     def _check_role(self) -> None:
         if self.role is not None and self.role not in ("modify", "guard", "observe"):
@@ -79,8 +82,6 @@ class Options:
             raise HookError("once=True is refused for a guard: it would guard one call and leave the door open")
 
     def _check_when(self) -> None:
-        if self.when is None or callable(self.when):
-            return
         if not isinstance(self.when, Mapping):
             raise HookError(f"when={self.when!r} must be a predicate or a mapping such as {{'tool_name': 'bash*'}}")
         for name, glob in self.when.items():

@@ -110,7 +110,7 @@ class Receiver:
         return f"{self.name} ({self.where})"
 
     @property
-    def _full_label(self) -> str:
+    def _title(self) -> str:
         return f"{self.label} on {self.signal_name}"
 
     def claim(self) -> bool:
@@ -135,15 +135,14 @@ class Receiver:
         is_stream = "generator" in colour
         known = (*arguments, *OFFERED.get(self.phase or "", ()))
         for asks, what in ((self.asks, "asks for"), (self.when and self.when.asks, "has a when= that asks for")):
-            lacking = asks.missing(known) if asks else []
-            if lacking:
-                return f"{self._full_label} {what} {lacking[0]!r}, which {hook_name} does not have{did_you_mean(lacking[0], known)}"
+            if asks and (lacking := asks.missing(known)):
+                return f"{self._title} {what} {lacking[0]!r}, which {hook_name} does not have{did_you_mean(lacking[0], known)}"
         if self.is_async and "async" not in colour:
-            return f"{self._full_label} is async, but {hook_name} is a plain def and cannot await it: write a plain def receiver"
+            return f"{self._title} is async, but {hook_name} is a plain def and cannot await it: write a plain def receiver"
         if is_stream and self.phase == "post" and self.role == "guard":
-            return f"{self._full_label} would guard a stream after its items have left: guard item_{hook_name}, or hold back in around"
+            return f"{self._title} would guard a stream after its items have left: guard item_{hook_name}, or hold back in around"
         if not is_stream and self.phase == "item":
-            return f"{self._full_label} waits for items, but {hook_name} is not a generator: connect it to post_{hook_name}"
+            return f"{self._title} waits for items, but {hook_name} is not a generator: connect it to post_{hook_name}"
         return None
 
 

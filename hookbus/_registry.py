@@ -121,7 +121,7 @@ class Registry:
     def has_own(self, sender: Any) -> bool:
         """Tell whether anything is connected to this very sender."""
         own = list(self._by_sender.get(id(sender), {}).values())
-        return any((ref := layers[-1].sender) is not None and ref() is sender for layers in own)
+        return bool(own) and any((ref := layers[-1].sender) is not None and ref() is sender for layers in own)
 
     @property
     def has_shared(self) -> bool:
@@ -179,7 +179,7 @@ class Registry:
 
     def report_lost(self, *, always: bool = False) -> None:
         """Name the receivers that died since last time, with no lock held."""
-        lost = [self._lost.popleft() for _ in range(len(self._lost))]
+        lost = [self._lost.popleft() for _ in range(len(self._lost))] if self._lost else []
         if lost or always:
             self._on_death(lost)
 

@@ -1,0 +1,90 @@
+"""Which hookables a sender is known to call, and whether a receiver can serve one of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+from blinker import ANY
+
+from ._hook import Hook, hook_of, hooks_in
+from ._receiver import Receiver
+from .exceptions import HookError
+
+
+def check_serves(receiver: Receiver, hooks: list[Hook], sender: Any, looked_at: Callable[[], list[type]]) -> None:
+    """Refuse a receiver that can serve none of these hookables that the sender is known to call.
+
+    Raises:
+        HookError: saying what it asks for that is not there; or that the sender is a method, which never sends.
+    """
+    if sender is not ANY and any(_problem(receiver, hook) is None for hook in _likely(hooks, sender)):
+        return
+    problems = []
+    for hook, is_method in _known(hooks, sender, looked_at):
+        problem = _problem(receiver, hook, is_method)
+        if problem is None:
+            return
+        problems.append(problem)
+    if problems:
+        raise HookError(problems[0])
+
+
+def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
+    """Return the class whose method a hookable is: one of these, or one that can be found under its name."""
+    named: Any = inspect.getmodule(hook.body)
+    for part in hook.body.__qualname__.split(".")[:-1]:
+        named = getattr(named, part, None)
+    candidates = [*([named] if isinstance(named, type) else []), *looked_at()]
+    held = ((cls, found) for cls in candidates for flag in (False, True) for _, found in hooks_in((cls,), flag))
+    return next((cls for cls, found in held if found is hook), None)
+
+
+def _problem(receiver: Receiver, hook: Hook, is_method: bool = True) -> str | None:
+    signature = hook.method_signature if is_method else hook.function_signature
+    return receiver.problem_with(hook.name, hook.colour, signature.names)
+
+
+def _likely(hooks: list[Hook], sender: Any) -> Iterator[Hook]:
+    """Yield the ones that the sender's class holds under their own names, for which no other attribute is looked at."""
+    cls = sender if isinstance(sender, type) else type(sender)
+    for attribute in {hook.body.__name__ for hook in hooks}:
+        for base in cls.__mro__:
+            raw = vars(base).get(attribute)
+            hook = hook_of(raw) if isinstance(raw, (FunctionType, classmethod)) else None
+            if hook in hooks:
+                yield hook
+                break
+
+
+def _known(hooks: list[Hook], sender: Any, looked_at: Callable[[], list[type]]) -> Iterator[tuple[Hook, bool]]:
+    """Yield all that the sender is known to call, and whether as a method."""
+    if sender is ANY:
+        yield from ((hook, _is_method(hook)) for hook in hooks)
+        return
+    own = hook_of(sender)
+    if own is not None:
+        cls = class_of(own, looked_at)
+        if cls is not None:
+            raise HookError(
+                f"{own.body.__qualname__} is a method and never the sender of a call: connect to {cls.__qualname__}, or to "
+                "an instance"
+            )
+        if own in hooks:
+            yield own, False
+        return
+    cls = sender if isinstance(sender, type) else type(sender)
+    for as_class in (False, True):
+        seen: set[str] = set()
+        for attribute, hook in hooks_in(cls.__mro__, as_class):
+            if hook in hooks and attribute not in seen:
+                seen.add(attribute)
+                yield hook, True
+
+
+def _is_method(hook: Hook) -> bool:
+    """Guess from its name whether a hookable nobody has called yet is a method."""
+    outer = hook.body.__qualname__.rpartition(".")[0]
+    return bool(outer) and not outer.endswith("<locals>")
