@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from heapq import heappop, heappush
 
 from ._receiver import Receiver
 from .exceptions import HookError
@@ -20,15 +22,38 @@ def in_order(receivers: Iterable[tuple[float, Receiver]]) -> list[Receiver]:
     waiting = [r for _, r in sorted(receivers, key=lambda pair: (-pair[1].options.priority, pair[0], pair[1].sequence))]
     if not any(r.options.before or r.options.after for r in waiting):
         return waiting
-    done: list[Receiver] = []
-    while waiting:
-        ready = next((r for r in waiting if not any(precedes(other, r) for other in waiting if other is not r)), None)
-        if ready is None:
-            circle = ", ".join(sorted({r.label for r in waiting}))
-            raise HookError(f"before= and after= go in a circle on {waiting[0].signal_name}: {circle}")
-        waiting.remove(ready)
-        done.append(ready)
-    return done
+    followers = _followers(waiting)
+    waits_for = Counter(place for places in followers.values() for place in places)
+    ready, done = [place for place in range(len(waiting)) if not waits_for[place]], []
+    while ready:
+        done.append(heappop(ready))
+        for place in followers.get(done[-1], ()):
+            waits_for[place] -= 1
+            if not waits_for[place]:
+                heappush(ready, place)
+    if len(done) < len(waiting):
+        stuck = set(range(len(waiting))).difference(done)
+        circle = ", ".join(sorted({waiting[place].label for place in stuck}))
+        raise HookError(f"before= and after= go in a circle on {waiting[0].signal_name}: {circle}")
+    return [waiting[place] for place in done]
+
+
+def _followers(receivers: list[Receiver]) -> dict[int, set[int]]:
+    """Return for the place of each receiver the places of those that a `before=` or `after=` puts behind it."""
+    named: dict[str, list[int]] = {}
+    for place, receiver in enumerate(receivers):
+        for name in receiver.names:
+            named.setdefault(name, []).append(place)
+    followers: dict[int, set[int]] = {}
+    for place, receiver in enumerate(receivers):
+        for name in receiver.options.before:
+            followers.setdefault(place, set()).update(named.get(name, ()))
+        for name in receiver.options.after:
+            for first in named.get(name, ()):
+                followers.setdefault(first, set()).add(place)
+    for place, behind in followers.items():
+        behind.discard(place)
+    return followers
 
 
 def check_constraints(new: Receiver, others: list[Receiver]) -> None:
@@ -37,8 +62,6 @@ def check_constraints(new: Receiver, others: list[Receiver]) -> None:
     Raises:
         HookError: naming the receivers that cannot both have what they ask for.
     """
-    if not any(r.options.before or r.options.after for r in (new, *others)):
-        return
     rank = {"modify": 0, "around": 0, "guard": 1, "observe": 2}
     for other in others:
         for first, second in ((new, other), (other, new)):
@@ -58,4 +81,4 @@ def precedes(first: Receiver, second: Receiver) -> bool:
 
 
 def is_named(receiver: Receiver, name: str) -> bool:
-    return receiver.name == name or receiver.name.rpartition(".")[2] == name
+    return name in receiver.names

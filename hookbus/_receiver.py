@@ -110,6 +110,11 @@ class Receiver:
         return f"{self.name} ({self.where})"
 
     @property
+    def names(self) -> frozenset[str]:
+        """What a `before=` or `after=` may call it: its name, or the last part of that."""
+        return frozenset((self.name, self.name.rpartition(".")[2]))
+
+    @property
     def _title(self) -> str:
         return f"{self.label} on {self.signal_name}"
 

@@ -55,20 +55,22 @@ class Registry:
         self._by_receiver: dict[tuple[int, ...], set[Key]] = {}
         self._shared: set[Key] = set()
         self._on_death = on_death
-        self._is_constrained = False
+        self._mentioned: set[str] = set()  # the names that any before= or after= has spoken of
         self._dead: deque[tuple[int, Key | None]] = deque()
         self._lost: deque[Receiver] = deque()
 
     def add(self, key: Key, receiver: Receiver, *, as_layer: bool, check: Callable[[list[Receiver]], None]) -> None:
         """Put a connection in force; one that was there keeps its place.
 
-        Once any connection has a `before=` or `after=`, `check` sees all others first and may raise.
+        Where any `before=` or `after=` concerns it, its own or one that mentions it, `check` sees all others first and may
+        raise.
         """
         with self._lock:
             self._purge()
-            if self._is_constrained or receiver.options.before or receiver.options.after:
-                self._is_constrained = True
+            mentioned = {*receiver.options.before, *receiver.options.after}
+            if mentioned or (self._mentioned and not self._mentioned.isdisjoint(receiver.names)):
                 check([layers[-1] for k, layers in self.connections.items() if k[1] != key[1]])
+                self._mentioned |= mentioned
             layers = self.connections.get(key, [])
             if layers:
                 receiver.sequence = layers[0].sequence
@@ -163,6 +165,7 @@ class Registry:
             self.report_lost(always=True)
 
     def _purge(self) -> None:
+        """Take out what has died; the lock is held."""
         while self._dead:
             sender_id, key = self._dead.popleft()
             for each in [key] if key is not None else list(self._by_sender.get(sender_id, {})):

@@ -113,6 +113,25 @@ def test_a_circle_of_before_and_after_is_refused_when_it_is_connected(bus):
     assert len(signal.receivers) == 2
 
 
+def test_a_circle_is_refused_when_the_receiver_that_closes_it_asks_for_no_order_itself(bus):
+    signal = bus.signal("pre_reply")
+    signal.connect(lambda a: None, name="first", before="plugin.second")
+    signal.connect(lambda a: None, name="bystander")
+    signal.connect(lambda a: None, name="third", after="second", before="first")
+    with pytest.raises(HookError, match=r"circle.*first.*second.*third"):
+        signal.connect(lambda a: None, name="plugin.second")
+    assert len(signal.receivers) == 3
+
+
+def test_a_constraint_against_the_roles_is_refused_whoever_comes_last(bus):
+    signal = bus.signal("pre_reply")
+    signal.connect(lambda a: None, name="early guard", role="guard", before="redact")
+    signal.connect(lambda a: None, name="bystander")
+    with pytest.raises(HookError, match="early guard.*every modify runs before every guard"):
+        signal.connect(lambda a: None, name="redact")
+    assert len(signal.receivers) == 2
+
+
 def test_a_constraint_against_the_roles_is_refused(bus):
     signal = bus.signal("pre_reply")
     signal.connect(lambda a: None, name="redact")
