@@ -6,14 +6,19 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import takewhile
 from types import CodeType, MethodType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import attrs
 
 from ._callables import code_of, is_plain, name_of, place_of, written
 from .exceptions import HookError, did_you_mean
 
-NOTHING: Final[frozenset[str]] = frozenset()
+Names = tuple[str, ...]
+Shown = tuple[tuple[Names, Names, Names], frozenset[str], bool, bool]
+"""The parameters by position only, either way and by keyword only; which have a default; `*args` and `**kwargs`, or not."""
+
+_NOTHING: Final[frozenset[str]] = frozenset()
+_STAR, _DOUBLE_STAR = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
 
 
 @attrs.define
@@ -39,20 +44,21 @@ class Asks:
     def of(cls, function: Callable[..., Any], *, with_sender: bool = True) -> Asks:
         code = code_of(function)
         shown = (_shown_by_code(function, code) if code else None) or _shown_by_signature(function)
-        only, either, sender = shown.only, shown.either, None
+        (only, either, keyword_only), optional, has_star, has_double_star = shown
+        sender = None
         if with_sender:
             if only:
                 sender, only = only[0], only[1:]
             elif either:
                 sender, either = either[0], either[1:]
-            elif not shown.has_star:
+            elif not has_star:
                 raise HookError(
                     f"{name_of(function)} ({written(place_of(function))}) takes no sender; "
                     "write the object first: def receiver(agent, ...)"
                 )
         return cls(
-            sender, only, either + shown.keyword_only, shown.optional - {sender} if shown.optional else NOTHING,
-            shown.has_double_star, len(either) if sender and (code or is_plain(function)) else 0,
+            sender, only, either + keyword_only, optional - {sender} if optional else _NOTHING, has_double_star,
+            len(either) if sender and (code or is_plain(function)) else 0,
         )  # fmt: skip
 
     @property
@@ -85,18 +91,7 @@ class Asks:
         return (*(("", name) for name in (*args, *leading)), *named)
 
 
-class _Shown(NamedTuple):
-    """The parameters a callable shows: by position only, either way, by keyword only, and the ones with a default."""
-
-    only: tuple[str, ...]
-    either: tuple[str, ...]
-    keyword_only: tuple[str, ...]
-    optional: frozenset[str]
-    has_star: bool
-    has_double_star: bool
-
-
-def _shown_by_signature(function: Callable[..., Any]) -> _Shown:
+def _shown_by_signature(function: Callable[..., Any]) -> Shown:
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -107,22 +102,21 @@ def _shown_by_signature(function: Callable[..., Any]) -> _Shown:
         for each in (kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY, kind.VAR_POSITIONAL, kind.VAR_KEYWORD)
     )
     optional = frozenset(p.name for p in parameters if p.default is not p.empty)
-    return _Shown(only, either, keyword_only, optional, bool(star), bool(double_star))
+    return (only, either, keyword_only), optional, bool(star), bool(double_star)
 
 
-def _shown_by_code(function: Any, code: CodeType) -> _Shown | None:
+def _shown_by_code(function: Any, code: CodeType) -> Shown | None:
     """Read the same from the code of a plain function or method, which takes a fraction of the time."""
-    names, count, has_star = code.co_varnames, code.co_argcount, bool(code.co_flags & inspect.CO_VARARGS)
+    names, count, flags = code.co_varnames, code.co_argcount, code.co_flags
+    has_star = flags & _STAR != 0
     first, plain = (1, function.__func__) if type(function) is MethodType else (0, function)
     if first > count and not has_star:
         return None  # nothing takes the object of this method
     keyword_only = names[count : count + code.co_kwonlyargcount]
-    optional = NOTHING
+    optional = _NOTHING
     if plain.__defaults__ or plain.__kwdefaults__:
         defaults, by_keyword = plain.__defaults__ or (), plain.__kwdefaults__ or {}
         in_order = names[max(first, count - len(defaults)) : count]
         optional = frozenset(in_order).union(name for name in keyword_only if name in by_keyword)
-    return _Shown(
-        names[first : code.co_posonlyargcount], names[max(first, code.co_posonlyargcount) : count], keyword_only,
-        optional, has_star, bool(code.co_flags & inspect.CO_VARKEYWORDS),
-    )  # fmt: skip
+    only, either = names[first : code.co_posonlyargcount], names[max(first, code.co_posonlyargcount) : count]
+    return (only, either, keyword_only), optional, has_star, flags & _DOUBLE_STAR != 0

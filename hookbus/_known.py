@@ -62,7 +62,8 @@ def _likely(hooks: list[Hook], sender: Any) -> Iterator[Hook]:
 def _known(hooks: list[Hook], sender: Any, looked_at: Callable[[], list[type]]) -> Iterator[tuple[Hook, bool]]:
     """Yield all that the sender is known to call, and whether as a method."""
     if sender is ANY:
-        yield from ((hook, _is_method(hook)) for hook in hooks)
+        for hook in hooks:
+            yield hook, _is_method(hook)
         return
     own = hook_of(sender)
     if own is not None:

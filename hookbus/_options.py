@@ -63,12 +63,14 @@ class Options:
     def __attrs_post_init__(self) -> None:
         if isinstance(self.priority, bool) or not isinstance(self.priority, (int, float)) or math.isnan(self.priority):
             raise HookError(f"priority={self.priority!r} must be a number; higher runs first")
-        check_timeout(self.timeout)
+        if self.timeout is not None:
+            check_timeout(self.timeout)
         if not isinstance(self.once, bool):
             raise HookError(f"once={self.once!r} must be True or False")
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             raise HookError(f"name={self.name!r} must be a text")
-        self._check_role()
+        if self.role is not None or self.on_error is not None:
+            self._check_role()
         if self.when is not None and not callable(self.when):
             self._check_when()
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from ._asks import Asks
-from ._callables import is_async_callable, key_of, name_of, place_of, written
+from ._callables import is_async_callable, name_of, place_of, written
 from ._hook import OFFERED, Colour
 from ._options import POLICIES, ROLES, Options
 from .exceptions import HookError, did_you_mean
@@ -153,7 +153,7 @@ class Receiver:
 
 def make_receiver(
     signal_name: str, phase: str | None, function: Connectable, sender: Any, options: Options,
-    *, weak: bool | None, sequence: int, sender_ref: weakref.ref[Any] | None, on_death: Callable[[], None],
+    *, key: tuple[int, ...], weak: bool | None, sequence: int, sender_ref: weakref.ref[Any] | None, on_death: Callable[[], None],
 ) -> Receiver:  # fmt: skip
     """Check one connection and return it; nothing is registered yet.
 
@@ -176,7 +176,7 @@ def make_receiver(
     return Receiver(
         signal_name, phase, options, role, on_error, name, place, Asks.of(function), when, is_async_callable(function),
         sequence, sender_ref, is_weak,
-        _holder(function, is_weak=is_weak, on_death=(lambda: None) if is_own_method else on_death), key_of(function),
+        _holder(function, is_weak=is_weak, on_death=(lambda: None) if is_own_method else on_death), key,
     )  # fmt: skip
 
 

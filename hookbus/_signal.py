@@ -158,8 +158,8 @@ class HookSignal(NamedSignal):
             reference = weak_reference(sender, lambda _: self._registry.bury(sender_id, None))
         key = (sender_id, key_of(function))
         receiver = make_receiver(
-            self.name, self.phase, function, sender, options, weak=weak, sequence=next(self._sequence),
-            sender_ref=reference, on_death=lambda: self._registry.bury(sender_id, key),
+            self.name, self.phase, function, sender, options, key=key[1], weak=weak,
+            sequence=next(self._sequence), sender_ref=reference, on_death=lambda: self._registry.bury(sender_id, key),
         )  # fmt: skip
         self._home._check(self, receiver, sender)
         self._registry.add(key, receiver, as_layer=as_layer, check=lambda others: check_constraints(receiver, others))
