@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
 from itertools import takewhile
 from types import CodeType, MethodType
 from typing import Any, Final
@@ -21,7 +22,7 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 _STAR, _DOUBLE_STAR = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
 
 
-@attrs.define
+@attrs.frozen
 class Asks:
     """The names a callable asks for.
 
@@ -44,22 +45,13 @@ class Asks:
     def of(cls, function: Callable[..., Any], *, with_sender: bool = True) -> Asks:
         code = code_of(function)
         shown = (_shown_by_code(function, code) if code else None) or _shown_by_signature(function)
-        (only, either, keyword_only), optional, has_star, has_double_star = shown
-        sender = None
-        if with_sender:
-            if only:
-                sender, only = only[0], only[1:]
-            elif either:
-                sender, either = either[0], either[1:]
-            elif not has_star:
-                raise HookError(
-                    f"{name_of(function)} ({written(place_of(function))}) takes no sender; "
-                    "write the object first: def receiver(agent, ...)"
-                )
-        return cls(
-            sender, only, either + keyword_only, optional - {sender} if optional else _NOTHING, has_double_star,
-            len(either) if sender and (code or is_plain(function)) else 0,
-        )  # fmt: skip
+        asks = _asking(shown, with_sender, code is not None or is_plain(function))
+        if asks is None:
+            raise HookError(
+                f"{name_of(function)} ({written(place_of(function))}) takes no sender; "
+                "write the object first: def receiver(agent, ...)"
+            )
+        return asks
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,6 +81,22 @@ class Asks:
         leading = [*takewhile(kwargs.__contains__, candidates)]
         named = ((name, value) for name, value in kwargs.items() if name not in leading)
         return (*(("", name) for name in (*args, *leading)), *named)
+
+
+@lru_cache(maxsize=1024)
+def _asking(shown: Shown, with_sender: bool, is_plain: bool) -> Asks | None:
+    """Return what is asked for with these parameters, or None where nothing takes the sender. Receivers of a kind share it."""
+    (only, either, keyword_only), optional, has_star, has_double_star = shown
+    sender = None
+    if with_sender:
+        if only:
+            sender, only = only[0], only[1:]
+        elif either:
+            sender, either = either[0], either[1:]
+        elif not has_star:
+            return None
+    leading = len(either) if sender and is_plain else 0
+    return Asks(sender, only, either + keyword_only, optional - {sender}, has_double_star, leading)
 
 
 def _shown_by_signature(function: Callable[..., Any]) -> Shown:

@@ -53,7 +53,7 @@ class Part:
         """Return what is called for each seat; for one that is held weakly, what gives it."""
         held = [seat.receiver for seat in self.seats]
         if self.form.held == "weak":
-            return [receiver.get for receiver in held]
+            return [receiver.held for receiver in held]
         return [getattr(r.function, "__func__", None) if self.form.held == "own" else r.function for r in held]
 
 

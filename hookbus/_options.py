@@ -42,7 +42,7 @@ def _names(names: object) -> tuple[str, ...]:
     return found
 
 
-@attrs.define(kw_only=True)
+@attrs.frozen(kw_only=True)
 class Options:
     """What `connect` takes besides the receiver and its sender, checked.
 
@@ -89,6 +89,12 @@ class Options:
         for name, glob in self.when.items():
             if not isinstance(name, str) or not isinstance(glob, str):
                 raise HookError(f"when={{{name!r}: {glob!r}}} must map the name of an argument to a glob, both texts")
+
+
+PLAIN: Final = Options()
+"""What most connections ask for: nothing; they share it."""
+
+DEFAULTS: Final = attrs.astuple(PLAIN, recurse=False)
 
 
 def check_timeout(timeout: float | None) -> None:

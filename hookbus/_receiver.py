@@ -61,7 +61,7 @@ class Receiver:
         sequence: its place among the connections of its signal.
         sender: a weak reference to the sender, or None for ANY.
         is_weak: whether the callable is held weakly.
-        get: gives the callable, or None where it was held weakly and died.
+        held: the callable, or the weak reference to it.
         failures: how often it failed.
         fail_opens: how often it failed and the call went on.
         last_failure: where it last failed: the type of the exception, its file and line.
@@ -80,7 +80,7 @@ class Receiver:
     sequence: int
     sender: weakref.ref[Any] | None
     is_weak: bool
-    get: Callable[[], Connectable | None]
+    held: Any
     key: tuple[int, ...]
     is_enabled: bool = True
     has_fired: bool = False
@@ -93,7 +93,8 @@ class Receiver:
     @property
     def function(self) -> Connectable | None:
         """The callable, or None if it was held weakly and died."""
-        return self.get()
+        function: Connectable | None = self.held() if self.is_weak else self.held
+        return function
 
     @property
     def where(self) -> str:
@@ -176,7 +177,7 @@ def make_receiver(
     return Receiver(
         signal_name, phase, options, role, on_error, name, place, Asks.of(function), when, is_async_callable(function),
         sequence, sender_ref, is_weak,
-        _holder(function, is_weak=is_weak, on_death=(lambda: None) if is_own_method else on_death), key,
+        _weakly(function, (lambda: None) if is_own_method else on_death) if is_weak else function, key,
     )  # fmt: skip
 
 
@@ -192,9 +193,7 @@ def _role_and_policy(options: Options, phase: str | None, label: Callable[[], st
     return role, on_error
 
 
-def _holder(function: Connectable, *, is_weak: bool, on_death: Callable[[], None]) -> Callable[[], Connectable | None]:
-    if not is_weak:
-        return lambda: function
+def _weakly(function: Connectable, on_death: Callable[[], None]) -> Callable[[], Connectable | None]:
     try:
         if inspect.ismethod(function):
             return weakref.WeakMethod(function, lambda _: on_death())

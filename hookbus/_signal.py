@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from inspect import iscoroutinefunction
 from itertools import count
+from operator import is_
 from typing import Any, Protocol, TypeVar
 
 from blinker import ANY, NamedSignal
@@ -16,7 +17,7 @@ from ._callables import key_of
 from ._cancels import running_task
 from ._hook import split_signal_name
 from ._hook import weak as weak_reference
-from ._options import OnError, Options, Role
+from ._options import DEFAULTS, PLAIN, OnError, Options, Role
 from ._order import check_constraints, in_order
 from ._receiver import Connectable, Receiver, make_receiver
 from ._registry import ANY_ID, Registry
@@ -122,10 +123,13 @@ class HookSignal(NamedSignal):
         Raises:
             HookError: for anything that cannot work, before anything has changed.
         """
-        options = Options(
-            priority=priority, role=role, on_error=on_error, timeout=timeout, when=when, once=once, name=name,
-            before=before, after=after,
-        )  # fmt: skip
+        options = PLAIN
+        # By identity: False equals 0, and would be refused.
+        if not all(map(is_, (priority, role, on_error, timeout, when, once, name, before, after), DEFAULTS)):
+            options = Options(
+                priority=priority, role=role, on_error=on_error, timeout=timeout, when=when, once=once, name=name,
+                before=before, after=after,
+            )  # fmt: skip
         self._connect(receiver, sender, weak, options)
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
             self.receiver_connected.send(self, receiver=receiver, sender=sender, weak=bool(weak))
