@@ -93,6 +93,23 @@ def test_what_cannot_work_is_refused_when_it_is_connected(bus, Agent, signal, re
     assert not bus.signal(signal).receivers
 
 
+def test_what_a_class_holds_now_decides_what_its_receivers_may_ask_for(bus, Agent):
+    def asks(agent, msg):
+        return None
+
+    bus.signal("pre_reply").connect(asks, sender=Agent)
+    before = Agent.reply
+    Agent.reply = hookable("reply", bus=bus)(lambda self, text: text)
+    with pytest.raises(HookError, match="asks for 'msg'"):
+        bus.signal("pre_reply").connect(asks, sender=Agent())
+    Agent.say = before
+    agent = Agent()
+    bus.signal("pre_reply").connect(asks, sender=agent)
+    del Agent.say
+    with pytest.raises(HookError, match="asks for 'msg'"):
+        bus.signal("pre_reply").connect(asks, sender=agent)
+
+
 def test_an_error_names_receiver_file_line_and_hook(bus, Agent):
     def redact(agent, mesg):
         return None

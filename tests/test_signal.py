@@ -509,3 +509,15 @@ def test_equal_unhashable_and_falsy_agents_are_told_apart_by_identity(bus):
     assert fired == []
     one.reply()
     assert len(fired) == 1 and fired[0] is one
+
+
+def test_a_receiver_of_the_class_is_heard_by_an_object_with_receivers_of_its_own_that_was_called_already(bus, Agent):
+    agent, heard = Agent(), []
+    signal = bus.signal("pre_reply")
+    signal.connect(lambda agent: heard.append("own"), sender=agent)
+    for connected in range(3):
+        agent.reply("a")
+        signal.connect(lambda agent, number=connected: heard.append(number), sender=Agent)
+        signal.connect(lambda agent: None, sender=Agent, role="observe")
+    agent.reply("a")
+    assert heard == ["own", "own", 0, "own", 0, 1, "own", 0, 1, 2]
