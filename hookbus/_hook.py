@@ -97,7 +97,7 @@ class Hook:
 
     def _make_caches(self) -> None:
         self.version, self._has_kept = 0, False
-        self._route: tuple[bool, bool] | None = None
+        self._way: tuple[bool, bool] | None = None
         self._sites_of_instances: IdentityMap[Site] = IdentityMap()
         self._sites_of_classes: IdentityMap[Site] = IdentityMap()
         self.plans: IdentityMap[Any] = IdentityMap()
@@ -122,14 +122,14 @@ class Hook:
     def route(self, is_on: bool) -> None:
         """Let every call be looked up; or only those of the objects in `of_one`; or none, where there are no such."""
         has_ones = len(self.of_one) > 0
-        if self._route == (is_on, has_ones):
+        if self._way == (is_on, has_ones):
             return
-        self._route = is_on, has_ones
         if is_on or has_ones:
             of_one = self.of_one.by_id.get if has_ones else None
             self._shell.look_up(self.of_class.find, self.of_class.get, of_one, only_ones=not is_on)
         else:
             self._shell.rest()
+        self._way = is_on, has_ones
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
         """Return what runs a call with these values; it is called as the body is."""
