@@ -43,6 +43,7 @@ class Bus:
         self.lock = threading.Lock()
         self._signals: dict[str, HookSignal] = {}
         self._hooks: dict[str, list[weakref.ref[Hook]]] = {}
+        self._families: dict[tuple[str, str | None], object] = {}
         self._looked_at: IdentityMap[bool] = IdentityMap()
         self.events: EventSignal = EventSignal(self)
         self.is_observed = False
@@ -144,6 +145,10 @@ class Bus:
                 for sender in owners:
                     hook.has_own(sender, True)
         self._route(name)
+
+    def _family(self, hook: str, attribute: str | None) -> object:
+        """Return the mark of all hookables of one name under one attribute, which `super()` leads from one to the next."""
+        return self._families.setdefault((hook, attribute), (hook, attribute))
 
     def _look_at(self, cls: type) -> None:
         self._looked_at.set(cls, True)

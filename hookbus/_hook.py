@@ -184,9 +184,9 @@ class Hook:
                 return Site(attribute, is_owner=same[0] is self, is_shared=len(same) > 1)
         return FUNCTION_SITE
 
-    def family(self, site: Site) -> tuple[Any, ...]:
+    def family(self, site: Site) -> object:
         """Return what the hookables have in common that `super()` leads from one to the next."""
-        return self.bus, self.name, site.attribute
+        return self.bus._family(self.name, site.attribute)
 
     def is_kin(self, other: Hook) -> bool:
         return other.name == self.name and other.bus is self.bus
