@@ -102,6 +102,7 @@ class Hook:
         self.plans: IdentityMap[Any] = IdentityMap()
         self.of_class = ClassTable(self.find)
         self.of_one: IdentityMap[Callable[..., Any]] = IdentityMap()
+        self._shell.give(self.of_class.find, self.of_class.get, self.of_one.by_id.get)
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
@@ -121,8 +122,7 @@ class Hook:
     def route(self, is_on: bool) -> None:
         """Let every call be looked up; or only those of the objects in `of_one`; or none, where there are no such."""
         if is_on or len(self.of_one):
-            of_one = self.of_one.by_id.get if len(self.of_one) else None
-            self._shell.look_up(self.of_class.find, self.of_class.get, of_one, only_ones=not is_on)
+            self._shell.look_up(classes=is_on, ones=len(self.of_one) > 0)
         else:
             self._shell.rest()
 

@@ -3,11 +3,13 @@
 import abc
 import asyncio
 import dataclasses
+import gc
 import inspect
 import pickle
 import subprocess
 import sys
 import textwrap
+import weakref
 from typing import Protocol
 
 import attrs
@@ -478,3 +480,25 @@ def test_a_guard_on_a_covered_class_does_not_warn(bus, recwarn):
     bus.signal("pre_reply").connect(lambda agent: None, sender=Base, role="guard")
     bus.signal("pre_reply").connect(lambda agent: None, sender=ANY, role="guard", name="other")
     assert not recwarn.list
+
+
+def test_a_class_whose_method_uses_super_is_collected_though_its_calls_were_hooked():
+    bus, alive = Bus(), []
+
+    def work():
+        class Agent:
+            @hookable("reply", bus=bus)
+            def reply(self):
+                super()
+                return 1
+
+        agent = Agent()
+        bus.signal("pre_reply").connect(lambda agent: None, sender=Agent)
+        bus.signal("post_reply").connect(lambda agent: None, sender=agent)
+        for _ in range(20):
+            agent.reply()
+        alive.append(weakref.ref(Agent))
+
+    work()
+    gc.collect()
+    assert alive[0]() is None
