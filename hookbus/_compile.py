@@ -7,13 +7,11 @@ code stops, and the walk takes over at that place (`_resume`): what a failure or
 from __future__ import annotations
 
 from collections.abc import Callable
-from textwrap import dedent
 from typing import Any, Final
 
 import attrs
 
-from ._codegen import declared, free_name, maker, passed
-from ._context import CURRENT
+from ._codegen import maker
 from ._forms import is_plain, parts_of
 from ._hook import Hook, Site
 from ._plan import Phase, Plan
@@ -55,22 +53,3 @@ def compile_plan(hook: Hook, site: Site, plan: Plan, sender: Any) -> Compiled | 
     text.write(before, body, arounds, after, is_simple=not any(plan.error) and not any(plan.final))
     source, given = str(text), text.given
     return Compiled(maker(source)(**given), source, {name: value for name, value in given.items() if name[-1].isdigit()})
-
-
-def compile_passage(hook: Hook, site: Site, run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what a parent's hookable runs: the body for `super()` from inside the call that runs the hooks."""
-    names = hook.function_signature.names
-    current, frame, mark, body, other = (free_name(name, {*names}) for name in ("CURRENT", "frame", "family", "body", "run"))
-    source = dedent(f"""
-        def make({current}, {mark}, {body}, {other}):
-            def passage({declared(hook.parameters)}):
-                {frame} = {current}.get()
-                while {frame} is not None:
-                    if {frame}[0] is {names[0]} and {frame}[1] is {mark}:
-                        return {body}({passed(hook.parameters)})
-                    {frame} = {frame}[2]
-                return {other}({passed(hook.parameters)})
-            return passage
-    """)
-    passage: Callable[..., Any] = maker(source)(CURRENT, hook.family(site), hook.body, run)
-    return passage

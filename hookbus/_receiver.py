@@ -7,7 +7,6 @@ import inspect
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from fnmatch import fnmatchcase
 from itertools import takewhile
 from types import FunctionType
 from typing import Any
@@ -114,6 +113,8 @@ class When:
     def holds(self, args: list[Any], named: dict[str, Any]) -> bool:
         """Judge the values it asked for; whatever it raises is its receiver's failure."""
         if not callable(self.condition):
+            from fnmatch import fnmatchcase
+
             return all(fnmatchcase(str(named[name]), glob) for name, glob in self.condition.items())
         answer = self.condition(*args, **named)
         if inspect.isawaitable(answer):

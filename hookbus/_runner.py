@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ._call import Call
-from ._compile import Compiled, compile_passage, compile_plan
 from ._hook import Hook, Site
+from ._passage import make_passage
 from ._plan import Plan, build_plan
 from ._walk import walk
+
+if TYPE_CHECKING:
+    from ._compile import Compiled
 
 HOT: Final = 8
 """So many calls of a plan are walked before it is compiled."""
@@ -30,8 +33,7 @@ class Runner:
         self._calls = 0
         self._is_tried = False
         is_idle = plan.is_empty and not hook.bus.is_observed
-        walking = self if site.is_owner else compile_passage(hook, site, self)
-        self.walking: Callable[..., Any] = hook.body if is_idle else walking
+        self.walking: Callable[..., Any] = hook.body if is_idle else self._entrance(self)
         self.run = self.walking
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -53,11 +55,17 @@ class Runner:
         return self._calls >= HOT and all(seat.receiver.has_fired for seat in seats)
 
     def _compile(self, sender: Any) -> None:
-        hook, site = self.hook, self.site
-        self.compiled = None if hook.bus.is_observed else compile_plan(hook, site, self.plan, sender)
+        from ._compile import compile_plan  # the rooms that write code are loaded with the first plan that is hot
+
+        if not self.hook.bus.is_observed:
+            self.compiled = compile_plan(self.hook, self.site, self.plan, sender)
         if self.compiled is not None:
-            self.run = self.compiled.run if site.is_owner else compile_passage(hook, site, self.compiled.run)
-            hook.look_again()
+            self.run = self._entrance(self.compiled.run)
+            self.hook.look_again()
+
+    def _entrance(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what a call enters to get to `run`: a parent's hookable asks first whether `super()` brought it there."""
+        return run if self.site.is_owner else make_passage(self.hook, self.site, run)
 
 
 def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 
 
@@ -52,6 +51,8 @@ class ReceiverError(HookError):
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """Return `"; did you mean 'x'?"` for the closest known name, else the known names, else an empty string."""
+    import difflib
+
     names = sorted(set(known))
     close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
     if close:
