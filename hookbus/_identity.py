@@ -77,21 +77,19 @@ class ClassTable(Unshipped):
     """What runs the calls of each class: the fastest look-up there is, which holds its keys strongly.
 
     A class is part of a circle and only the garbage collector ends it, so the tables are emptied before each full
-    collection: they keep no class alive that it would have taken. The code of a hookable holds its table,
-    and the collector does not look into code, so the way from the table back to the hook is weak.
+    collection: they keep no class alive that it would have taken.
     """
 
     def __init__(self, find: Callable[[tuple[Any, ...]], Any] | None = None) -> None:
         super().__init__()
-        self._find = weakref.WeakMethod(find) if find is not None else None
+        self._find = find
         _tables.add(self)
 
     def find(self, values: tuple[Any, ...]) -> Any:
         """Find what runs a call that nobody has looked up yet."""
-        find = self._find() if self._find is not None else None
-        if find is None:
+        if self._find is None:
             raise HookError("this hookable was unpickled without its hook")
-        return find(values)
+        return self._find(values)
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # type: ignore[assignment]
 
