@@ -31,6 +31,8 @@ class Row:
         timeout: its deadline in seconds, or None.
         where: the file and line of the receiver.
         problem: why it will fail at this hook, or None.
+        plugin: the plugin that connected it, or None.
+        operator: what the operator's `overrides` say over the plugin's word, or None.
     """
 
     phase: str
@@ -43,6 +45,8 @@ class Row:
     timeout: float | None
     where: str
     problem: str | None = None
+    plugin: str | None = None
+    operator: str | None = None
 
 
 @attrs.frozen
@@ -83,15 +87,18 @@ class Report:
         hooks: name, colour, where it is declared and how many receivers there are, for every hook.
         receivers: every connection: its signal, options, whether it fired, how often it failed and failed open.
         findings: what deserves a look, in sentences.
+        plugins: every plugin that was found: loaded, disabled, refused or unloaded, and why.
     """
 
     hooks: tuple[dict[str, Any], ...]
     receivers: tuple[dict[str, Any], ...]
     findings: tuple[str, ...]
+    plugins: tuple[dict[str, Any], ...] = ()
 
     def __str__(self) -> str:
         parts = ["hooks", _text_table(_transpose(self.hooks)) if self.hooks else "  none are declared"]
         parts += ["", "receivers", _text_table(_transpose(self.receivers)) if self.receivers else "  none are connected"]
+        parts += ["", "plugins", _text_table(_transpose(self.plugins))] if self.plugins else []
         parts += ["", "findings", *([f"  - {finding}" for finding in self.findings] or ["  none"])]
         return "\n".join(parts)
 
@@ -99,7 +106,8 @@ class Report:
         findings = "".join(f"<li>{html.escape(finding)}</li>" for finding in self.findings) or "<li>none</li>"
         hooks = _html_table(_transpose(self.hooks)) if self.hooks else "<p>none are declared</p>"
         receivers = _html_table(_transpose(self.receivers)) if self.receivers else "<p>none are connected</p>"
-        return f"<h4>hooks</h4>{hooks}<h4>receivers</h4>{receivers}<h4>findings</h4><ul>{findings}</ul>"
+        plugins = f"<h4>plugins</h4>{_html_table(_transpose(self.plugins))}" if self.plugins else ""
+        return f"<h4>hooks</h4>{hooks}<h4>receivers</h4>{receivers}{plugins}<h4>findings</h4><ul>{findings}</ul>"
 
 
 def explain(hookable: Any) -> Explanation:
@@ -123,21 +131,27 @@ def explain(hookable: Any) -> Explanation:
             plan, who = runner_for(hook, FUNCTION_SITE, hook.shell).plan, describe(hook.shell)
         else:
             plan, who = build_plan(hook, hook.site_of_class(cls), cls), f"any {cls.__qualname__}"
-    return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(plan)))
+    return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(plan, hook.bus)))
 
 
-def _rows(plan: Plan) -> Iterator[Row]:
+def _rows(plan: Plan, bus: Bus) -> Iterator[Row]:
     for phase, seats in (*plan.phases(), *((s.phase, (s,)) for s in plan.unaskable)):
         for position, seat in enumerate(seats, 1):
-            yield _row(phase, position, seat)
+            yield _row(phase, position, seat, bus)
 
 
-def _row(phase: str, position: int, seat: Seat) -> Row:
+def _row(phase: str, position: int, seat: Seat, bus: Bus) -> Row:
     receiver = seat.receiver
     return Row(
         phase, position, receiver.name, receiver.role, receiver.options.priority, _scope(receiver), receiver.on_error,
-        seat.timeout, receiver.where, seat.problem,
+        seat.timeout, receiver.where, seat.problem, *_origin(bus, receiver),
     )  # fmt: skip
+
+
+def _origin(bus: Bus, receiver: Receiver) -> tuple[str | None, str | None]:
+    """Return the plugin that connected a receiver, and what the operator says of it."""
+    origin: tuple[str, str | None] | None = bus.plugins.origin_of(receiver) if bus.plugins else None
+    return origin or (None, None)
 
 
 def _scope(receiver: Receiver) -> str:
@@ -153,12 +167,14 @@ def report(bus: Bus = default_bus) -> Report:
     """
     signals = [signal for signal in bus.signals() if signal.receivers]
     hooks = tuple(_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name))
-    receivers = tuple(_receiver_row(signal, r) for signal in signals for r in signal.connections())
+    receivers = tuple(_receiver_row(bus, signal, r) for signal in signals for r in signal.connections())
     findings = [finding for signal in signals for finding in _findings_of(bus, signal)]
     findings += [f"not hooked: {override}" for override in bus.uncovered()]
     if workers.overdue:
         findings.append(f"{workers.overdue} worker threads are past their receiver's deadline and have not returned")
-    return Report(hooks, receivers, tuple(findings))
+    findings += [str(diagnostic) for diagnostic in (bus.plugins.diagnostics if bus.plugins else ())]
+    plugins = tuple(attrs.asdict(row) for row in (bus.plugins.rows() if bus.plugins else ()))
+    return Report(hooks, receivers, tuple(findings), plugins)
 
 
 def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
@@ -168,14 +184,14 @@ def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
     return {"hook": hook.name, "function": hook.body.__qualname__, "colour": hook.colour, "receivers": listening, "where": where}
 
 
-def _receiver_row(signal: HookSignal, receiver: Receiver) -> dict[str, Any]:
+def _receiver_row(bus: Bus, signal: HookSignal, receiver: Receiver) -> dict[str, Any]:
     options = receiver.options
     return {
         "signal": signal.name, "receiver": receiver.name, "role": receiver.role, "priority": options.priority,
         "scope": _scope(receiver), "on_error": receiver.on_error, "timeout": options.timeout,
         "state": "disabled" if not receiver.is_enabled else "fired" if receiver.has_fired else "never fired",
         "failures": receiver.failures, "failed open": receiver.fail_opens, "last failure": receiver.last_failure,
-        "where": receiver.where,
+        "where": receiver.where, "plugin": _origin(bus, receiver)[0],
     }  # fmt: skip
 
 
