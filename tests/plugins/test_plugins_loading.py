@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, default_bus, hookable, report
+from hookbus import Block, Bus, HookBlocked, HookError, default_bus, report
 from hookbus.plugins import PluginApi
 
 from .conftest import assert_no_trace, plugin_modules, receivers_on, said_of, statuses
