@@ -15,6 +15,7 @@ from importlib.util import spec_from_file_location
 from types import ModuleType
 from typing import Any, Final
 
+from hookbus._receiver import name_of
 from hookbus.exceptions import PluginError
 
 from ._discovery import Candidate
@@ -99,6 +100,7 @@ class Code:
                 f"{self._module}:{self._function} is not a plain function",
                 f"write def {self._function}(api), without async or yield",
             )
+        _check_takes_api(found)
         function: Callable[[Any], Any] = found
         return function
 
@@ -158,6 +160,15 @@ class Code:
 def _forget(names: Iterable[str]) -> None:
     for name in list(names):
         sys.modules.pop(name, None)
+
+
+def _check_takes_api(register: Callable[..., Any]) -> None:
+    try:
+        inspect.signature(register).bind(None)
+    except TypeError as error:
+        raise PluginError(f"{name_of(register)} cannot be called with an api ({error})", "write def register(api)") from None
+    except ValueError:
+        return  # It is written in C and says nothing of its parameters; calling it will tell.
 
 
 def _free_name(plugin: str) -> str:

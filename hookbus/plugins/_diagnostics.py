@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import traceback
-from typing import Literal
+from typing import Final, Literal
 
 import attrs
 
 from hookbus.exceptions import HookError, PluginError
+
+_NOT_THEIRS: Final = (os.path.join(os.path.dirname(os.path.dirname(__file__)), ""), "<frozen ")
 
 Level = Literal["error", "warning"]
 Status = Literal["loaded", "disabled", "refused", "unloaded"]
@@ -61,12 +64,11 @@ class PluginRow:
 def failure_of(what: str, error: BaseException) -> PluginError:
     """Return what a plugin's own exception means for it.
 
-    Only the wording of Python and of hookbus is shown; the text of any other exception may hold a secret.
+    Only the wording of the import system and of hookbus is shown; the text of any other exception may hold a secret.
     """
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_THEIRS)]
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    is_worded = isinstance(error, (ImportError, SyntaxError, AttributeError, NameError, TypeError, HookError))
-    said = f" ({error})" if is_worded else ""
+    said = f" ({error})" if isinstance(error, (ImportError, SyntaxError, HookError)) else ""
     failure = PluginError(f"{what} {type(error).__name__}{said}{where}", "correct it there; diagnostic.traceback has it all")
     failure.traceback = "".join(traceback.format_exception(error))
     return failure

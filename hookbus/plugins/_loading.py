@@ -168,7 +168,8 @@ def _settled(loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]) 
     standing = settle(signal.phase, wiring.options, word.on(name))
     Options(**{key: value for key, value in standing.options.items() if key != "weak"})
     if standing.kept:
-        loaded.warnings.append(PluginError(f"{name}: {standing.kept}", "give on_error below receivers, for those it is meant for"))
+        advice = "give on_error below receivers, for those it is meant for"
+        loaded.warnings.append(PluginError(f"{name}: {standing.kept}", advice))
     own = {id(connection._receiver) for connection in old}
     for receiver in signal.connections():
         sender = ANY if receiver.sender is None else receiver.sender()

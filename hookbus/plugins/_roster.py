@@ -59,11 +59,11 @@ class Roster:
 
     def look(self, plugin: str | None = None) -> list[Slot]:
         """Find what there is now, and return what is to be loaded; with a name, only that plugin is looked at anew."""
-        earlier = {slot.key: slot for slot in self.slots if slot.loaded or (plugin is not None and not slot.is_called(plugin))}
+        earlier = {slot.key: slot for slot in self.slots}
         found = [Slot(candidate) for candidate in find(self.folders, installed=self.installed)]
-        fresh = [slot for slot in found if slot.key not in earlier]
-        self.slots = [earlier.pop(slot.key, slot) for slot in found]
-        self.slots += [slot for slot in earlier.values() if slot.loaded]
+        self.slots = [_newer(earlier.get(slot.key, slot), slot, plugin) for slot in found]
+        fresh = [slot for slot in self.slots if slot not in earlier.values()]
+        self.slots += [slot for slot in self.loaded.values() if slot not in self.slots]
         owners = dict(self.loaded)
         for slot in fresh:
             self._judge(slot, owners)
@@ -177,6 +177,12 @@ class Roster:
         needed = [other.id for other in self.loaded.values() if slot.loaded and slot.id in other.requires]
         if needed:
             raise HookError(f"the plugin {slot.id!r} is required by {', '.join(needed)}: unload that first")
+
+
+def _newer(old: Slot, new: Slot, plugin: str | None) -> Slot:
+    """Return what stands for a plugin after a look: what is loaded stays, and so does who was not meant."""
+    is_meant = plugin is None or old.is_called(plugin) or new.is_called(plugin)
+    return new if is_meant and not old.loaded else old
 
 
 def _circle(way: list[str]) -> PluginError:

@@ -71,9 +71,11 @@ class Setting:
 
     def check(self, value: object, whose: str) -> None:
         """Raise PluginError unless the value may stand here; `whose` says where it comes from."""
-        wrong = f"the setting {self.name} = {value!r:.60} ({whose})"
+        # A setting may be a secret, so its value is not said.
+        wrong = f"the setting {self.name} ({whose})"
         if not is_of(self.type, value):
-            raise PluginError(f"{wrong} is not of type {self.type}", f"give a value of type {self.type}")
+            problem = f"{wrong} is a {type(value).__name__}, not of type {self.type}"
+            raise PluginError(problem, f"give a value of type {self.type}")
         if self.choices is not None and value not in self.choices:
             raise PluginError(f"{wrong} is not allowed", f"choose one of {', '.join(map(repr, self.choices))}")
         if isinstance(value, (int, float)):

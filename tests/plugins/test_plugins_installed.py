@@ -90,7 +90,8 @@ def python(tmp_path_factory):
     for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(REPOSITORY / name, source)
     shop = write(root / "shop", "shop", PACKAGES)
-    dev = write(root / "dev", "dev", {"dev.tool": ("dev = dev.tool.plugin:register", MANIFEST.format(id="dev"), CODE.format(id="dev"))})
+    tool = ("dev = dev.tool.plugin:register", MANIFEST.format(id="dev"), CODE.format(id="dev"))
+    dev = write(root / "dev", "dev", {"dev.tool": tool})
     subprocess.run([sys.executable, "-m", "venv", root / "venv"], check=True)
     python = root / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -128,12 +129,13 @@ def run(python, tmp_path):
 def test_an_installed_distribution_brings_a_plugin_and_a_broken_one_hurts_nobody(run):
     said = run("""
         plugins = load_plugins(bus, deny=["off"])
-        before = modules()
-        out(file=hookbus.__file__, rows=rows(plugins), said=agent.reply("m"), tool=plugins.provided("tool", "good")(0, "x"), modules=before)
+        tool = plugins.provided("tool", "good")
+        out(file=hookbus.__file__, rows=rows(plugins), said=agent.reply("m"), tool=tool(0, "x"), modules=modules())
     """)
     assert "site-packages" in said["file"]
     problems = {
-        "bad": "its import raised RuntimeError", "bare": "the distribution shop brings no hookbus-plugin.toml for shop.bare.plugin",
+        "bad": "its import raised RuntimeError",
+        "bare": "the distribution shop brings no hookbus-plugin.toml for shop.bare.plugin",
         "alias": "the manifest has id = 'named', the entry point is called 'alias'", "toml": "the manifest is not TOML",
         "gone": "there is no module shop.gone.absent", "odd": "the entry point's value 'not a module' is malformed",
         "unlisted": "it cannot be read",

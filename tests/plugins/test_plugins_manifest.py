@@ -27,7 +27,7 @@ WRONG = {
     "provides.tool = 'search' is not a list": (GOOD + "[provides]\ntool = 'search'", "write provides.tool ="),
     "requires = 3 is not a table": (GOOD + "requires = 3", "write [requires]"),
     "[settings.limit] has type = 'int'; did you mean 'integer'": (GOOD + "[settings.limit]\ntype = 'int'", "one of these types"),
-    "is not of type integer": (GOOD + "[settings.limit]\ntype = 'integer'\ndefault = true", "of type integer"),
+    "is a bool, not of type integer": (GOOD + "[settings.limit]\ntype = 'integer'\ndefault = true", "of type integer"),
     "is above the maximum": (GOOD + "[settings.limit]\ntype = 'integer'\nmaximum = 3\ndefault = 4", "give 3 or less"),
     "has minimum = 1": (GOOD + "[settings.limit]\ntype = 'string'\nminimum = 1", "integer or number only"),
     "has choices = ['a', 1]": (GOOD + "[settings.limit]\ntype = 'string'\nchoices = ['a', 1]", "values of type string"),
@@ -108,8 +108,8 @@ def test_what_is_there_satisfies(load, user, monkeypatch):
 @pytest.mark.parametrize(
     ("have", "clause", "holds"),
     [
-        ("1.0", "==1", True), ("1.0.0", ">=1", True), ("1.10", ">1.9", True), ("1.0rc1", ">=1.0", False), ("1.0.dev3", "<1", True),
-        ("1.0.post1", ">=1.0", True), ("1.0+local", "==1.0", True), ("2!1.0", ">=1", True), ("0.9a1", "!=0.9", True),
+        ("1.0", "==1", True), ("1.0.0", ">=1", True), ("1.10", ">1.9", True), ("1.0rc1", ">=1.0", False),
+        ("1.0.dev3", "<1", True), ("1.0.post1", ">=1.0", True), ("1.0+local", "==1.0", True), ("2!1.0", ">=1", True), ("0.9a1", "!=0.9", True),
         ("nonsense", ">=0", False),
     ],
 )  # fmt: skip

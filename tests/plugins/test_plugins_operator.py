@@ -43,7 +43,8 @@ def test_without_overrides_the_plugins_word_stands(loaded):
 
 
 def test_the_operator_sets_options_for_all_receivers_and_for_one(loaded):
-    plugins, rows = loaded({"timeout": 2.0, "receivers": {"stamp": {"timeout": 1.0, "priority": -3}, "redact": {"on_error": "isolate"}}})
+    own = {"stamp": {"timeout": 1.0, "priority": -3}, "redact": {"on_error": "isolate"}}
+    plugins, rows = loaded({"timeout": 2.0, "receivers": own})
     assert [(row.timeout, row.operator) for row in rows.values()] == [
         (2.0, "timeout (was None), on_error (was block)"), (1.0, "timeout (was 5.0), priority (was 1)"),
         (2.0, "timeout (was None)"), (2.0, "timeout (was None)"), (2.0, "timeout (was None)"),
@@ -54,14 +55,15 @@ def test_the_operator_sets_options_for_all_receivers_and_for_one(loaded):
 
 
 def test_what_explain_says_is_what_happens(load, agent, user):
-    user.put("a", CODE.replace("def guard(agent, msg): raise ValueError", "def guard(agent): pass"), hooks=["pre_reply", "around_reply"])
+    code = CODE.replace("def guard(agent, msg): raise ValueError", "def guard(agent): pass")
+    user.put("a", code, hooks=["pre_reply", "around_reply"])
     with load(user=user), pytest.raises(HookBlocked, match="redact"):
         agent.reply("m")
     load(user=user, overrides={"a": {"on_error": "isolate"}})
     assert agent.reply("m") == "ms"
 
 
-@pytest.mark.parametrize("said", [{"on_error": "isolate"}, {"receivers": {"guard": {"on_error": "raise"}}}, {"on_error": "raise"}])
+@pytest.mark.parametrize("said", [{"on_error": "isolate"}, {"on_error": "raise"}, {"receivers": {"guard": {"on_error": "raise"}}}])
 def test_a_guard_stays_closed_whatever_the_operator_says_and_it_is_said(loaded, agent, said):
     plugins, rows = loaded(said)
     assert rows["guard"].on_error == "block" and rows["guard"].operator == "not on_error: a guard blocks"
@@ -82,7 +84,8 @@ def test_no_timeout_of_the_operator_takes_away_the_authors(loaded):
 
 def test_a_receiver_that_is_not_there_is_said(loaded):
     plugins, _ = loaded({"receivers": {"stmp": {"priority": 1}}})
-    assert "overrides= names a receiver 'stmp', which it does not have; did you mean 'stamp'" in said_of("a", plugins, "warning")
+    said = said_of("a", plugins, "warning")
+    assert "overrides= names a receiver 'stmp', which it does not have; did you mean 'stamp'" in said
 
 
 def test_overrides_stand_again_after_a_reload(loaded, agent):

@@ -99,7 +99,8 @@ def test_reload_runs_the_new_code_once_even_if_it_was_written_in_the_same_second
 def test_reload_reads_the_new_manifest(load, bus, agent, user):
     user.put("a")
     plugins = load(user=user)
-    user.put("a", "def register(api): api.connect('post_reply', lambda agent, result: result * 2)", hooks=["post_reply"], version="2")
+    code = "def register(api): api.connect('post_reply', lambda agent, result: result * 2)"
+    user.put("a", code, hooks=["post_reply"], version="2")
     plugins.reload("a")
     assert agent.reply("m") == "mm" and plugins.rows()[0].version == "2"
 

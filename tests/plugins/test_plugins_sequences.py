@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hookbus import Bus, HookError, hookable, load_plugins
+from tests.properties.examples import examples
 
-from ..properties.examples import examples
 from .conftest import plugin_modules
 
 IDS = ("a", "b", "c", "d")

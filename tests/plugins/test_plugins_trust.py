@@ -7,7 +7,7 @@ import pytest
 
 from .conftest import plugin_modules, said_of, statuses
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other modes and owners; they are not looked at there")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes and owners are not looked at on Windows")
 STRANGER = 54321
 
 
