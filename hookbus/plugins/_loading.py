@@ -58,20 +58,21 @@ def load(
     bus: Bus, candidate: Candidate, manifest: Manifest, settings: Mapping[str, Any], word: Word,
     provided: Callable[[str, str], Any], replaced: Loaded | None = None,
 ) -> Loaded:  # fmt: skip
-    """Load one plugin; what it replaces stays connected until everything of the new one can be, and comes back otherwise.
+    """Load one plugin. What it replaces works on until all of the new one is connected, and is then to `leave()`.
 
     Raises:
         PluginError: saying why nothing of it was connected.
     """
     api = PluginApi(manifest.id, manifest.version, settings, provided)
+    earlier = {id(receiver): receiver for _, receiver in _all_receivers(bus)}
     code = Code(candidate, replaced.code if replaced else None)
-    earlier = {id(receiver) for _, receiver in _all_receivers(bus)}
     try:
         _run(code, api)
         _check_honest(manifest, api)
         _check_no_strays(bus, code, earlier)
         loaded = Loaded(bus, manifest, code, api._provided, api._cleanups)
         _connect(loaded, api._wirings, word, replaced)
+        return loaded
     except BaseException as error:
         api._is_open = False
         for signal, receiver in _strays(bus, code, earlier):
@@ -82,9 +83,9 @@ def load(
         if not isinstance(error, (Exception, SystemExit)):
             raise
         raise _reason(error, unclean) from None
-    if replaced is not None:
-        loaded.warnings += replaced.leave()
-    return loaded
+    finally:
+        # The plugin may keep its api, and that must not keep the senders it connected to.
+        api._wirings.clear()
 
 
 def _run(code: Code, api: PluginApi) -> None:
@@ -165,7 +166,10 @@ def _settled(loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]) 
     """Return the signal and the options of one connection, checked as far as can be without making it."""
     signal = signal_of(loaded.bus, wiring.signal)
     name = wiring.options.get("name") or name_of(wiring.receiver)
-    standing = settle(signal.phase, wiring.options, word.on(name))
+    said = word.on(name)
+    if signal is loaded.bus.events:
+        said = {key: value for key, value in said.items() if key == "priority"}
+    standing = settle(signal.phase, wiring.options, said)
     Options(**{key: value for key, value in standing.options.items() if key != "weak"})
     if standing.kept:
         advice = "give on_error below receivers, for those it is meant for"
@@ -232,12 +236,12 @@ def _all_receivers(bus: Bus) -> Iterator[tuple[HookSignal, Receiver]]:
                 yield signal, receiver
 
 
-def _strays(bus: Bus, code: Code, earlier: set[int]) -> list[tuple[HookSignal, Receiver]]:
+def _strays(bus: Bus, code: Code, earlier: Mapping[int, Receiver]) -> list[tuple[HookSignal, Receiver]]:
     found = [(signal, receiver) for signal, receiver in _all_receivers(bus) if id(receiver) not in earlier]
     return [(signal, receiver) for signal, receiver in found if code.owns(receiver.function)]
 
 
-def _check_no_strays(bus: Bus, code: Code, earlier: set[int]) -> None:
+def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Receiver]) -> None:
     for signal, receiver in _strays(bus, code, earlier):
         raise PluginError(
             f"{receiver.label} was connected to {signal.name} past the api, where nothing checks or undoes it",

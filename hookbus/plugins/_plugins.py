@@ -166,8 +166,7 @@ class Plugins:
         with self._changing(even_closed=True):
             self._is_closed = True
             try:
-                for slot in reversed(list(self._roster.loaded.values())):
-                    self._roster.take_out(slot, "unloaded", "the plugins were closed")
+                self._roster.take_all_out("the plugins were closed")
             finally:
                 if self._roster.bus.plugins is self:
                     self._roster.bus.plugins = None
@@ -181,8 +180,7 @@ class Plugins:
     def _load(self, plugin: str | None) -> None:
         found = self._roster.look(plugin)
         if plugin is not None:
-            slot = self._roster.slot(plugin)
-            found = [slot] if slot in found else []
+            self._roster.slot(plugin)
         self._roster.load(found, self.provided)
 
     @contextmanager

@@ -72,7 +72,10 @@ class Roster:
             Diagnostic("warning", name, "the arguments of load_plugins", problem, "correct or remove it")
             for name, problem in (*self.selection.strangers(candidates), *self._unknown_ids(candidates))
         ]
-        return [slot for slot in fresh if slot.status == "unloaded" and (plugin is None or slot.is_called(plugin))]
+        on = [slot for slot in fresh if slot.status == "unloaded"]
+        for slot in on:
+            slot.why = "it was found and not loaded yet"
+        return [slot for slot in on if plugin is None or slot.is_called(plugin)]
 
     def _judge(self, slot: Slot, owners: dict[str, Slot]) -> None:
         candidate = slot.candidate
@@ -120,12 +123,12 @@ class Roster:
         except PluginError as problem:
             slot.refuse(problem)
             return
-        slot.candidate, slot.loaded = candidate, loaded
+        old, slot.candidate, slot.loaded = slot.loaded, candidate, loaded
         self.loaded[slot.id] = slot
         slot.become("loaded", None)
         for receiver, note in loaded.notes:
             self.origins.set(receiver, (slot.id, note))
-        for warning in loaded.warnings:
+        for warning in (*loaded.warnings, *(old.leave() if old else ())):
             slot.warn(warning)
 
     def _load(self, slot: Slot, candidate: Candidate, provided: Callable[[str, str], Any]) -> Loaded:
@@ -162,6 +165,17 @@ class Roster:
                             f"the {kind} {name!r} is provided by the plugin {owner.id} ({owner.candidate.file}) already",
                             f"rename it, or disable {owner.id}",
                         )
+
+    def take_all_out(self, why: str) -> None:
+        """Unload every plugin, the last one first; an interruption goes out when all have left."""
+        fatal: BaseException | None = None
+        for slot in reversed(list(self.loaded.values())):
+            try:
+                self.take_out(slot, "unloaded", why)
+            except BaseException as error:
+                fatal = fatal or error
+        if fatal is not None:
+            raise fatal
 
     def take_out(self, slot: Slot, status: Status, why: str) -> None:
         """Unload a plugin whatever requires it; one that is not loaded only changes its status."""

@@ -79,6 +79,7 @@ def test_the_traceback_of_the_plugin_is_there_for_who_asks(load, user):
 
 
 HALFWAY = """
+import os
 import pathlib
 LOG = pathlib.Path(__file__).with_name("log")
 
@@ -93,7 +94,7 @@ def register(api):
     api.on_unload(lambda: clean("one"))
     api.on_unload(lambda: 1 / 0)
     api.on_unload(lambda: clean("two"))
-    for receiver in (first, second, third):
+    for receiver in (first, os.path.normpath, second, third):
         api.connect("pre_reply", receiver)
 """
 
@@ -287,7 +288,8 @@ def test_a_plugin_uses_what_the_one_it_requires_provides(load, user):
     assert plugins.loaded == ()
 
 
-def test_the_modules_of_a_folder_import_each_other_and_leave_no_bytecode(load, bus, agent, user):
+def test_the_modules_of_a_folder_import_each_other_and_leave_no_bytecode(load, bus, agent, user, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     home = user.put("web-search", """
         from .tools import mark
         from .tools.deep import stamp
@@ -357,6 +359,59 @@ def test_an_unloaded_plugin_can_be_collected(load, user):
     plugins.unload("a")
     gc.collect()
     assert tool() is None
+
+
+def test_nothing_of_a_refused_plugin_stays_in_memory(load, user):
+    user.put("a", """
+        class HookbusTestMarker: pass
+        def register(api):
+            marker = HookbusTestMarker()
+            api.connect("pre_reply", lambda agent: marker and None)
+            api.provide("tool", "it", marker)
+            api.on_unload(lambda: marker)
+            raise ValueError(marker)
+    """, more="provides.tool = ['it']")  # fmt: skip
+    plugins = load(user=user)
+    gc.collect()
+    assert "register raised ValueError" in said_of("a", plugins)
+    assert [each for each in gc.get_objects() if type(each).__name__ == "HookbusTestMarker"] == []
+
+
+def test_a_plugin_that_keeps_its_api_does_not_keep_senders(load, user, agent):
+    import builtins
+
+    user.put("a", """
+        import builtins
+        def register(api):
+            api.connect("pre_reply", lambda agent: None, sender=builtins.hookbus_test_agents.pop())
+            api.provide("api", "api", api)
+    """, more="provides.api = ['api']")  # fmt: skip
+    other = type(agent)()
+    builtins.hookbus_test_agents = [other]
+    plugins = load(user=user)
+    del builtins.hookbus_test_agents
+    seen = weakref.ref(other)
+    del other
+    gc.collect()
+    assert plugins.loaded == ("a",) and seen() is None
+
+
+@pytest.mark.parametrize("take_out", ["close", "unload", "reload"])
+def test_an_interrupt_in_a_cleanup_passes_when_everything_is_in_order(load, bus, agent, user, take_out):
+    user.put("a"), user.put("z")
+    user.put("b", """
+        def interrupt(): raise KeyboardInterrupt
+        def register(api):
+            api.connect("pre_reply", lambda agent, msg: {"msg": msg + "+b"})
+            api.on_unload(interrupt)
+    """)  # fmt: skip
+    plugins = load(user=user)
+    user.put("b")
+    with pytest.raises(KeyboardInterrupt):
+        getattr(plugins, take_out)(*(["b"] if take_out != "close" else []))
+    assert agent.reply("m") == {"close": "m", "unload": "m+a+z", "reload": "m+a+z+b"}[take_out]
+    plugins.close()
+    assert_no_trace(bus)
 
 
 def test_what_a_cleanup_does_wrong_is_said_and_stops_nothing(load, bus, agent, user):

@@ -85,6 +85,13 @@ def test_no_timeout_of_the_operator_takes_away_the_authors(loaded):
     assert rows["stamp"].timeout is None and rows["stamp"].operator == "timeout (was 5.0)"
 
 
+def test_a_listener_of_events_takes_only_the_priority(load, bus, agent, user):
+    user.put("a", "def heard(bus, event): pass\ndef register(api): api.connect('events', heard)", hooks=["events"])
+    plugins = load(user=user, overrides={"a": {"timeout": 2.0, "on_error": "raise", "priority": 3}})
+    assert plugins.diagnostics == ()
+    assert [receiver.options.priority for receiver in bus.events.connections()] == [3]
+
+
 def test_a_receiver_that_is_not_there_is_said(loaded):
     plugins, _ = loaded({"receivers": {"stmp": {"priority": 1}}})
     said = said_of("a", plugins, "warning")

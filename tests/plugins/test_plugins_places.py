@@ -41,6 +41,18 @@ def test_the_earlier_place_shadows_the_later_one_and_it_is_said(load, agent, wor
         assert "deny=['workspace:a']" in said
 
 
+def test_the_one_in_front_comes_back_after_it_was_unloaded(load, agent, workspace, user):
+    workspace.put("a", mark="W"), user.put("a", mark="U")
+    plugins = load(workspace=workspace, user=user, enable=["workspace:a"])
+    for name in ("a", "workspace:a"):
+        plugins.unload("a"), plugins.load(name)
+        assert statuses(plugins) == {"workspace:a": "loaded", "user:a": "refused"} and agent.reply("m") == "mW"
+    plugins.disable("a"), plugins.load()
+    assert statuses(plugins) == {"workspace:a": "disabled", "user:a": "loaded"} and agent.reply("m") == "mU"
+    plugins.enable("workspace:a")
+    assert "the plugin of user" in said_of("a", plugins) and agent.reply("m") == "mU"
+
+
 def test_the_remedy_that_the_diagnostic_names_works(load, agent, user, bundled):
     user.put("a", mark="U"), bundled.put("a", mark="B")
     plugins = load(user=user, bundled=bundled, deny=["user:a"])

@@ -1,6 +1,8 @@
 """Unload and reload leave no trace, never fire twice, and never leave a guard's door open."""
 
 import asyncio
+import builtins
+import sys
 import threading
 
 import pytest
@@ -85,7 +87,8 @@ def test_a_refused_plugin_loads_once_it_is_mended(load, agent, user):
     assert plugins.diagnostics == () and agent.reply("m") == "m+a"
 
 
-def test_reload_runs_the_new_code_once_even_if_it_was_written_in_the_same_second(load, bus, agent, user):
+def test_reload_runs_the_new_code_once_even_if_it_was_written_in_the_same_second(load, bus, agent, user, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     user.put("a", mark="1")
     plugins = load(user=user)
     for mark in "23456":
@@ -170,8 +173,6 @@ def test_cleanups_run_once_and_after_the_receivers_are_gone(load, bus, agent, us
     """, more="provides.list = ['seen']")  # fmt: skip
     plugins = load(user=user)
     seen = plugins.provided("list", "seen")
-    import sys
-
     sys.modules["hookbus_plugin_a.plugin"].ASK = lambda: agent.reply("m")
     plugins.reload("a")
     assert seen == ["m!"]
@@ -202,6 +203,36 @@ def test_a_call_under_way_ends_with_the_receivers_it_began_with(load, bus, user)
         return await under_way, await Agent().reply("m")
 
     assert asyncio.run(play()) == ("m!?", "m")
+
+
+PROBING = GUARD.format(word="+") + """
+    api.connect("pre_reply", lambda agent: None, name="last", before=Probe())
+
+class Probe:
+    def __iter__(self):
+        import builtins
+        builtins.hookbus_test_probe()
+        return iter(())
+"""
+
+
+def test_in_the_middle_of_a_reload_the_guard_stands_and_nothing_is_there_twice(load, agent, user):
+    seen = []
+
+    def probe():
+        seen.append(agent.reply("m"))
+        with pytest.raises(HookBlocked):
+            agent.reply("bad")
+
+    user.put("a", GUARD.format(word="+"))
+    plugins = load(user=user)
+    builtins.hookbus_test_probe = probe
+    try:
+        user.put("a", PROBING)
+        plugins.reload("a")
+    finally:
+        del builtins.hookbus_test_probe
+    assert plugins.diagnostics == () and len(seen) >= 3 and set(seen) == {"m+"}
 
 
 def test_no_call_slips_past_a_guard_and_none_is_stamped_twice_while_its_plugin_is_reloaded(load, bus, agent, user):
