@@ -131,26 +131,27 @@ def explain(hookable: Any) -> Explanation:
             plan, who = runner_for(hook, FUNCTION_SITE, hook.shell).plan, describe(hook.shell)
         else:
             plan, who = build_plan(hook, hook.site_of_class(cls), cls), f"any {cls.__qualname__}"
-    return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(plan, hook.bus)))
+    return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(plan)))
 
 
-def _rows(plan: Plan, bus: Bus) -> Iterator[Row]:
+def _rows(plan: Plan) -> Iterator[Row]:
     for phase, seats in (*plan.phases(), *((s.phase, (s,)) for s in plan.unaskable)):
         for position, seat in enumerate(seats, 1):
-            yield _row(phase, position, seat, bus)
+            yield _row(phase, position, seat)
 
 
-def _row(phase: str, position: int, seat: Seat, bus: Bus) -> Row:
+def _row(phase: str, position: int, seat: Seat) -> Row:
     receiver = seat.receiver
     return Row(
         phase, position, receiver.name, receiver.role, receiver.options.priority, _scope(receiver), receiver.on_error,
-        seat.timeout, receiver.where, seat.problem, *_origin(bus, receiver),
+        seat.timeout, receiver.where, seat.problem, *_origin(seat.signal, receiver),
     )  # fmt: skip
 
 
-def _origin(bus: Bus, receiver: Receiver) -> tuple[str | None, str | None]:
+def _origin(signal: HookSignal, receiver: Receiver) -> tuple[str | None, str | None]:
     """Return the plugin that connected a receiver, and what the operator says of it."""
-    origin: tuple[str, str | None] | None = bus.plugins.origin_of(receiver) if bus.plugins else None
+    plugins = signal._home.plugins
+    origin: tuple[str, str | None] | None = plugins.origin_of(receiver) if plugins else None
     return origin or (None, None)
 
 
@@ -167,7 +168,7 @@ def report(bus: Bus = default_bus) -> Report:
     """
     signals = [signal for signal in bus.signals() if signal.receivers]
     hooks = tuple(_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name))
-    receivers = tuple(_receiver_row(bus, signal, r) for signal in signals for r in signal.connections())
+    receivers = tuple(_receiver_row(signal, r) for signal in signals for r in signal.connections())
     findings = [finding for signal in signals for finding in _findings_of(bus, signal)]
     findings += [f"not hooked: {override}" for override in bus.uncovered()]
     if workers.overdue:
@@ -184,14 +185,14 @@ def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
     return {"hook": hook.name, "function": hook.body.__qualname__, "colour": hook.colour, "receivers": listening, "where": where}
 
 
-def _receiver_row(bus: Bus, signal: HookSignal, receiver: Receiver) -> dict[str, Any]:
+def _receiver_row(signal: HookSignal, receiver: Receiver) -> dict[str, Any]:
     options = receiver.options
     return {
         "signal": signal.name, "receiver": receiver.name, "role": receiver.role, "priority": options.priority,
         "scope": _scope(receiver), "on_error": receiver.on_error, "timeout": options.timeout,
         "state": "disabled" if not receiver.is_enabled else "fired" if receiver.has_fired else "never fired",
         "failures": receiver.failures, "failed open": receiver.fail_opens, "last failure": receiver.last_failure,
-        "where": receiver.where, "plugin": _origin(bus, receiver)[0],
+        "where": receiver.where, "plugin": _origin(signal, receiver)[0],
     }  # fmt: skip
 
 
