@@ -7,11 +7,13 @@ from ._bus import Bus, default_bus, receives, signal
 from ._context import Block, Drop, HookContext, Replace
 from ._hookable import hookable
 from ._instrument import instrument
+from ._plugins import load_plugins
 from ._report import explain, report
 from ._signal import Connection, HookSignal
 from .exceptions import HookBlocked, HookError, ReceiverError
 
 __all__ = [
     "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
-    "Replace", "default_bus", "events", "exceptions", "explain", "hookable", "instrument", "receives", "report", "signal",
+    "Replace", "default_bus", "events", "exceptions", "explain", "hookable", "instrument", "load_plugins", "receives", "report",
+    "signal",
 ]  # fmt: skip

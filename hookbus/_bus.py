@@ -35,6 +35,7 @@ class Bus:
 
     Attributes:
         events: the signal that tells what happens: `bus.events.connect(listener)`, `def listener(bus, event)`.
+        plugins: what `load_plugins` made for this bus, or None.
     """
 
     def __init__(self, timeout: float | None = None, values: bool = False) -> None:
@@ -47,6 +48,7 @@ class Bus:
         self._looked_at: IdentityMap[bool] = IdentityMap()
         self.events: EventSignal = EventSignal(self)
         self.is_observed = False
+        self.plugins: Any = None
 
     def __reduce__(self) -> str:
         if self is not default_bus:

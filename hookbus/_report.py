@@ -31,6 +31,8 @@ class Row:
         timeout: its deadline in seconds, or None.
         where: the file and line of the receiver.
         problem: why it will fail at this hook, or None.
+        plugin: the plugin that connected it, or None.
+        operator: what the operator's `overrides` say over the plugin's word, or None.
     """
 
     phase: str
@@ -43,6 +45,8 @@ class Row:
     timeout: float | None
     where: str
     problem: str | None = None
+    plugin: str | None = None
+    operator: str | None = None
 
 
 @attrs.frozen
@@ -83,15 +87,18 @@ class Report:
         hooks: name, colour, where it is declared and how many receivers there are, for every hook.
         receivers: every connection: its signal, options, whether it fired, how often it failed and failed open.
         findings: what deserves a look, in sentences.
+        plugins: every plugin that was found: loaded, disabled, refused or unloaded, and why.
     """
 
     hooks: tuple[dict[str, Any], ...]
     receivers: tuple[dict[str, Any], ...]
     findings: tuple[str, ...]
+    plugins: tuple[dict[str, Any], ...] = ()
 
     def __str__(self) -> str:
         parts = ["hooks", _text_table(_transpose(self.hooks)) if self.hooks else "  none are declared"]
         parts += ["", "receivers", _text_table(_transpose(self.receivers)) if self.receivers else "  none are connected"]
+        parts += ["", "plugins", _text_table(_transpose(self.plugins))] if self.plugins else []
         parts += ["", "findings", *([f"  - {finding}" for finding in self.findings] or ["  none"])]
         return "\n".join(parts)
 
@@ -99,7 +106,8 @@ class Report:
         findings = "".join(f"<li>{html.escape(finding)}</li>" for finding in self.findings) or "<li>none</li>"
         hooks = _html_table(_transpose(self.hooks)) if self.hooks else "<p>none are declared</p>"
         receivers = _html_table(_transpose(self.receivers)) if self.receivers else "<p>none are connected</p>"
-        return f"<h4>hooks</h4>{hooks}<h4>receivers</h4>{receivers}<h4>findings</h4><ul>{findings}</ul>"
+        plugins = f"<h4>plugins</h4>{_html_table(_transpose(self.plugins))}" if self.plugins else ""
+        return f"<h4>hooks</h4>{hooks}<h4>receivers</h4>{receivers}{plugins}<h4>findings</h4><ul>{findings}</ul>"
 
 
 def explain(hookable: Any) -> Explanation:
@@ -136,8 +144,15 @@ def _row(phase: str, position: int, seat: Seat) -> Row:
     receiver = seat.receiver
     return Row(
         phase, position, receiver.name, receiver.role, receiver.options.priority, _scope(receiver), receiver.on_error,
-        seat.timeout, receiver.where, seat.problem,
+        seat.timeout, receiver.where, seat.problem, *_origin(seat.signal, receiver),
     )  # fmt: skip
+
+
+def _origin(signal: HookSignal, receiver: Receiver) -> tuple[str | None, str | None]:
+    """Return the plugin that connected a receiver, and what the operator says of it."""
+    plugins = signal._home.plugins
+    origin: tuple[str, str | None] | None = plugins.origin_of(receiver) if plugins else None
+    return origin or (None, None)
 
 
 def _scope(receiver: Receiver) -> str:
@@ -158,7 +173,9 @@ def report(bus: Bus = default_bus) -> Report:
     findings += [f"not hooked: {override}" for override in bus.uncovered()]
     if workers.overdue:
         findings.append(f"{workers.overdue} worker threads are past their receiver's deadline and have not returned")
-    return Report(hooks, receivers, tuple(findings))
+    findings += [str(diagnostic) for diagnostic in (bus.plugins.diagnostics if bus.plugins else ())]
+    plugins = tuple(attrs.asdict(row) for row in (bus.plugins.rows() if bus.plugins else ()))
+    return Report(hooks, receivers, tuple(findings), plugins)
 
 
 def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
@@ -175,7 +192,7 @@ def _receiver_row(signal: HookSignal, receiver: Receiver) -> dict[str, Any]:
         "scope": _scope(receiver), "on_error": receiver.on_error, "timeout": options.timeout,
         "state": "disabled" if not receiver.is_enabled else "fired" if receiver.has_fired else "never fired",
         "failures": receiver.failures, "failed open": receiver.fail_opens, "last failure": receiver.last_failure,
-        "where": receiver.where,
+        "where": receiver.where, "plugin": _origin(signal, receiver)[0],
     }  # fmt: skip
 
 

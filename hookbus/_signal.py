@@ -29,6 +29,7 @@ class Home(Protocol):
     """What a signal needs of the bus it lives on."""
 
     lock: threading.Lock
+    plugins: Any
 
     def _check(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None: ...
     def _changed(self, signal: HookSignal, sender: Any) -> None: ...

@@ -49,6 +49,23 @@ class ReceiverError(HookError):
         return f"receiver {self.receiver} failed in {self.phase}_{self.hook} and asks to raise"
 
 
+class PluginError(HookError):
+    """A plugin cannot be loaded as it is; `load_plugins` makes a diagnostic of it.
+
+    Attributes:
+        problem: what is wrong.
+        advice: what to do about it.
+    """
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(problem, advice)
+        self.problem, self.advice = problem, advice
+        self.traceback: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.problem}; {self.advice}"
+
+
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """Return `"; did you mean 'x'?"` for the closest known name, else the known names, else an empty string."""
     import difflib
