@@ -2,10 +2,11 @@
 
 from blinker import ANY
 
-from . import events, exceptions
+from . import events, exceptions, modes
 from ._bus import Bus, default_bus, receives, signal
 from ._context import Block, Drop, HookContext, Replace
 from ._hookable import hookable
+from ._hookspec import hookspec
 from ._instrument import instrument
 from ._report import explain, report
 from ._signal import Connection, HookSignal
@@ -13,5 +14,6 @@ from .exceptions import HookBlocked, HookError, ReceiverError
 
 __all__ = [
     "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
-    "Replace", "default_bus", "events", "exceptions", "explain", "hookable", "instrument", "receives", "report", "signal",
+    "Replace", "default_bus", "events", "exceptions", "explain", "hookable", "hookspec", "instrument", "modes", "receives",
+    "report", "signal",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from functools import partial
 from typing import Any, Literal, NoReturn
 
@@ -84,6 +84,11 @@ class Call:
         first = self.hook.function_signature.first_of(self.values) if self.site.attribute is not None else ()
         return partial(self.hook.body, *first, *args, **keywords)
 
+    def inside(self, kwargs: dict[str, Any]) -> Generator[Any, Any, Answer]:
+        """Do what the arounds are around, with these arguments: run the method."""
+        answer: Answer = yield Turn(self.body(kwargs), "body", frame=self.own_frame, is_receiver=False)
+        return answer
+
     # -- begin and end --------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
@@ -160,8 +165,9 @@ class Call:
         receiver = seat.receiver
         args, named = self._serve(receiver.asks, kwargs, offered)
         receiver.has_fired = True
+        sender = (self.sender,) if receiver.takes_sender else ()
         return Turn(
-            partial(function, self.sender, *args, **named),
+            partial(function, *sender, *args, **named),
             deadline=Deadline(seat.timeout) if seat.timeout is not None else None,
             frame=self.receiver_frame, is_async=receiver.is_async, seat=seat,
         )  # fmt: skip

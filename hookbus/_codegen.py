@@ -74,6 +74,12 @@ class Shell:
             self._codes[key] = self._code(self._way(*key), **given)
         self.function.__code__ = self._codes[key]
 
+    def pass_on(self, run: Callable[[tuple[Any, ...]], Any]) -> None:
+        """Let every call go to `run`, with a tuple of the values of all parameters."""
+        if run not in self._codes:
+            self._codes[run] = self._code("{run}({values})", run=run)
+        self.function.__code__ = self._codes[run]
+
     def _way(self, has_ones: bool, only_ones: bool) -> str:
         first = self.parameters[0] if self.parameters else None
         if first is None or first.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):

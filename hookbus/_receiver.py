@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from ._hook import OFFERED, Colour
+from ._hook import ANSWER, OFFERED, Colour
 from ._options import POLICIES, ROLES, Options
 from .exceptions import HookError, did_you_mean
 
@@ -170,6 +170,11 @@ class Receiver:
         return self.get()
 
     @property
+    def takes_sender(self) -> bool:
+        """Whether it is called with the sender first; a question has none."""
+        return self.phase != ANSWER
+
+    @property
     def closes(self) -> bool:
         """Whether its failure stops the call."""
         return self.on_error != "isolate"
@@ -183,6 +188,15 @@ class Receiver:
         with self._lock:
             is_first, self.is_spent = not self.is_spent, True
         return is_first
+
+    def become_answer(self) -> None:
+        """Answer a question: its signal was only a name when this was connected. What it asked for in vain is a problem."""
+        self.phase, self.role = ANSWER, "answer"
+        if self.options.role == "guard":
+            self.on_error = "block"
+        function = self.function
+        if function is not None:
+            self.asks = Asks.of(function, with_sender=False)
 
     def count_failure(self, error: BaseException, *, is_open: bool) -> None:
         trace = error.__traceback__
@@ -203,6 +217,8 @@ class Receiver:
             lacking = asks.missing(known) if asks else []
             if lacking:
                 return f"{where} {what} {lacking[0]!r}, which {hook_name} does not have{did_you_mean(lacking[0], known)}"
+        if self.phase == ANSWER and self.options.role is not None:
+            return f"{where} asks for role={self.options.role!r}, but a question is only answered: guard pre_{hook_name} instead"
         if self.is_async and "async" not in colour:
             return f"{where} is async, but {hook_name} is a plain def and cannot await it: write a plain def receiver"
         if is_stream and self.phase == "post" and self.role == "guard":
@@ -233,12 +249,12 @@ def make_receiver(
     role, on_error = _role_and_policy(options, phase, label)
     when = When.of(options.when) if options.when is not None else None
     is_own_method = inspect.ismethod(function) and sender_ref is not None and function.__self__ is sender
-    if weak and (role == "guard" or (on_error != "isolate" and role == "modify")) and not is_own_method:
+    if weak and (role == "guard" or (on_error != "isolate" and role in ("modify", "answer"))) and not is_own_method:
         raise HookError(f"{label} fails closed and cannot be held with weak=True: it would vanish and leave the door open")
     is_weak = bool(weak) or (weak is None and is_own_method)
     return Receiver(
         signal_name, phase, options, role, on_error, options.name or name_of(function), location_of(function),
-        Asks.of(function), when, is_async_callable(function), sequence, sender_ref, is_weak,
+        Asks.of(function, with_sender=phase != ANSWER), when, is_async_callable(function), sequence, sender_ref, is_weak,
         _holder(function, is_weak=is_weak, on_death=(lambda: None) if is_own_method else on_death), key_of(function),
     )  # fmt: skip
 
@@ -246,8 +262,9 @@ def make_receiver(
 def _role_and_policy(options: Options, phase: str | None, label: str) -> tuple[str, str]:
     roles = ROLES[phase]
     role = options.role or roles[0]
-    if role not in roles or (options.role is not None and phase == "around"):
-        instead = "has no roles: leave role= out" if phase == "around" else f"takes {' or '.join(roles)}"
+    has_none = phase in ("around", ANSWER)
+    if role not in roles or (options.role is not None and has_none):
+        instead = "has no roles: leave role= out" if has_none else f"takes {' or '.join(roles)}"
         raise HookError(f"{label} asks for role={options.role!r}, but the phase {phase!r} {instead}")
     on_error = options.on_error or POLICIES[role][0]
     if on_error not in POLICIES[role]:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from blinker import ANY, NamedSignal
 
 from ._cancels import running_task
-from ._hook import split_signal_name
+from ._hook import ANSWER, split_signal_name
 from ._hook import weak as weak_reference
 from ._options import OnError, Options, Role
 from ._order import check_constraints, in_order
@@ -193,6 +193,15 @@ class HookSignal(NamedSignal):
         for receiver in lost:
             self._home._lost(self, receiver)
 
+    def become_question(self) -> None:
+        """Have this signal's receivers answer a question from now on; those that are connected already do so too."""
+        with self._home.lock:
+            self.phase, self.hook = ANSWER, self.name
+            present = [receiver for layers in self._registry.connections.values() for receiver in layers]
+        for receiver in present:
+            receiver.become_answer()
+        self._home._changed(self, ANY)
+
     # -- who runs -----------------------------------------------------------------------------------------------------
 
     def matching(self, sender: Any) -> list[tuple[float, Receiver]]:
@@ -219,7 +228,7 @@ class HookSignal(NamedSignal):
     def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:
         """Yield what runs for this sender, in order; a class' receivers run for its instances too."""
         found = self.matching(sender)
-        for role in ("around", "modify", "guard", "observe"):
+        for role in ("around", ANSWER, "modify", "guard", "observe"):
             if role != "guard" and self.is_muted:
                 continue
             for receiver in in_order((d, r) for d, r in found if r.role == role):
@@ -272,6 +281,7 @@ class HookSignal(NamedSignal):
         self, sender: Any = None, /, *, _async_wrapper: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[tuple[Callable[..., Any], Any]]:
         """Call every receiver for this sender as `receiver(sender, **kwargs)`; what one raises goes out, as in blinker."""
+        self._refuse_send()
         self.was_sent = True
         results = []
         for receiver in self.receivers_for(sender):
@@ -287,6 +297,7 @@ class HookSignal(NamedSignal):
         self, sender: Any = None, /, *, _sync_wrapper: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[tuple[Callable[..., Any], Any]]:
         """Await every receiver for this sender, one after the other; what one raises goes out, as in blinker."""
+        self._refuse_send()
         self.was_sent = True
         results = []
         for receiver in self.receivers_for(sender):
@@ -297,6 +308,10 @@ class HookSignal(NamedSignal):
                 call = _sync_wrapper(receiver)
             results.append((receiver, await call(sender, **kwargs)))
         return results
+
+    def _refuse_send(self) -> None:
+        if self.phase == ANSWER:
+            raise HookError(f"{self.name} is a question, which has no sender: call the hookspec itself, or its ask()")
 
 
 def _current_owner() -> object:
