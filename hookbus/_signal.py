@@ -193,15 +193,6 @@ class HookSignal(NamedSignal):
         for receiver in lost:
             self._home._lost(self, receiver)
 
-    def become_question(self) -> None:
-        """Have this signal's receivers answer a question from now on; those that are connected already do so too."""
-        with self._home.lock:
-            self.phase, self.hook = ANSWER, self.name
-            present = [receiver for layers in self._registry.connections.values() for receiver in layers]
-        for receiver in present:
-            receiver.become_answer()
-        self._home._changed(self, ANY)
-
     # -- who runs -----------------------------------------------------------------------------------------------------
 
     def matching(self, sender: Any) -> list[tuple[float, Receiver]]:
@@ -281,7 +272,6 @@ class HookSignal(NamedSignal):
         self, sender: Any = None, /, *, _async_wrapper: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[tuple[Callable[..., Any], Any]]:
         """Call every receiver for this sender as `receiver(sender, **kwargs)`; what one raises goes out, as in blinker."""
-        self._refuse_send()
         self.was_sent = True
         results = []
         for receiver in self.receivers_for(sender):
@@ -297,7 +287,6 @@ class HookSignal(NamedSignal):
         self, sender: Any = None, /, *, _sync_wrapper: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[tuple[Callable[..., Any], Any]]:
         """Await every receiver for this sender, one after the other; what one raises goes out, as in blinker."""
-        self._refuse_send()
         self.was_sent = True
         results = []
         for receiver in self.receivers_for(sender):
@@ -308,10 +297,6 @@ class HookSignal(NamedSignal):
                 call = _sync_wrapper(receiver)
             results.append((receiver, await call(sender, **kwargs)))
         return results
-
-    def _refuse_send(self) -> None:
-        if self.phase == ANSWER:
-            raise HookError(f"{self.name} is a question, which has no sender: call the hookspec itself, or its ask()")
 
 
 def _current_owner() -> object:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, NoReturn
 
 import attrs
+from blinker import ANY
 
 from ._hook import ANSWER, FUNCTION_SITE, Hook, split_signal_name
 from ._order import in_order
@@ -88,9 +90,10 @@ class Spec(Hook):
         self.method_signature = self.function_signature
         self.has_own_ctx = "ctx" in self.function_signature.names
         self.open_scopes = 0
-        self.signal: HookSignal = self.bus.signal(self.name)
         self.bus._declare(self)
-        self.signal.become_question()
+        self.signal: HookSignal = self.bus.signal(self.name)
+        _become_question(self.signal)
+        self.bus._changed(self.signal, ANY)
 
     def __reduce__(self) -> tuple[Any, ...]:
         make, _, state = super().__reduce__()
@@ -146,6 +149,18 @@ class Spec(Hook):
         problem = receiver.problem_with(self.name, self.colour, self.function_signature.names)
         seat = Seat(receiver, self.signal, ANSWER, receiver.options.timeout or self.bus.timeout, problem)
         return Token(receiver.name, receiver.where, receiver.options.priority), seat
+
+
+def _become_question(signal: HookSignal) -> None:
+    """Have the receivers of a signal answer from now on; those that were connected while it was only a name, too."""
+    signal.phase, signal.hook = ANSWER, signal.name
+    signal.__dict__.update(send=partial(_refuse_send, signal), send_async=partial(_refuse_send, signal))
+    for receiver in signal._registry.layers():
+        receiver.become_answer()
+
+
+def _refuse_send(signal: HookSignal, *_: Any, **__: Any) -> NoReturn:
+    raise HookError(f"{signal.name} is a question, which has no sender: call the hookspec itself, or its ask()")
 
 
 def _asks_of(fallback: Any) -> Asks | None:
