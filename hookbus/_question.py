@@ -169,8 +169,10 @@ class Question(Call):
         """Enter a context manager that was answered inside a scope; what that gives is the answer."""
         answer = self._given.get(seat)
         is_async = self.spec.is_async
-        if answer is None or scope.has(seat) or not is_manager(answer.value, is_async=is_async):
+        if answer is None or not is_manager(answer.value, is_async=is_async):
             return
+        if scope.has(seat) and answer.value is scope.provided(seat):
+            return  # that was given, not answered
         turn = Turn(
             scope.entry(seat, answer.value), deadline=Deadline(seat.timeout) if seat.timeout is not None else None,
             frame=self.receiver_frame, is_async=is_async and hasattr(type(answer.value), "__aenter__"),

@@ -83,6 +83,7 @@ class Spec(Hook):
     def __init__(self, name: str, bus: Any, body: Callable[..., Any], ask: Callable[..., Any], rules: Rules) -> None:
         super().__init__(name, bus, body, ask)
         self.rules = rules
+        bus._declare(self)
         self._join()
 
     def _join(self) -> None:
@@ -90,7 +91,6 @@ class Spec(Hook):
         self.method_signature = self.function_signature
         self.has_own_ctx = "ctx" in self.function_signature.names
         self.open_scopes = 0
-        self.bus._declare(self)
         self.signal: HookSignal = self.bus.signal(self.name)
         _become_question(self.signal)
         self.bus._changed(self.signal, ANY)
