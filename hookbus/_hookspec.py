@@ -25,31 +25,36 @@ Function = Callable[..., Any]
 @overload
 def hookspec(
     mode: Void, *, name: str | None = None, bus: Bus = ..., fallback: None = None, fallback_on: FallbackOn = "none",
-    dedup: None = None,
+    dedup: None = None, historic: bool = False,
 ) -> Of[None]: ...  # fmt: skip
 @overload
 def hookspec(
     mode: One, *, name: str | None = None, bus: Bus = ..., fallback: Function | None = None,
     fallback_on: FallbackOn = "none", dedup: Function | None = None,
+    historic: bool = False,
 ) -> OfOne: ...  # fmt: skip
 @overload
 def hookspec(
     mode: Many, *, name: str | None = None, bus: Bus = ..., fallback: Function | None = None,
     fallback_on: FallbackOn = "none", dedup: Function | None = None,
+    historic: bool = False,
 ) -> OfMany: ...  # fmt: skip
 @overload
 def hookspec(
     mode: Callable[[Sequence[modes.Receiver[object]]], modes.Steps[Any, R]], *, name: str | None = None, bus: Bus = ...,
     fallback: Function | None = None, fallback_on: FallbackOn = "none", dedup: Function | None = None,
+    historic: bool = False,
 ) -> Of[R]: ...  # fmt: skip
 @overload
 def hookspec(
     mode: Callable[[list[Any]], R], *, name: str | None = None, bus: Bus = ..., fallback: Function | None = None,
     fallback_on: FallbackOn = "none", dedup: Function | None = None,
+    historic: bool = False,
 ) -> Of[R]: ...  # fmt: skip
 def hookspec(
     mode: Any, *, name: str | None = None, bus: Bus = default_bus, fallback: Function | None = None,
     fallback_on: FallbackOn = "none", dedup: Function | None = None,
+    historic: bool = False,
 ) -> Any:  # fmt: skip
     """Declare a question: `@hookspec(modes.firstresult)` on a `def` or `async def` whose parameters are its arguments.
 
@@ -65,6 +70,7 @@ def hookspec(
         fallback_on: when that is: `"none"`, nobody has answered; `"falsy"`, the result is falsy.
         dedup: gives the key of an answer, or of each item of an answer that is a list or tuple; of two with the same key the
             later one is left out.
+        historic: keep the arguments of everything that is asked, so that `replay()` can ask who was connected since.
 
     Returns:
         A decorator. What it returns is a plain function with the signature of the decorated one; call it to ask, and see
@@ -74,7 +80,7 @@ def hookspec(
         HookError: if it cannot be a question, naming what to write instead; or if the name is taken.
     """
     steps = modes.steps_of(mode)
-    rules = Rules(steps, fallback, fallback_on, dedup)
+    rules = Rules(steps, fallback, fallback_on, dedup, historic)
     if steps is modes.void and (fallback is not None or dedup is not None):
         raise HookError("nothing comes back of void: leave fallback= and dedup= out, or use another mode")
 
@@ -101,7 +107,7 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
     shell = spec.shell
     own = {"signal": spec.signal, "connect": spec.connect, "connect_via": spec.connect_via, "connected_to": spec.connected_to,
            "disconnect": spec.signal.disconnect, "muted": spec.signal.muted, "ask": partial(_ask, spec),
-           "scope": partial(AsyncScope if spec.is_async else SyncScope, spec)}  # fmt: skip
+           "replay": partial(_replay, spec), "scope": partial(AsyncScope if spec.is_async else SyncScope, spec)}  # fmt: skip
     shell.__dict__.update(own)
     return shell
 
@@ -120,9 +126,23 @@ def _ask(spec: Spec, *args: Any, **kwargs: Any) -> Any:
     return _answers_later(question, started) if spec.is_async else _answers(question, started)
 
 
-def _question(spec: Spec, values: tuple[Any, ...], *, asks_all: bool = False) -> Question:
-    panel, scope = spec.panel(), Scope.around(spec)
-    return Question(spec, FUNCTION_SITE, panel.plan, spec.shell, values, seats=panel.seats, asks_all=asks_all, scope=scope)
+def _replay(spec: Spec) -> Any:
+    """Ask who was connected since of everything that was asked before, and return what they answered."""
+    if not spec.rules.is_historic:
+        raise HookError(f"{spec.name} keeps nothing to replay: declare it with @hookspec(mode, historic=True)")
+    late = ((past, spec.newcomers(past)) for past in list(spec.history))
+    questions = [_question(spec, past.values, asks_all=True, seats=seats, past=past) for past, seats in late if seats]
+    return _replay_later(questions) if spec.is_async else tuple(_answers(question, walk(question)) for question in questions)
+
+
+async def _replay_later(questions: list[Question]) -> tuple[modes.Answers[Any, Any], ...]:
+    return tuple([_answers(question, await walk(question)) for question in questions])
+
+
+def _question(spec: Spec, values: tuple[Any, ...], **options: Any) -> Question:
+    panel = spec.panel()
+    options = {"seats": panel.seats, "scope": Scope.around(spec), **options}
+    return Question(spec, FUNCTION_SITE, panel.plan, spec.shell, values, **options)
 
 
 def _answers(question: Question, result: Any) -> modes.Answers[Any, Any]:

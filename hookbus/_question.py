@@ -17,7 +17,7 @@ from ._hook import ANSWER
 from ._plan import Seat
 from ._receiver import Asks, Connectable
 from ._scope import Scope, is_manager
-from ._spec import Spec
+from ._spec import Past, Seats, Spec
 from ._turns import Answer, Turn
 from ._workers import Deadline
 from .exceptions import HookError
@@ -31,13 +31,15 @@ class Question(Call):
 
     Attributes:
         seats: who may be asked, in order; settled when the question is asked.
+        past: the entry of a historic question; the others have none until they are really asked.
         asks_all: whether everyone is asked whatever the mode needs.
         scope: the scope it is asked in.
         answers: what was answered so far, in the order it was asked for; of the last attempt where an around repeats it.
         failures: who failed so far, likewise.
     """
 
-    seats: tuple[tuple[modes.Receiver[Any], Seat], ...] = ()
+    seats: Seats = ()
+    past: Past | None = None
     asks_all: bool = False
     scope: Scope | None = None
     answers: list[modes.Answer[Any]] = attrs.field(factory=list)
@@ -55,6 +57,9 @@ class Question(Call):
     def inside(self, kwargs: dict[str, Any]) -> Generator[Any, Any, Answer]:
         """Do as the mode says; what it makes of the answers, or the fallback, is the result."""
         self.answers, self.failures, self._keys = [], [], set()
+        if self.spec.rules.is_historic and self.past is None:
+            self.past = Past(self.values, {seat.receiver.sequence for _, seat in self.seats})
+            self.spec.history.append(self.past)
         ready = (yield from self._ask_all()) if self.asks_all else None
         steps = self.spec.rules.steps([token for token, _ in self.seats])
         sent: Any = None

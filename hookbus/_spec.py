@@ -28,12 +28,14 @@ class Rules:
         fallback: asked for the result where there is none, with the arguments it names.
         fallback_on: what counts as none: `"none"`, nobody has answered; `"falsy"`, the result is falsy.
         dedup: gives the key of an answer; of two with the same key the later one is left out.
+        is_historic: whether what was asked is kept, for who is connected later.
     """
 
     steps: Mode
     fallback: Callable[..., Any] | None
     fallback_on: Literal["none", "falsy"]
     dedup: Callable[[Any], Any] | None
+    is_historic: bool
     fallback_asks: Asks | None = attrs.field(
         init=False, default=attrs.Factory(lambda self: _asks_of(self.fallback), takes_self=True)
     )
@@ -60,12 +62,24 @@ class Rules:
             raise HookError(f"the fallback of {question} is async, but {question} is a plain def and cannot await it")
 
 
+Seats = tuple[tuple[Token[Any], Seat], ...]
+"""Who answers a question, in order, each as the mode sees it and as the call does."""
+
+
 @attrs.frozen(eq=False)
 class Panel:
-    """Who answers a question, in order, each as the mode sees it and as the call does; and who runs around that."""
+    """Who answers a question, and who runs around that."""
 
     plan: Plan
-    seats: tuple[tuple[Token[Any], Seat], ...]
+    seats: Seats
+
+
+@attrs.frozen(eq=False)
+class Past:
+    """A question that was asked: the values of its parameters, and the connections that had their turn."""
+
+    values: tuple[Any, ...]
+    asked: set[int] = attrs.field(factory=set)
 
 
 class Spec(Hook):
@@ -76,6 +90,7 @@ class Spec(Hook):
         signal: the signal its receivers are connected to; it has the name of the hookspec.
         has_own_ctx: whether an argument of its own is called `ctx`.
         open_scopes: how many `scope()` blocks are open anywhere.
+        history: what was asked, of a historic question.
     """
 
     is_question = True
@@ -91,6 +106,7 @@ class Spec(Hook):
         self.method_signature = self.function_signature
         self.has_own_ctx = "ctx" in self.function_signature.names
         self.open_scopes = 0
+        self.history: list[Past] = []
         self.signal: HookSignal = self.bus.signal(self.name)
         _become_question(self.signal)
         self.bus._changed(self.signal, ANY)
@@ -144,6 +160,14 @@ class Spec(Hook):
                 if version == self.version:
                     self._panel = panel = made
         return panel
+
+    def newcomers(self, past: Past) -> Seats:
+        """Return who was not there when this was asked, and count them as asked."""
+        seats = self.panel().seats
+        with self.bus.lock:
+            new = tuple(pair for pair in seats if pair[1].receiver.sequence not in past.asked)
+            past.asked.update(seat.receiver.sequence for _, seat in new)
+        return new
 
     def _seat(self, receiver: Receiver) -> tuple[Token[Any], Seat]:
         problem = receiver.problem_with(self.name, self.colour, self.function_signature.names)

@@ -71,6 +71,10 @@ class Hookspec(Connects, Protocol[P, T_co, R_co]):
         """Ask everybody, whatever the mode needs; return who answered what, and who failed."""
         ...
 
+    def replay(self) -> tuple[Answers[T_co, R_co], ...]:
+        """Ask who was connected since of everything a historic question was asked before, in order; see what they answer."""
+        ...
+
     def scope(self) -> AbstractContextManager[None]:
         """Return a `with` block in which each receiver that answers with a context manager is entered once."""
         ...
@@ -85,6 +89,10 @@ class AsyncHookspec(Connects, Protocol[P, T_co, R_co]):
 
     def ask(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Answers[T_co, R_co]]:
         """Ask everybody, whatever the mode needs; return who answered what, and who failed."""
+        ...
+
+    def replay(self) -> Coroutine[Any, Any, tuple[Answers[T_co, R_co], ...]]:
+        """Ask who was connected since of everything a historic question was asked before, in order; see what they answer."""
         ...
 
     def scope(self) -> AbstractAsyncContextManager[None]:

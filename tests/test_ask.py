@@ -324,3 +324,53 @@ async def test_many_overlapping_questions_keep_their_answers_apart(bus):
     asked = await asyncio.gather(*(question.ask(n) for n in range(100)))
     assert [each.result for each in asked] == [[n, -n] for n in range(100)]
     assert [[a.value for a in each.answers] for each in asked] == [[n, -n] for n in range(100)]
+
+
+# -- answers for late comers -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_replay_asks_who_came_late_of_everything_that_was_asked_once_and_in_order(bus, is_async):
+    if is_async:
+
+        @hookspec(modes.broadcast, bus=bus, historic=True)
+        async def configured(option): ...
+    else:
+
+        @hookspec(modes.broadcast, bus=bus, historic=True)
+        def configured(option): ...
+
+    async def settle(started):
+        return await started if is_async else started
+
+    heard = []
+    configured.connect(lambda option: heard.append(("early", option)), name="early")
+    await settle(configured("a"))
+    await settle(configured(option="b"))
+    heard.clear()
+    configured.connect(lambda option: heard.append(("late", option)) or f"late {option}", name="late")
+    assert heard == [], "to connect runs nobody's code"
+    replayed = await settle(configured.replay())
+    assert heard == [("late", "a"), ("late", "b")]
+    assert [[(a.receiver, a.value) for a in each.answers] for each in replayed] == [[("late", "late a")], [("late", "late b")]]
+    assert [each.result for each in replayed] == [["late a"], ["late b"]]
+    assert await settle(configured.replay()) == ()
+    await settle(configured("c"))
+    assert heard[2:] == [("early", "c"), ("late", "c")] and await settle(configured.replay()) == ()
+
+
+def test_what_a_guard_blocked_was_not_asked_and_is_not_replayed(bus):
+    @hookspec(modes.broadcast, bus=bus, historic=True)
+    def configured(option): ...
+
+    bus.signal("pre_configured").connect(lambda spec, option: Block("no") if option == "bad" else None, role="guard")
+    configured("good")
+    with pytest.raises(HookBlocked):
+        configured("bad")
+    configured.connect(lambda option: option)
+    assert [each.result for each in configured.replay()] == [["good"]]
+
+
+def test_a_question_that_is_not_historic_keeps_nothing(bus):
+    with pytest.raises(HookError, match="declare it with @hookspec\\(mode, historic=True\\)"):
+        declare(bus, modes.void).replay()

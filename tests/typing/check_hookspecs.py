@@ -64,6 +64,7 @@ assert_type(resolve_session.ask("a"), modes.Answers[str, str | None])
 assert_type(resolve_session.ask("a").answers[0].value, str | None)
 assert_type(resolve_session.ask("a").failures[0].error, BaseException | None)
 assert_type(system_prompt.ask("s").result, list[str])
+assert_type(system_prompt.replay(), tuple[modes.Answers[str, list[str]], ...])
 resolve_session(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 resolve_session.ask(mesage="a")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
