@@ -10,12 +10,16 @@ from typing import Any, Literal, overload
 
 from . import modes
 from ._bus import Bus, default_bus
+from ._cancels import is_cancelled_error, running_task
 from ._hook import FUNCTION_SITE, colour_of, hook_of
 from ._question import Question
+from ._question_source import HOT, compile_question
+from ._resume import Unusual
 from ._scope import AsyncScope, Scope, SyncScope
-from ._spec import Rules, Spec, check_name
+from ._spec import Panel, Rules, Spec, check_name
 from ._spec_types import Many, Of, OfMany, OfOne, One, R, Void
 from ._walk import walk
+from ._workers import Pair
 from .exceptions import HookError
 
 FallbackOn = Literal["none", "falsy"]
@@ -114,7 +118,28 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
 
 def _enter(spec: Any, values: tuple[Any, ...]) -> Any:
     """Ask. `values` are the parameters' values in order."""
+    spec.calls += 1
+    if spec.calls == HOT:
+        version = spec.version
+        run = compile_question(spec, partial(_resume, spec, spec.panel()))
+        if run is not None:
+            spec.go_to(run, version)
     return walk(_question(spec, values))
+
+
+def _resume(
+    spec: Spec, panel: Panel, values: tuple[Any, ...], so_far: list[Any], answer: Any, error: BaseException | None
+) -> Any:
+    """Walk on where generated code has stopped."""
+    if error is not None and is_cancelled_error(error) and _is_cancelling():
+        raise error
+    turns: list[Pair] = [(value, None) for value in so_far]
+    if error is not None:
+        turns.append((answer, None) if isinstance(error, Unusual) else (None, error))
+    else:
+        spec.route(True)  # who now has a first turn can be compiled, too
+    done = dict(zip((seat for _, seat in panel.seats), turns))
+    return walk(_question(spec, values, panel, done=done))
 
 
 def _ask(spec: Spec, *args: Any, **kwargs: Any) -> Any:
@@ -139,10 +164,15 @@ async def _replay_later(questions: list[Question]) -> tuple[modes.Answers[Any, A
     return tuple([_answers(question, await walk(question)) for question in questions])
 
 
-def _question(spec: Spec, values: tuple[Any, ...], **options: Any) -> Question:
-    panel = spec.panel()
+def _question(spec: Spec, values: tuple[Any, ...], panel: Panel | None = None, **options: Any) -> Question:
+    panel = panel or spec.panel()
     options = {"seats": panel.seats, "scope": Scope.around(spec), **options}
     return Question(spec, FUNCTION_SITE, panel.plan, spec.shell, values, **options)
+
+
+def _is_cancelling() -> bool:
+    task = running_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _answers(question: Question, result: Any) -> modes.Answers[Any, Any]:

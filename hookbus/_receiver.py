@@ -58,13 +58,14 @@ class Asks:
                 sender = parameters.pop(0).name
         stars = (_KINDS.VAR_POSITIONAL, _KINDS.VAR_KEYWORD)
         named = [p for p in parameters if p.kind not in stars]
+        leading = sum(p.kind is _KINDS.POSITIONAL_OR_KEYWORD for p in named)
         return cls(
             sender=sender,
             by_position=tuple(p.name for p in named if p.kind is _KINDS.POSITIONAL_ONLY),
             by_name=tuple(p.name for p in named if p.kind is not _KINDS.POSITIONAL_ONLY),
             optional=frozenset(p.name for p in named if p.default is not p.empty),
             takes_all=any(p.kind is _KINDS.VAR_KEYWORD for p in parameters),
-            leading=sum(p.kind is _KINDS.POSITIONAL_OR_KEYWORD for p in named) if _is_plain(function) and sender else 0,
+            leading=leading if _is_plain(function) and (sender or not with_sender) else 0,
         )
 
     @property

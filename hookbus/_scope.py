@@ -107,6 +107,7 @@ class Scope:
         self._is_open = True
         with self.spec.bus.lock:
             self.spec.open_scopes += 1
+            self.spec.look_again()
         _OPEN.set((*_OPEN.get(), self))
 
     def _end(self) -> list[tuple[Seat, Any]]:
@@ -114,6 +115,7 @@ class Scope:
             self._is_open = False
         with self.spec.bus.lock:
             self.spec.open_scopes -= 1
+            self.spec.calls = 0
         # Not by a token: a block may be left in another context than it was entered in, as fixtures do.
         _OPEN.set(tuple(scope for scope in _OPEN.get() if scope is not self))
         self._entered.clear()

@@ -91,6 +91,7 @@ class Spec(Hook):
         has_own_ctx: whether an argument of its own is called `ctx`.
         open_scopes: how many `scope()` blocks are open anywhere.
         history: what was asked, of a historic question.
+        calls: how many calls were walked since something has changed.
     """
 
     is_question = True
@@ -139,6 +140,17 @@ class Spec(Hook):
     def route(self, is_on: bool) -> None:
         """Ask, always: behind the shell there is no method to run directly."""
         self._shell.pass_on(self.enter)
+        self.calls = 0
+
+    def look_again(self) -> None:
+        super().look_again()
+        self.route(True)
+
+    def go_to(self, run: Callable[..., Any], version: int) -> None:
+        """Let calls go to `run`, which is called as the question is, unless something has changed since `version`."""
+        with self.bus.lock:
+            if version == self.version:
+                self._shell.go_to(run)
 
     def enter(self, values: tuple[Any, ...]) -> Any:
         """Ask with these values of the parameters."""

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from hookbus import Bus, explain, hookspec, modes
 
+from .examples import examples
+
 VALUES = {
     "last": st.integers(), "first": st.integers(), "concat": st.lists(st.integers(), max_size=3),
     "update": st.dictionaries(st.sampled_from("xyz"), st.integers(), max_size=3),
@@ -44,6 +46,7 @@ def declare(bus: Bus, mode: Any, is_async: bool = False) -> Any:
     return hookspec(mode, bus=bus)(question)
 
 
+@examples(0.1)
 @given(st.lists(ANSWERS, max_size=5), st.booleans())
 def test_merge_is_its_rules_key_by_key(answers, is_async):
     question = declare(Bus(), modes.merge(**{rule: rule for rule in VALUES}), is_async)
@@ -53,6 +56,7 @@ def test_merge_is_its_rules_key_by_key(answers, is_async):
     assert found == merged_by_hand(answers)
 
 
+@examples(0.1)
 @given(st.lists(ANSWERS, max_size=4), st.lists(ANSWERS, max_size=4))
 def test_what_one_merges_from_two_groups_is_what_it_merges_from_all(ahead, behind):
     def merged(answers):
@@ -67,6 +71,7 @@ def test_what_one_merges_from_two_groups_is_what_it_merges_from_all(ahead, behin
 RANKS = st.lists(st.tuples(st.integers(-2, 2), st.booleans()), max_size=8)
 
 
+@examples(0.1)
 @given(RANKS, st.data())
 def test_everybody_is_asked_by_priority_and_then_by_connection_in_every_mode(ranks, data):
     """And `firstresult` stops at the first of them that has an answer; connecting again keeps the place."""
