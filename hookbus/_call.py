@@ -9,11 +9,11 @@ from typing import Any, Literal, NoReturn
 
 import attrs
 
+from ._asks import Asks, Connectable
 from ._cancels import is_cancelled_error
 from ._context import NOTHING, Block, Frame, HookContext, ReadOnly, live_frames, next_call_id
 from ._hook import Hook, Site, describe
 from ._plan import Plan, Seat
-from ._receiver import Asks, Connectable
 from ._turns import Answer, Turn
 from ._workers import Deadline, Pair
 from .events import HIDDEN, Blocked, Event, Failed, Finished, Mutated, Started

@@ -10,12 +10,12 @@ import attrs
 
 from . import modes
 from ._asking import Part, ask, side_by_side, wrong_return
+from ._asks import Asks, Connectable
 from ._call import Action, Call, Over
 from ._cancels import is_cancelled_error
 from ._context import VERDICTS, Block
 from ._hook import ANSWER
 from ._plan import Seat
-from ._receiver import Asks, Connectable
 from ._scope import Scope, is_manager
 from ._spec import Past, Seats, Spec
 from ._turns import Answer, Turn
@@ -117,7 +117,7 @@ class Question(Call):
         for seat in seats:
             self._given.pop(seat, None)
         if len(seats) == 1:
-            yield from ask(self, seats[0], partial(self._read, seats[0]))
+            yield from ask(self, seats[0], set(), partial(self._read, seats[0]))
         else:
             yield from side_by_side(self, seats, self._read)
         if self.scope is not None:
@@ -141,7 +141,7 @@ class Question(Call):
     def _without_doubles(self, value: Any) -> Any:
         """Return an answer without what was answered before, by the key of `dedup=`."""
         key = self.spec.rules.dedup
-        if key is None or value is None:
+        if key is None or value is None or isinstance(value, Block):
             return value
         seen, is_many = set(self._keys), isinstance(value, (list, tuple))
         kept = []

@@ -12,12 +12,13 @@ from typing import Any, Protocol, TypeVar
 
 from blinker import ANY, NamedSignal
 
+from ._asks import Connectable
 from ._cancels import running_task
 from ._hook import ANSWER, split_signal_name
 from ._hook import weak as weak_reference
 from ._options import OnError, Options, Role
 from ._order import check_constraints, in_order
-from ._receiver import Connectable, Receiver, key_of, make_receiver
+from ._receiver import Receiver, key_of, make_receiver
 from ._registry import ANY_ID, Registry
 from .exceptions import HookError
 

@@ -9,10 +9,11 @@ from typing import Any, Literal, NoReturn
 import attrs
 from blinker import ANY
 
+from ._asks import Asks, Connectable, is_async_callable
 from ._hook import ANSWER, FUNCTION_SITE, Hook, split_signal_name
 from ._order import in_order
 from ._plan import Plan, Seat, build_plan
-from ._receiver import Asks, Connectable, Receiver, is_async_callable
+from ._receiver import Receiver
 from ._signal import Connection, F, HookSignal
 from .exceptions import HookError, did_you_mean
 from .modes import Mode
