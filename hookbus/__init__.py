@@ -2,10 +2,11 @@
 
 from blinker import ANY
 
-from . import events, exceptions
+from . import events, exceptions, modes
 from ._bus import Bus, default_bus, receives, signal
 from ._context import Block, Drop, HookContext, Replace
 from ._hookable import hookable
+from ._hookspec import hookspec
 from ._instrument import instrument
 from ._plugins import load_plugins
 from ._report import explain, report
@@ -14,6 +15,6 @@ from .exceptions import HookBlocked, HookError, ReceiverError
 
 __all__ = [
     "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
-    "Replace", "default_bus", "events", "exceptions", "explain", "hookable", "instrument", "load_plugins", "receives", "report",
-    "signal",
+    "Replace", "default_bus", "events", "exceptions", "explain", "hookable", "hookspec", "instrument", "load_plugins", "modes",
+    "receives", "report", "signal",
 ]  # fmt: skip

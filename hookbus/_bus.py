@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from blinker import ANY
 
-from ._hook import PHASES, Hook, describe, hook_of, hooks_in
+from ._hook import ANSWER, PHASES, Hook, describe, hook_of, hooks_in
 from ._identity import IdentityMap
 from ._listeners import EventSignal
 from ._options import check_timeout
@@ -127,6 +127,9 @@ class Bus:
         return [signal for signal in found if signal is not None]
 
     def _declare(self, hook: Hook) -> None:
+        for other in self._declared(hook.name):
+            if other.is_question != hook.is_question or (hook.is_question and not _is_same_place(hook, other)):
+                raise HookError(f"the name {hook.name!r} is taken on this bus by {other!r}: a question has its name for itself")
         with self.lock:
             kept = [ref for ref in self._hooks.get(hook.name, []) if ref() is not None]
             self._hooks[hook.name] = [*kept, weakref.ref(hook)]
@@ -213,6 +216,8 @@ class Bus:
         if signal is self.events:
             self.events.check(receiver, is_any=sender is ANY or sender is self)
             return
+        if signal.phase == ANSWER and sender is not ANY:
+            raise HookError(f"{receiver.label} names a sender, but {signal.name} is a question and has none: leave sender= out")
         problems = []
         hooks = self._hooks_for(signal.hook, sender)
         for hook, arguments in hooks:
@@ -274,6 +279,11 @@ def _marked(cls: type) -> list[tuple[str, tuple[tuple[str, dict[str, Any]], ...]
     found = ((name, inspect.getattr_static(cls, name)) for name in attributes)
     functions = ((name, getattr(raw, "__func__", raw)) for name, raw in found)
     return [(name, getattr(function, _MARK)) for name, function in functions if hasattr(function, _MARK)]
+
+
+def _is_same_place(hook: Hook, other: Hook) -> bool:
+    """Tell whether two hooks are one, declared again as a module is reloaded."""
+    return (hook.body.__module__, hook.body.__qualname__) == (other.body.__module__, other.body.__qualname__)
 
 
 def _is_method(hook: Hook) -> bool:

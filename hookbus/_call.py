@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from functools import partial
 from typing import Any, Literal, NoReturn
 
 import attrs
 
+from ._asks import Asks, Connectable
 from ._cancels import is_cancelled_error
 from ._context import NOTHING, Block, Frame, HookContext, ReadOnly, enclosing_call, end_frame, live_frames, next_call_id
 from ._hook import Hook, Site, describe
 from ._plan import Plan, Seat
-from ._receiver import Asks, Connectable
 from ._turns import Answer, Turn
 from ._workers import Deadline, Pair
 from .events import HIDDEN, Blocked, Event, Failed, Finished, Mutated, Started
@@ -83,6 +83,11 @@ class Call:
         args, keywords = self.signature.spread(kwargs)
         first = self.hook.function_signature.first_of(self.values) if self.site.attribute is not None else ()
         return partial(self.hook.body, *first, *args, **keywords)
+
+    def inside(self, kwargs: dict[str, Any]) -> Generator[Any, Any, Answer]:
+        """Do what the arounds are around, with these arguments: run the method."""
+        answer: Answer = yield Turn(self.body(kwargs), "body", frame=self.own_frame, is_receiver=False)
+        return answer
 
     # -- begin and end --------------------------------------------------------------------------------------------------
 
@@ -160,8 +165,9 @@ class Call:
         receiver = seat.receiver
         args, named = self._serve(receiver.asks, kwargs, offered)
         receiver.has_fired = True
+        sender = (self.sender,) if receiver.takes_sender else ()
         return Turn(
-            partial(function, self.sender, *args, **named),
+            partial(function, *sender, *args, **named),
             deadline=Deadline(seat.timeout) if seat.timeout is not None else None,
             frame=self.receiver_frame, is_async=receiver.is_async, seat=seat,
         )  # fmt: skip

@@ -47,7 +47,7 @@ class Shell:
             if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
                 raise HookError(f"{body!r} has a parameter named {parameter.name!r}, which no caller can write")
         code = _own_code(body)
-        self._codes: dict[Any, CodeType] = Unshipped()
+        self._codes: dict[str, CodeType] = Unshipped()
         taken = {*code.co_varnames, *code.co_cellvars, *code.co_freevars} if code else set()
         self._free = (*(code.co_freevars if code else ()), free_name("hookbus", taken), free_name("hookbus_ones", taken))
         self._idle = _with_free(code, self._free) if code else self._code("{body}({passed})")
@@ -76,9 +76,23 @@ class Shell:
 
     def look_up(self, *, classes: bool, ones: bool) -> None:
         """Let calls look up what runs them: by the class of the first argument, by the object itself, or by both."""
-        if (classes, ones) not in self._codes:
-            self._codes[classes, ones] = self._code(self._way(classes, ones))
-        self.function.__code__ = self._codes[classes, ones]
+        self._take(self._way(classes, ones))
+
+    def pass_on(self, run: Callable[[tuple[Any, ...]], Any]) -> None:
+        """Let every call go to `run`, with a tuple of the values of all parameters."""
+        self._common.cell_contents = run, None, type
+        self._take("{find}({values})")
+
+    def go_to(self, run: Callable[..., Any]) -> None:
+        """Let every call go to `run`, which is called as the body is."""
+        find, _, kind = self._common.cell_contents
+        self._common.cell_contents = find, run, kind
+        self._take("{of_class}({passed})")
+
+    def _take(self, way: str) -> None:
+        if way not in self._codes:
+            self._codes[way] = self._code(way)
+        self.function.__code__ = self._codes[way]
 
     def _way(self, classes: bool, ones: bool) -> str:
         first = self.parameters[0] if self.parameters else None
@@ -101,7 +115,7 @@ class Shell:
         source = [
             f"def make({', '.join(free)}):",
             f"    def shell({declared(parameters)}):",
-            *(["        {find}, {of_class}, {type} = {0}"] if "{find}" in way else []),
+            *(["        {find}, {of_class}, {type} = {0}"] if "{find}" in way or "{of_class}" in way else []),
             *(["        {of_one}, {id}, {body} = {1}"] if "{of_one}" in way or "{body}" in way else []),
             f"        return {way}",
             f"        {', '.join(free)}",

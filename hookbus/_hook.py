@@ -19,6 +19,9 @@ Colour = Literal["sync", "async", "generator", "async generator"]
 
 PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 
+ANSWER: Final = "answer"
+"""The phase in which the receivers of a hookspec answer; its signal has the name of the hookspec itself."""
+
 OFFERED: Final[dict[str, tuple[str, ...]]] = {
     "pre": ("ctx",),
     "around": ("ctx", "call_next"),
@@ -26,6 +29,7 @@ OFFERED: Final[dict[str, tuple[str, ...]]] = {
     "post": ("ctx", "result"),
     "error": ("ctx", "error"),
     "finally": ("ctx", "result", "error"),
+    ANSWER: ("ctx",),
 }
 """What a receiver may ask for by name in each phase, besides the arguments of the method."""
 
@@ -65,7 +69,10 @@ class Hook:
         body: the bare function.
         shell: the function that stands in for it.
         colour: how it is called: sync, async, generator or async generator.
+        is_question: whether it is a hookspec, which has receivers where a hookable has its body.
     """
+
+    is_question = False
 
     def __init__(
         self, name: str, bus: Any, body: Callable[..., Any], choose: Callable[[Hook, tuple[Any, ...]], Callable[..., Any]]

@@ -6,8 +6,9 @@ import inspect
 import threading
 from typing import Any
 
+from ._asks import close_unawaited
 from ._order import in_order
-from ._receiver import Receiver, close_unawaited
+from ._receiver import Receiver
 from ._signal import HookSignal
 from .events import Event
 from .exceptions import HookError

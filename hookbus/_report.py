@@ -11,12 +11,13 @@ from typing import Any, Literal, get_args, get_origin, overload
 import attrs
 
 from ._bus import Bus, default_bus
-from ._hook import FUNCTION_SITE, Hook, describe, hook_of
-from ._order import is_named
+from ._hook import ANSWER, FUNCTION_SITE, Hook, describe, hook_of
+from ._order import in_order, is_named
 from ._plan import Plan, Seat, build_plan
 from ._receiver import Receiver
 from ._runner import runner_for
 from ._signal import HookSignal
+from ._spec import Spec
 from ._workers import workers
 from .exceptions import HookError, did_you_mean
 
@@ -51,10 +52,11 @@ class Row:
 
 @attrs.frozen
 class Explanation(Sequence[Row]):
-    """Who runs around one hookable for one sender, in the order they run."""
+    """Who runs around one hookable for one sender, or answers one question, in the order they run."""
 
     title: str
     rows: tuple[Row, ...]
+    when_empty: str = "nobody listens: the method runs directly"
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
@@ -71,11 +73,11 @@ class Explanation(Sequence[Row]):
 
     def __str__(self) -> str:
         if not self.rows:
-            return f"{self.title}\n  nobody listens: the method runs directly"
+            return f"{self.title}\n  {self.when_empty}"
         return f"{self.title}\n{_text_table(_columns(self.rows))}"
 
     def _repr_html_(self) -> str:
-        body = _html_table(_columns(self.rows)) if self.rows else "<p>nobody listens: the method runs directly</p>"
+        body = _html_table(_columns(self.rows)) if self.rows else f"<p>{html.escape(self.when_empty)}</p>"
         return f"<h4>{html.escape(self.title)}</h4>{body}"
 
 
@@ -113,7 +115,7 @@ class Report:
 def explain(hookable: Any) -> Explanation:
     """Say who runs around a hookable, in order: `explain(agent.reply)`, `explain(Agent.reply)`, `explain(function)`.
 
-    It reads the very plan that the call runs.
+    For a hookspec it says who answers, too: `explain(resolve_session)`. It reads the very plan that the call runs.
 
     Raises:
         HookError: if it is not hookable.
@@ -121,6 +123,9 @@ def explain(hookable: Any) -> Explanation:
     hook = hook_of(hookable)
     if hook is None:
         raise HookError(f"{hookable!r:.80} is not hookable: decorate it with @hookable, or call instrument(cls, 'method')")
+    if isinstance(hook, Spec):
+        title = f"{hook.name}, a question ({hook.colour}, {hook.rules.mode_name})"
+        return Explanation(title, tuple(_rows(hook.panel().plan, hook)), "nobody answers")
     owner = getattr(hookable, "__self__", None)
     if owner is not None:
         site = hook.site_of(owner)
@@ -134,8 +139,11 @@ def explain(hookable: Any) -> Explanation:
     return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(plan)))
 
 
-def _rows(plan: Plan) -> Iterator[Row]:
-    for phase, seats in (*plan.phases(), *((s.phase, (s,)) for s in plan.unaskable)):
+def _rows(plan: Plan, spec: Spec | None = None) -> Iterator[Row]:
+    phases = list(plan.phases())
+    if spec is not None:
+        phases.insert(2, (ANSWER, tuple(seat for _, seat in spec.panel().seats)))  # inside the arounds
+    for phase, seats in (*phases, *((s.phase, (s,)) for s in plan.unaskable)):
         for position, seat in enumerate(seats, 1):
             yield _row(phase, position, seat)
 
@@ -168,7 +176,7 @@ def report(bus: Bus = default_bus) -> Report:
     """
     signals = [signal for signal in bus.signals() if signal.receivers]
     hooks = tuple(_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name))
-    receivers = tuple(_receiver_row(signal, r) for signal in signals for r in signal.connections())
+    receivers = tuple(_receiver_row(signal, r) for signal in signals for r in _connections(signal))
     findings = [finding for signal in signals for finding in _findings_of(bus, signal)]
     findings += [f"not hooked: {override}" for override in bus.uncovered()]
     if workers.overdue:
@@ -178,11 +186,21 @@ def report(bus: Bus = default_bus) -> Report:
     return Report(hooks, receivers, tuple(findings), plugins)
 
 
+def _connections(signal: HookSignal) -> list[Receiver]:
+    """Return the connections of a question in the order they are asked, others in the order they were made."""
+    connections = signal.connections()
+    return in_order((0.0, receiver) for receiver in connections) if signal.phase == ANSWER else connections
+
+
 def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
     code = getattr(inspect.unwrap(hook.body), "__code__", None)
     where = f"{code.co_filename}:{code.co_firstlineno}" if code else hook.body.__module__
-    listening = sum(len(signal.connections()) for signal in bus._signals_of(hook.name))
-    return {"hook": hook.name, "function": hook.body.__qualname__, "colour": hook.colour, "receivers": listening, "where": where}
+    signals = bus._signals_of(hook.name) + ([hook.signal] if isinstance(hook, Spec) else [])
+    return {
+        "hook": hook.name, "function": hook.body.__qualname__, "colour": hook.colour,
+        "mode": hook.rules.mode_name if isinstance(hook, Spec) else None,
+        "receivers": sum(len(signal.connections()) for signal in signals), "where": where,
+    }  # fmt: skip
 
 
 def _receiver_row(signal: HookSignal, receiver: Receiver) -> dict[str, Any]:
@@ -200,7 +218,8 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
     receivers = signal.connections()
     declared = bus._declared(signal.hook) if signal.phase else []
     if not declared and not signal.was_sent:
-        known = [f"{signal.phase or 'pre'}_{name}" for name in bus.hook_names()]
+        questions = [name for name in bus.hook_names() if bus._declared(name)[0].is_question]
+        known = [f"{signal.phase or 'pre'}_{name}" for name in bus.hook_names()] if signal.phase or not questions else questions
         yield f"pending: nobody emits {signal.name}, which {receivers[0].label} waits for{did_you_mean(signal.name, known)}"
     for receiver in receivers:
         for other in (*receiver.options.before, *receiver.options.after):
@@ -225,11 +244,24 @@ def _misfits(receiver: Receiver, signal: HookSignal, declared: list[Hook]) -> It
         hint = did_you_mean(name, names)
         if "did you mean" in hint:
             yield f"{receiver.label} on {signal.name} always gets its default for {name!r}{hint}"
+    if signal.phase == ANSWER and receiver.function is not None:
+        yield from _unused_defaults(receiver, declared)
     when = receiver.options.when
     if declared and when is not None and not callable(when):
         for name, glob in when.items():
             if not any(_may_match(hook, name, glob) for hook in declared):
                 yield f"{receiver.label} on {signal.name} can never match: when={{{name!r}: {glob!r}}}"
+
+
+def _unused_defaults(receiver: Receiver, declared: list[Hook]) -> Iterator[str]:
+    """Name the defaults that a question's own always stand in front of."""
+    theirs: Any = receiver.function
+    for name, parameter in inspect.signature(theirs).parameters.items():
+        asked = [inspect.signature(hook.body).parameters.get(name) for hook in declared]
+        if parameter.default is not parameter.empty and all(
+            own is not None and own.default is not own.empty and own.default is not parameter.default for own in asked
+        ):
+            yield f"{receiver.label} never gets its own default for {name!r}: the question {declared[0].name} has one"
 
 
 def _may_match(hook: Hook, name: str, glob: str) -> bool:

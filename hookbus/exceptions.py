@@ -46,7 +46,8 @@ class ReceiverError(HookError):
         self.receiver, self.hook, self.phase = receiver, hook, phase
 
     def __str__(self) -> str:
-        return f"receiver {self.receiver} failed in {self.phase}_{self.hook} and asks to raise"
+        where = self.hook if self.phase == "answer" else f"{self.phase}_{self.hook}"
+        return f"receiver {self.receiver} failed in {where} and asks to raise"
 
 
 class PluginError(HookError):

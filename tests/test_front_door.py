@@ -19,10 +19,10 @@ def test_the_public_names_are_these():
     modules = {name for name in names if isinstance(getattr(hookbus, name), types.ModuleType)}
     assert names - modules == {
         "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
-        "Replace", "default_bus", "explain", "hookable", "instrument", "load_plugins", "receives", "report", "signal",
+        "Replace", "default_bus", "explain", "hookable", "hookspec", "instrument", "load_plugins", "receives", "report", "signal",
     }  # fmt: skip
-    assert modules >= {"events", "exceptions"}
-    assert set(hookbus.__all__) == (names - modules) | {"events", "exceptions"}
+    assert modules >= {"events", "exceptions", "modes"}
+    assert set(hookbus.__all__) == (names - modules) | {"events", "exceptions", "modes"}
 
 
 def test_importing_hookbus_imports_no_asyncio_no_framework_and_no_command_line():

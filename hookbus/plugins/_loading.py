@@ -9,9 +9,10 @@ from typing import Any
 import attrs
 from blinker import ANY
 
+from hookbus._asks import close_unawaited, name_of
 from hookbus._bus import Bus, default_bus
 from hookbus._options import Options
-from hookbus._receiver import Receiver, close_unawaited, key_of, name_of
+from hookbus._receiver import Receiver, key_of
 from hookbus._signal import Connection, HookSignal
 from hookbus.exceptions import PluginError, did_you_mean
 
