@@ -1,0 +1,1 @@
+"""AgentScope 1.0.21 on hookbus."""
