@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from copy import deepcopy
+from importlib import import_module
 from typing import Any
 
 from hookbus import HookContext, Replace
@@ -162,9 +163,8 @@ class Running:
 
 
 async def _execute(hook: Callable[..., Any], *args: Any) -> Any:
-    from agentscope._utils._common import _execute_async_or_sync_func
-
-    answer = await _execute_async_or_sync_func(hook, *args)
+    execute = import_module("agentscope._utils._common")._execute_async_or_sync_func
+    answer = await execute(hook, *args)
     return await answer if inspect.isawaitable(answer) else answer
 
 

@@ -88,6 +88,9 @@ def replace_registration(patches: Patches, base: type, registry: Registry) -> No
             _check_type(owner, each)
             scopes.change(owner, each, lambda hooks: hooks.clear())
 
-    for name, function in (("register_{}_hook", register), ("remove_{}_hook", remove), ("clear_{}_hooks", clear)):
+    methods: dict[str, Callable[..., Any]] = {
+        "register_{}_hook": register, "remove_{}_hook": remove, "clear_{}_hooks": clear,
+    }  # fmt: skip
+    for name, function in methods.items():
         patches.replace(base, name.format("instance"), function)
         patches.replace(base, name.format("class"), classmethod(function))

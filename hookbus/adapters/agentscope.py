@@ -15,6 +15,7 @@ import gc
 import inspect
 import weakref
 from collections.abc import Callable
+from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, Final
 
@@ -53,9 +54,8 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         HookError: if AgentScope is not installed, is another version, or runs on hookbus already.
     """
     with Patches("agentscope", *SUPPORTED) as patches:
-        from agentscope.agent import AgentBase
-        from agentscope.agent import _agent_meta as meta
-
+        meta = import_module("agentscope.agent._agent_meta")
+        AgentBase = import_module("agentscope.agent").AgentBase
         adapter = _Adapter(bus, strict, patches, meta)
         patches.on_restore(adapter.give_back)
         classes = _with_subclasses(AgentBase)
