@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable
 from importlib import import_module
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from hookbus import Bus, HookError, ReceiverError, default_bus, instrument
 
@@ -46,6 +46,9 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
             exceptions go out as they are, class hooks are shared by all classes). True treats them as receivers of hookbus: no
             copies, a dict patches the arguments, `Block` and `Replace` act, failures are isolated and told, a class hook
             runs for its class and subclasses only, recursion is hooked at every level.
+
+    `post_acting` is observe-only in effect: ReActAgent has put a tool's result into its memory by then, and uses the output
+    of `_acting` for structured answers alone. Change what a tool gets in `pre_acting`, what it gave in the tool itself.
 
     Returns:
         A function that puts AgentScope back as it was, attribute for attribute. Calling it twice does nothing.
@@ -77,6 +80,8 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
 class _Adapter:
     """What stands in AgentScope's classes while it runs on hookbus."""
 
+    _ever_placed: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
+
     def __init__(self, bus: Bus, strict: bool, patches: Patches, meta: Any) -> None:
         self._bus, self._strict, self._patches = bus, strict, patches
         self._metaclass = meta._AgentMeta
@@ -92,6 +97,8 @@ class _Adapter:
             raw = vars(cls).get(attribute)
             if isinstance(raw, FunctionType) and raw.__code__ is self._stock_code:
                 original = raw.__wrapped__  # type: ignore[attr-defined]
+                while original in self._ever_placed:  # `reply = Other.reply` in the body of a class made meanwhile
+                    original = original.__wrapped__
                 if inspect.isfunction(inspect.unwrap(original)):
                     self._take_over(cls, attribute, hook, raw, original)
             elif self._strict and raw is None and self._is_of_a_mixin(cls, attribute):
@@ -130,6 +137,7 @@ class _Adapter:
     def _remember(self, placed: Any, give_back: Callable[[], None]) -> None:
         placed.__give_back__ = give_back
         self._placed.add(placed)
+        self._ever_placed.add(placed)
 
     def _front(
         self, stock: FunctionType, original: Callable[..., Any], hooked: Callable[..., Any], hook: str, parameters: Parameters
