@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from copy import deepcopy
-from importlib import import_module
 from typing import Any
 
 from hookbus import HookContext, Replace
+
+Hook = Callable[..., Any]
 
 
 class Parameters:
@@ -52,6 +54,11 @@ class Running:
         failure: the exception of a hook, which goes out as it is.
     """
 
+    __slots__ = (
+        "_arguments", "_snapshots", "agent", "failure", "fits", "given", "hook", "is_in_body", "known", "outer", "parameters",
+        "was_in_body",
+    )  # fmt: skip
+
     def __init__(self, agent: Any, hook: str, parameters: Parameters, outer: Running | None) -> None:
         self.agent, self.hook, self.parameters, self.outer = agent, hook, parameters, outer
         self.known = {scope: set(hooks) for scope, hooks in self._hooks("post").items()}
@@ -59,7 +66,7 @@ class Running:
         self.fits = True
         self.failure: BaseException | None = None
         self.is_in_body = self.was_in_body = False
-        self._snapshots: dict[str, dict[str, dict[str, Callable[..., Any]]]] = {}
+        self._snapshots: dict[str, dict[str, dict[str, Hook]]] = {}
         self._arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
 
     # -- the method ---------------------------------------------------------------------------------------------------
@@ -80,40 +87,54 @@ class Running:
 
     # -- its hooks ----------------------------------------------------------------------------------------------------
 
-    async def ask_pre(self, scope: str, name: str, ctx: HookContext) -> dict[str, Any] | None:
-        """Ask one pre-hook; return the arguments if it replaced them."""
+    def ask_pre(self, scope: str, name: str, ctx: HookContext) -> Any:
+        """Ask one pre-hook; return the arguments if it replaced them, or an awaitable of that."""
         hook = self._snapshot("pre")[scope].get(name)
         if hook is None:
             return None
         try:
-            answer = await _execute(hook, self.agent, deepcopy(self._view(ctx.kwargs)))
-            if answer is not None and not isinstance(answer, dict):
-                raise AssertionError(
-                    f"Pre-hook must return a dict of keyword arguments, rather than {type(answer)} from hook "
-                    f"{getattr(hook, '__name__', name)}"
-                )
+            answer = hook(self.agent, deepcopy(self._view(ctx.kwargs)))
+            if _must_await(hook, answer):
+                return self._awaited(answer, lambda answer: self._take(hook, name, answer))
+            return self._take(hook, name, answer)
         except BaseException as error:
             self.failure = error
             raise
+
+    def _take(self, hook: Hook, name: str, answer: Any) -> dict[str, Any] | None:
         if answer is None:
             return None
+        if not isinstance(answer, dict):
+            raise AssertionError(
+                f"Pre-hook must return a dict of keyword arguments, rather than {type(answer)} from hook "
+                f"{getattr(hook, '__name__', name)}"
+            )
         self.given = answer
         patch, self.fits = self.parameters.fit(answer)
         return patch
 
-    async def ask_post(self, scope: str, name: str, ctx: HookContext) -> Replace | None:
-        """Ask one post-hook; return the output if it replaced it."""
-        kwargs = self._view(ctx.kwargs)
+    def ask_post(self, scope: str, name: str, ctx: HookContext) -> Any:
+        """Ask one post-hook; return the output if it replaced it, or an awaitable of that."""
+        if scope == "class" and self._late("instance"):
+            return self._ask_after_late(name, self._view(ctx.kwargs), ctx.result)
+        hook = self._snapshot("post")[scope].get(name)
+        if hook is None:
+            return None
         try:
-            result = await self._ask_late("instance", kwargs, ctx.result) if scope == "class" else ctx.result
-            hook = self._snapshot("post")[scope].get(name)
-            if hook is not None:
-                answer = await _execute(hook, self.agent, deepcopy(kwargs), deepcopy(result))
-                result = result if answer is None else answer
+            answer = hook(self.agent, deepcopy(self._view(ctx.kwargs)), deepcopy(ctx.result))
+            return self._awaited(answer, _replacing) if _must_await(hook, answer) else _replacing(answer)
         except BaseException as error:
             self.failure = error
             raise
-        return None if result is ctx.result else Replace(result)
+
+    async def _awaited(self, answer: Any, read: Callable[[Any], Any]) -> Any:
+        try:
+            return read(await answer)
+        except BaseException as error:
+            self.failure = error
+            raise
+
+    # -- post-hooks registered while the call runs ----------------------------------------------------------------------
 
     async def ask_late(self, result: Any) -> Any:
         """Ask the post-hooks registered while the call ran that are not asked yet; return the output."""
@@ -127,15 +148,32 @@ class Running:
             result = await self._ask_late(scope, view, result)
         return result
 
+    async def _ask_after_late(self, name: str, kwargs: dict[str, Any], result: Any) -> Replace:
+        """Ask the late hooks of the agent, which stand ahead of those of the class, and then this one."""
+        try:
+            result = await self._ask_late("instance", kwargs, result)
+            hook = self._snapshot("post")["class"].get(name)
+            return Replace(result if hook is None else await self._ask(hook, kwargs, result))
+        except BaseException as error:
+            self.failure = error
+            raise
+
     async def _ask_late(self, scope: str, kwargs: dict[str, Any], result: Any) -> Any:
         for name, hook in self._late(scope).items():
             self.known[scope].add(name)
-            answer = await _execute(hook, self.agent, deepcopy(kwargs), deepcopy(result))
-            result = result if answer is None else answer
+            result = await self._ask(hook, kwargs, result)
         return result
 
-    def _late(self, scope: str) -> dict[str, Callable[..., Any]]:
+    async def _ask(self, hook: Hook, kwargs: dict[str, Any], result: Any) -> Any:
+        answer = hook(self.agent, deepcopy(kwargs), deepcopy(result))
+        if _must_await(hook, answer):
+            answer = await answer
+        return result if answer is None else answer
+
+    def _late(self, scope: str) -> dict[str, Hook]:
         return {name: hook for name, hook in self._snapshot("post")[scope].items() if name not in self.known[scope]}
+
+    # -- what AgentScope keeps ----------------------------------------------------------------------------------------
 
     def _view(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keywords as AgentScope knows them: those a hook returned, with what other receivers made of them since."""
@@ -144,28 +182,35 @@ class Running:
         double_star = self.parameters.double_star
         return {name: value if name == double_star else kwargs.get(name, value) for name, value in self.given.items()}
 
-    # -- the dicts ----------------------------------------------------------------------------------------------------
-
-    def _snapshot(self, phase: str) -> dict[str, dict[str, Callable[..., Any]]]:
+    def _snapshot(self, phase: str) -> dict[str, dict[str, Hook]]:
         """Return the hooks as they were when the first of this phase had its turn."""
         if phase not in self._snapshots:
             self._snapshots[phase] = self._hooks(phase)
         return self._snapshots[phase]
 
-    def _hooks(self, phase: str) -> dict[str, dict[str, Callable[..., Any]]]:
+    def _hooks(self, phase: str) -> dict[str, dict[str, Hook]]:
         instance = getattr(self.agent, f"_instance_{phase}_{self.hook}_hooks")
         return {"instance": dict(instance), "class": dict(self.class_hooks(phase))}
 
-    def class_hooks(self, phase: str) -> Mapping[str, Callable[..., Any]]:
+    def class_hooks(self, phase: str) -> Mapping[str, Hook]:
         """Return the dict of class hooks that this agent uses."""
-        hooks: Mapping[str, Callable[..., Any]] = getattr(type(self.agent), f"_class_{phase}_{self.hook}_hooks")
+        hooks: Mapping[str, Hook] = getattr(type(self.agent), f"_class_{phase}_{self.hook}_hooks")
         return hooks
 
 
-async def _execute(hook: Callable[..., Any], *args: Any) -> Any:
-    execute = import_module("agentscope._utils._common")._execute_async_or_sync_func
-    answer = await execute(hook, *args)
-    return await answer if inspect.isawaitable(answer) else answer
+def _replacing(answer: Any) -> Replace | None:
+    return None if answer is None else Replace(answer)
+
+
+def _must_await(hook: Hook, answer: Any) -> bool:
+    """Tell whether a hook's answer is to be awaited. Of an async generator that fails, as AgentScope has it."""
+    if answer is None or type(answer) is dict:
+        return False
+    if inspect.isasyncgen(answer):
+        while isinstance(hook, functools.partial):
+            hook = hook.func
+        return inspect.isasyncgenfunction(hook)
+    return inspect.isawaitable(answer)
 
 
 RUNNING: ContextVar[Running | None] = ContextVar("hookbus_agentscope_call", default=None)

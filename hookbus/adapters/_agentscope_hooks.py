@@ -48,14 +48,14 @@ class FaithfulHook(StrictHook):
 
     on_error = "raise"
 
-    async def __call__(self, agent: Any, ctx: HookContext) -> Any:
+    def __call__(self, agent: Any, ctx: HookContext) -> Any:
         running = current(agent, ctx.hook)
         if running is None:
             raise HookError(f"{self.name} was asked outside of a call that came through AgentScope's {ctx.hook}")
         if self.scope == "class" and running.class_hooks(self.phase) is not self.lookup():
             return None  # a subclass keeps a dict of its own, which hides this one
         ask = running.ask_pre if self.phase == "pre" else running.ask_post
-        return await ask(self.scope, self.name, ctx)
+        return ask(self.scope, self.name, ctx)
 
 
 class Registry:
@@ -80,8 +80,6 @@ class Registry:
             HookError: if one cannot be connected.
         """
         key = (id(owner), hook_type)
-        if list(self._connected.get(key, ())) == list(lookup()):
-            return
         with self._lock:
             self._watch(owner)
             present, names = self._connected.setdefault(key, {}), list(lookup())
@@ -92,6 +90,10 @@ class Registry:
                 receiver = self._make(hook_type.partition("_")[0], scope, name, lookup)
                 options = {"name": str(name) or "''", "on_error": self._make.on_error}
                 present[name] = self._bus.signal(hook_type).connected_to(receiver, owner, **options)
+
+    def is_equal(self, owner: Any, hook_type: str, hooks: Mapping[str, Any]) -> bool:
+        """Tell whether just these hooks are connected, in this order."""
+        return list(self._connected.get((id(owner), hook_type), ())) == list(hooks)
 
     def clear(self) -> None:
         """Disconnect everything."""

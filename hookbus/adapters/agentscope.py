@@ -170,14 +170,16 @@ class _Adapter:
 
     def _begin(self, agent: Any, hook: str, parameters: Parameters) -> Running:
         """Start a call: connect what was put into AgentScope's dicts without its registration methods."""
-        for phase in ("pre", "post"):
-            own, shared = f"_instance_{phase}_{hook}_hooks", f"_class_{phase}_{hook}_hooks"
-            if not hasattr(agent, own) or not hasattr(type(agent), shared):
-                raise AssertionError(f"Hooks for {hook} not found in {type(agent).__name__}")
-            if getattr(agent, own):
-                self.registry.sync(agent, "instance", f"{phase}_{hook}", lookup_of_instance(agent, own))
-            if getattr(type(agent), shared):
-                self._sync_class(type(agent), f"{phase}_{hook}")
+        cls = type(agent)
+        for hook_type in (f"pre_{hook}", f"post_{hook}"):
+            own = getattr(agent, f"_instance_{hook_type}_hooks", None)
+            shared = getattr(cls, f"_class_{hook_type}_hooks", None)
+            if own is None or shared is None:
+                raise AssertionError(f"Hooks for {hook} not found in {cls.__name__}")
+            if own:
+                self._sync_instance(agent, hook_type, own)
+            if shared:
+                self._sync_class(cls, hook_type)
         return Running(agent, hook, parameters, RUNNING.get())
 
     def sync(self, owner: Any) -> None:
@@ -186,13 +188,16 @@ class _Adapter:
             if isinstance(owner, type):
                 self._sync_class(owner, hook_type)
             elif f"_instance_{hook_type}_hooks" in vars(owner):
-                lookup = lookup_of_instance(owner, f"_instance_{hook_type}_hooks")
-                self.registry.sync(owner, "instance", hook_type, lookup)
+                self._sync_instance(owner, hook_type, vars(owner)[f"_instance_{hook_type}_hooks"])
+
+    def _sync_instance(self, agent: Any, hook_type: str, hooks: dict[str, Any]) -> None:
+        if not self.registry.is_equal(agent, hook_type, hooks):
+            self.registry.sync(agent, "instance", hook_type, lookup_of_instance(agent, f"_instance_{hook_type}_hooks"))
 
     def _sync_class(self, cls: type, hook_type: str) -> None:
         attribute = f"_class_{hook_type}_hooks"
         owner = dict_owner(cls, attribute)
-        if owner is not None:
+        if owner is not None and not self.registry.is_equal(owner, hook_type, vars(owner)[attribute]):
             self.registry.sync(owner, "class", hook_type, lookup_of_class(owner, attribute))
 
     def give_back(self) -> None:

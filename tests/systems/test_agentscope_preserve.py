@@ -226,6 +226,15 @@ def test_agentscope_P5_the_output_is_copied_for_each_post_hook():
     assert answer == {"parts": [1]} and seen == [{"parts": [1, 2]}] * 2 and seen[0] is not seen[1]
 
 
+def test_agentscope_P5_what_cannot_be_copied_is_pythons_type_error(agent):
+    for phase in ("pre", "post"):
+        agent.register_instance_hook(f"{phase}_reply", "noop", lambda self, kwargs, *output: None)
+        with pytest.raises(TypeError, match="cannot pickle '_thread.lock' object"):
+            run(agent.reply(threading.Lock()))
+        agent.clear_instance_hooks("pre_reply")
+    assert len(agent.bodies) == 1
+
+
 @pytest.mark.parametrize("output", [42, False, "", {"any": "thing"}, ("x",)])
 def test_agentscope_P6_anything_but_none_replaces_the_output_unchecked(agent, output):
     seen = []
