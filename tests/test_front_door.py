@@ -64,3 +64,17 @@ def test_generated_code_lives_in_one_room():
         calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
         makers = {getattr(call.func, "id", "") for call in calls} & {"exec", "eval", "compile", "FunctionType"}
         assert not makers or path.name == "_codegen.py", f"{path.name} makes code"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "adapters").glob("*.py")), ids=lambda path: path.name)
+def test_guests_use_public_names_only_and_load_their_framework_late(path):
+    """An adapter imports from the front door and the public modules; from its framework only inside functions."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        module = node.module if isinstance(node, ast.ImportFrom) and node.level == 0 else None
+        if module is not None and module.split(".")[0] == "hookbus":
+            names = [module, *(alias.name for alias in node.names)]
+            assert not any(part.startswith("_") for name in names for part in name.split(".")), f"{path.name}:{node.lineno}"
+    early = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "level", 0) == 0]
+    loaded = {(node.module if isinstance(node, ast.ImportFrom) else node.names[0].name).partition(".")[0] for node in early}
+    assert loaded <= {"hookbus", "blinker", "attrs", *sys.stdlib_module_names}
