@@ -20,7 +20,6 @@ from ._overrides import uncovered_overrides
 from ._receiver import Receiver
 from ._registry import is_shared
 from ._signal import Connection, F, HookSignal
-from .events import Lost
 from .exceptions import HookError, HookWarning, did_you_mean
 
 _MARK: Final = "__hookbus_receives__"
@@ -206,6 +205,8 @@ class Bus:
 
     def _lost(self, signal: HookSignal, receiver: Receiver) -> None:
         if self.is_observed:
+            from .events import Lost
+
             event = Lost(
                 call_id=0, parent_id=None, hook=signal.hook, sender="unknown", at=time.time(), receiver=receiver.name
             )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._asks import close_unawaited
 from ._order import in_order
 from ._receiver import Receiver
 from ._signal import HookSignal
-from .events import Event
 from .exceptions import HookError
+
+if TYPE_CHECKING:
+    from .events import Event
 
 
 class EventSignal(HookSignal):
