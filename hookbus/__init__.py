@@ -14,10 +14,11 @@ from .exceptions import HookBlocked, HookError, ReceiverError
 
 if TYPE_CHECKING:
     from . import events, modes
+    from ._explain import explain
     from ._hookspec import hookspec
     from ._instrument import instrument
     from ._plugins import load_plugins
-    from ._report import explain, report
+    from ._report import report
 
 __all__ = [
     "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
@@ -26,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 _ROOMS = {
-    "events": "events", "explain": "_report", "hookspec": "_hookspec", "instrument": "_instrument", "load_plugins": "_plugins",
+    "events": "events", "explain": "_explain", "hookspec": "_hookspec", "instrument": "_instrument", "load_plugins": "_plugins",
     "modes": "modes", "report": "_report",
 }  # fmt: skip
 """What is loaded when it is first asked for, so that importing hookbus stays light."""

@@ -11,7 +11,7 @@ import attrs
 
 from hookbus._bus import Bus
 from hookbus._receiver import Receiver
-from hookbus._report import _html_table, _text_table, _transpose
+from hookbus._tables import columns, html_table, text_table
 from hookbus.exceptions import HookError, did_you_mean
 
 from ._diagnostics import Diagnostic, PluginRow
@@ -53,12 +53,12 @@ class Plugins:
 
     def __str__(self) -> str:
         rows = [attrs.asdict(row) for row in self.rows()]
-        table = _text_table(_transpose(rows)) if rows else "  no plugins were found"
+        table = text_table(columns(rows)) if rows else "  no plugins were found"
         return "\n".join([table, *map(str, self.diagnostics)])
 
     def _repr_html_(self) -> str:
         rows = [attrs.asdict(row) for row in self.rows()]
-        return _html_table(_transpose(rows)) if rows else "<p>no plugins were found</p>"
+        return html_table(columns(rows)) if rows else "<p>no plugins were found</p>"
 
     def provided(self, kind: str, name: str) -> Any:
         """Return what a loaded plugin provides.
