@@ -78,16 +78,10 @@ class Shell:
         """Let calls look up what runs them: by the class of the first argument, by the object itself, or by both."""
         self._take(self._way(classes, ones))
 
-    def pass_on(self, run: Callable[[tuple[Any, ...]], Any]) -> None:
-        """Let every call go to `run`, with a tuple of the values of all parameters."""
-        self._common.cell_contents = run, None, type
-        self._take("{find}({values})")
-
     def go_to(self, run: Callable[..., Any]) -> None:
-        """Let every call go to `run`, which is called as the body is."""
-        find, _, kind = self._common.cell_contents
-        self._common.cell_contents = find, run, kind
-        self._take("{of_class}({passed})")
+        """Let every call go to `run`, which is called as the body is. Where it did so before, that is one atomic step."""
+        self._ones.cell_contents = None, id, run
+        self._take("{body}({passed})")
 
     def _take(self, way: str) -> None:
         if way not in self._codes:
@@ -115,7 +109,7 @@ class Shell:
         source = [
             f"def make({', '.join(free)}):",
             f"    def shell({declared(parameters)}):",
-            *(["        {find}, {of_class}, {type} = {0}"] if "{find}" in way or "{of_class}" in way else []),
+            *(["        {find}, {of_class}, {type} = {0}"] if "{find}" in way else []),
             *(["        {of_one}, {id}, {body} = {1}"] if "{of_one}" in way or "{body}" in way else []),
             f"        return {way}",
             f"        {', '.join(free)}",

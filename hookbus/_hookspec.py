@@ -10,16 +10,9 @@ from typing import Any, Literal, overload
 
 from . import modes
 from ._bus import Bus, default_bus
-from ._cancels import is_cancelled_error, running_task
-from ._hook import FUNCTION_SITE, colour_of, hook_of
-from ._question import Question
-from ._question_source import HOT, compile_question
-from ._resume import Unusual
-from ._scope import AsyncScope, Scope, SyncScope
-from ._spec import Panel, Rules, Spec, check_name
+from ._hook import colour_of, hook_of
+from ._spec import Rules, Spec, check_name
 from ._spec_types import Many, Of, OfMany, OfOne, One, R, Void
-from ._walk import walk
-from ._workers import Pair
 from .exceptions import HookError
 
 FallbackOn = Literal["none", "falsy"]
@@ -111,73 +104,35 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
     shell = spec.shell
     own = {"signal": spec.signal, "connect": spec.connect, "connect_via": spec.connect_via, "connected_to": spec.connected_to,
            "disconnect": spec.signal.disconnect, "muted": spec.signal.muted, "ask": partial(_ask, spec),
-           "replay": partial(_replay, spec), "scope": partial(AsyncScope if spec.is_async else SyncScope, spec)}  # fmt: skip
+           "replay": partial(_replay, spec), "scope": partial(_scope, spec)}  # fmt: skip
     shell.__dict__.update(own)
     return shell
 
 
 def _enter(spec: Any, values: tuple[Any, ...]) -> Any:
-    """Ask. `values` are the parameters' values in order."""
-    spec.calls += 1
-    if spec.calls == HOT:
-        version = spec.version
-        run = compile_question(spec, partial(_resume, spec, spec.panel()))
-        if run is not None:
-            spec.go_to(run, version)
-    return walk(_question(spec, values))
+    # What asks is loaded with the first question, as what runs calls is.
+    from ._answering import enter
 
-
-def _resume(
-    spec: Spec, panel: Panel, values: tuple[Any, ...], so_far: list[Any], answer: Any, error: BaseException | None
-) -> Any:
-    """Walk on where generated code has stopped."""
-    if error is not None and is_cancelled_error(error) and _is_cancelling():
-        raise error
-    turns: list[Pair] = [(value, None) for value in so_far]
-    if error is not None:
-        turns.append((answer, None) if isinstance(error, Unusual) else (None, error))
-    else:
-        spec.route(True)  # who now has a first turn can be compiled, too
-    done = dict(zip((seat for _, seat in panel.seats), turns))
-    return walk(_question(spec, values, panel, done=done))
+    return enter(spec, values)
 
 
 def _ask(spec: Spec, *args: Any, **kwargs: Any) -> Any:
-    """Ask everybody, and return who answered what."""
+    from ._answering import ask_all
+
     bound = inspect.signature(spec.body).bind(*args, **kwargs)
     bound.apply_defaults()
-    question = _question(spec, tuple(bound.arguments.values()), asks_all=True)
-    started = walk(question)
-    return _answers_later(question, started) if spec.is_async else _answers(question, started)
+    return ask_all(spec, tuple(bound.arguments.values()))
 
 
 def _replay(spec: Spec) -> Any:
-    """Ask who was connected since of everything that was asked before, and return what they answered."""
     if not spec.rules.is_historic:
         raise HookError(f"{spec.name} keeps nothing to replay: declare it with @hookspec(mode, historic=True)")
-    late = ((past, spec.newcomers(past)) for past in list(spec.history))
-    questions = [_question(spec, past.values, asks_all=True, seats=seats, past=past) for past, seats in late if seats]
-    return _replay_later(questions) if spec.is_async else tuple(_answers(question, walk(question)) for question in questions)
+    from ._answering import replay
+
+    return replay(spec)
 
 
-async def _replay_later(questions: list[Question]) -> tuple[modes.Answers[Any, Any], ...]:
-    return tuple([_answers(question, await walk(question)) for question in questions])
+def _scope(spec: Spec) -> Any:
+    from ._scope import AsyncScope, SyncScope
 
-
-def _question(spec: Spec, values: tuple[Any, ...], panel: Panel | None = None, **options: Any) -> Question:
-    panel = panel or spec.panel()
-    options = {"seats": panel.seats, "scope": Scope.around(spec), **options}
-    return Question(spec, FUNCTION_SITE, panel.plan, spec.shell, values, **options)
-
-
-def _is_cancelling() -> bool:
-    task = running_task()
-    return task is not None and task.cancelling() > 0
-
-
-def _answers(question: Question, result: Any) -> modes.Answers[Any, Any]:
-    return modes.Answers(tuple(question.answers), tuple(question.failures), result)
-
-
-async def _answers_later(question: Question, started: Any) -> modes.Answers[Any, Any]:
-    return _answers(question, await started)
+    return AsyncScope(spec) if spec.is_async else SyncScope(spec)

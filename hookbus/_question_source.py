@@ -16,9 +16,6 @@ from ._plan import Seat
 from ._resume import Unusual
 from ._spec import Spec
 
-HOT: Final = 8
-"""So many calls of a question are walked before it is compiled."""
-
 MOST: Final = 200
 """A question with more receivers than this is walked: to compile it would take too long."""
 

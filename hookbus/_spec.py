@@ -140,7 +140,7 @@ class Spec(Hook):
 
     def route(self, is_on: bool) -> None:
         """Ask, always: behind the shell there is no method to run directly."""
-        self._shell.pass_on(self.enter)
+        self._shell.go_to(self.enter)
         self.calls = 0
 
     def look_again(self) -> None:
@@ -153,9 +153,9 @@ class Spec(Hook):
             if version == self.version:
                 self._shell.go_to(run)
 
-    def enter(self, values: tuple[Any, ...]) -> Any:
-        """Ask with these values of the parameters."""
-        return self._choose(self, values)
+    def enter(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Ask."""
+        return self._choose(self, self.function_signature.gather(args, kwargs))
 
     def drop_plans(self, sender: object = None) -> None:
         super().drop_plans()

@@ -59,7 +59,7 @@ BUGS = [
     Bug("leaving connected_to takes the permanent connection along", "_registry.py", "[layer for layer in layers if layer is not receiver]", "[]", "tests/test_signal.py"),
     Bug("connecting again moves to the end", "_registry.py", "                receiver.sequence = layers[0].sequence\n", "                pass\n", "tests/test_signal.py"),
     Bug("a failing observer keeps its siblings from running", "_turns.py", "        return [_perform(turn) for turn in step]\n", "        first = _perform(step[0])\n        return [first, *(_perform(turn) if first.error is None else Answer() for turn in step[1:])]\n", "tests/test_call.py"),
-    Bug("an observer's verdict acts", "_asking.py", "        if isinstance(value, VERDICTS) or (", "        if isinstance(value, Block):\n            call.block(seat, value)\n        if isinstance(value, VERDICTS) or (", "tests/test_call.py"),
+    Bug("an observer's verdict acts", "_asking.py", "            error, is_cancel = answer.error or _misread(", "            if isinstance(answer.value, Block):\n                call.block(seat, answer.value)\n            error, is_cancel = answer.error or _misread(", "tests/test_call.py"),
     Bug("the exception of a guard reaches the model", "_call.py", 'Block(f"{receiver.role} failed: {type(error).__name__}")', 'Block(f"{receiver.role} failed: {error!r}")', "tests/test_events.py"),
     Bug("values leak into events", "_call.py", "return value if self.hook.bus.values else HIDDEN", "return value", "tests/test_events.py"),
     Bug("a receiver's failure replaces the body's exception", "_call.py", 'if seat.phase in ("error", "finally") or receiver.on_error == "isolate":', 'if seat.phase == "error":\n            self.leave(error)\n        if seat.phase == "finally" or receiver.on_error == "isolate":', "tests/test_call.py"),
@@ -96,6 +96,18 @@ BUGS = [
     Bug("what anyone could change is trusted", "plugins/_trust.py", "status.st_mode & stat.S_IWOTH", "False", "tests/plugins/test_plugins_trust.py"),
     Bug("a newer format is read all the same", "plugins/_manifest.py", "    if number > FORMAT:\n", "    if False:\n", "tests/plugins/test_plugins_manifest.py"),
     Bug("a setting gets in unchecked", "plugins/_settings.py", "        schema[name].check(value, \"the operator's\")\n", "", "tests/plugins/test_plugins_loading.py"),
+    Bug("a failing answerer silences the others", "_options.py", '"answer": ("isolate", "block", "raise")', '"answer": ("raise", "block", "isolate")', "tests/test_ask.py"),
+    Bug("firstresult takes None for an answer", "modes.py", "        if answer.value is not None:\n            return answer.value\n    return None", "        if answer.error is None:\n            return answer.value\n    return None", "tests/test_modes.py"),
+    Bug("a malformed allow list widens", "modes.py", "draft[key] if refused is None else []", "draft[key] if refused is None else merged.get(key)", "tests/test_modes.py"),
+    Bug("a refused answer is merged half", "modes.py", "return (draft, None) if reason is None else (narrowed, reason)", "return draft, reason", "tests/test_modes.py"),
+    Bug("a verdict is an answer like any other", "_question.py", "        if isinstance(value, Block) and self.spec.rules.steps is not modes.void:", "        if False:", "tests/test_modes.py"),
+    Bug("ask stops at the first that raises", "_question.py", "            except Over:\n                if self.way_out is not None and not isinstance(self.way_out, Exception):\n                    raise", "            except Over:\n                raise", "tests/test_ask.py"),
+    Bug("the last of several that raise goes out", "_question.py", "            if self.ending is not None:\n                self.tell_failed", "            if False:\n                self.tell_failed", "tests/test_ask.py"),
+    Bug("a provider swallows the host's exception", "_scope.py", "            errors.append(self._left(seat, do(turn, None), error))", "            answer = do(turn, None)\n            if answer.value:\n                return True\n            errors.append(self._left(seat, answer, error))", "tests/test_scope.py"),
+    Bug("providers are closed in the order they were opened", "_scope.py", "return self._managers[::-1]", "return self._managers", "tests/test_scope.py"),
+    Bug("a provider is entered at each question", "_scope.py", "            if not self.has(seat):\n                value = type(manager).__enter__", "            if True:\n                value = type(manager).__enter__", "tests/test_scope.py"),
+    Bug("generated code stops one turn off", "_question_source.py", "_FIRST_TURN: Final = 5", "_FIRST_TURN: Final = 4", "tests/properties/test_questions_compiled.py"),
+    Bug("generated code goes on after a change", "_spec.py", "        super().look_again()\n        self.route(True)", "        super().look_again()", "tests/properties/test_questions_compiled.py"),
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import attrs
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from hookbus import Block, Bus, Drop, ReceiverError, Replace, _hookspec, hookspec, modes
+from hookbus import Block, Bus, Drop, ReceiverError, Replace, _answering, _question_source, hookspec, modes
 
 from .examples import examples
 
@@ -83,14 +83,14 @@ def play(players: list[Player], mode: Any, calls: int, hot: int) -> tuple[list[A
     for number, (receiver, player) in enumerate(zip(receivers, players)):
         question.connect(receiver, name=f"r{number}", on_error=player.on_error, priority=player.priority)
 
-    compile_question = _hookspec.compile_question
+    compile_question = _question_source.compile_question
 
     def noted(*arguments: Any) -> Any:
         run = compile_question(*arguments)
         made.append(run is not None)
         return run
 
-    with patch.object(_hookspec, "HOT", hot), patch.object(_hookspec, "compile_question", noted):
+    with patch.object(_answering, "HOT", hot), patch.object(_question_source, "compile_question", noted):
         for current[0] in range(calls):
             try:
                 told.append(("result", question(current[0])))
