@@ -137,6 +137,7 @@ class Bus:
     def _retire(self, hook: Hook) -> None:
         with self.lock:
             self._hooks[hook.name] = [ref for ref in self._hooks.get(hook.name, []) if ref() not in (None, hook)]
+        hook.of_one.clear()
         hook.route(False)
         self._forget(hook.name)
 

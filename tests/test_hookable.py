@@ -502,3 +502,22 @@ def test_a_class_whose_method_uses_super_is_collected_though_its_calls_were_hook
     work()
     gc.collect()
     assert alive[0]() is None
+
+
+@pytest.mark.parametrize("scope", ["anyone", "its class", "the object"])
+def test_what_is_held_of_an_undone_method_is_a_plain_passage_whoever_listens(bus, scope):
+    ran = []
+
+    class Agent:
+        def reply(self):
+            return 1
+
+    agent = Agent()
+    undo = instrument(Agent, "reply", bus=bus)
+    held = Agent.reply
+    sender = {"anyone": ANY, "its class": Agent, "the object": agent}[scope]
+    bus.signal("pre_reply").connect(lambda agent: ran.append(1), sender=sender)
+    held(agent)
+    undo()
+    assert held(agent) == agent.reply() == 1
+    assert ran == [1]
