@@ -1,17 +1,45 @@
 """One decorator makes any method of an agent hookable; ordinary blinker signals carry who may watch, change or stop it."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from blinker import ANY
 
-from . import events, exceptions
+from . import exceptions
 from ._bus import Bus, default_bus, receives, signal
 from ._context import Block, Drop, HookContext, Replace
 from ._hookable import hookable
-from ._instrument import instrument
-from ._report import explain, report
 from ._signal import Connection, HookSignal
 from .exceptions import HookBlocked, HookError, ReceiverError
 
+if TYPE_CHECKING:
+    from . import events, modes
+    from ._explain import explain
+    from ._hookspec import hookspec
+    from ._instrument import instrument
+    from ._plugins import load_plugins
+    from ._report import report
+
 __all__ = [
     "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
-    "Replace", "default_bus", "events", "exceptions", "explain", "hookable", "instrument", "receives", "report", "signal",
+    "Replace", "default_bus", "events", "exceptions", "explain", "hookable", "hookspec", "instrument", "load_plugins", "modes",
+    "receives", "report", "signal",
 ]  # fmt: skip
+
+_ROOMS = {
+    "events": "events", "explain": "_explain", "hookspec": "_hookspec", "instrument": "_instrument", "load_plugins": "_plugins",
+    "modes": "modes", "report": "_report",
+}  # fmt: skip
+"""What is loaded when it is first asked for, so that importing hookbus stays light."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = import_module(f"{__name__}.{_ROOMS[name]}")
+    globals()[name] = found = room if room.__name__ == f"{__name__}.{name}" else getattr(room, name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

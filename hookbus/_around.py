@@ -181,8 +181,7 @@ def attempt(
         if must_recheck:
             yield from guard(call, call.plan.pre.guard, kwargs)
         call.kwargs = kwargs
-        answer = yield Turn(call.body(kwargs), "body", frame=call.own_frame, is_receiver=False)
-        return Reached.of_body(answer)
+        return Reached.of_body((yield from call.inside(kwargs)))
     begun = begin(call, depth, kwargs, must_recheck, answered, attempt)
     if begun is None:
         return (yield from attempt(call, depth + 1, kwargs, must_recheck, answered))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from ._call import Answered, Call, Over
@@ -123,6 +123,11 @@ def guard(call: Call, seats: Iterable[Seat], kwargs: Mapping[str, Any] | None = 
 
 def observe(call: Call, seats: tuple[Seat, ...], **offered: Any) -> Part:
     """Let the observers look, side by side; all are settled before the call goes on."""
+    yield from side_by_side(call, seats, _decide_nothing, **offered)
+
+
+def side_by_side(call: Call, seats: Sequence[Seat], read: Callable[[Seat, Any], Any], **offered: Any) -> Part:
+    """Begin the turns of several receivers in order, and let each fail by its role once all are settled."""
     answered: Answered = set()
     begun = [(seat, *_begin(call, seat, answered, offered)) for seat in seats]
     turns = [started for _, _, started in begun if isinstance(started, Turn)]
@@ -132,7 +137,7 @@ def observe(call: Call, seats: tuple[Seat, ...], **offered: Any) -> Part:
         error, is_cancel = (started, False) if isinstance(started, BaseException) else (None, False)
         if isinstance(started, Turn):
             answer = answers.popleft()
-            error, is_cancel = answer.error or _misuse(call, seat, answer, view), answer.is_cancel
+            error, is_cancel = answer.error or _misread(call, seat, answer, view, read), answer.is_cancel
         if error is not None:
             is_over |= _ends_call(call, seat, error, is_cancel=is_cancel)
     for cancel in answers:  # of the call itself, while it waited for them
@@ -164,12 +169,17 @@ def _ends_call(call: Call, seat: Seat, error: BaseException, *, is_cancel: bool 
     return False
 
 
-def _misuse(call: Call, seat: Seat, answer: Answer, view: ReadOnly) -> HookError | None:
-    """Say what an observer did that it may not."""
+def _misread(
+    call: Call, seat: Seat, answer: Answer, view: ReadOnly, read: Callable[[Seat, Any], Any]
+) -> Exception | None:
+    """Read an answer, or return what is wrong with it."""
     try:
-        value = call.read(seat, answer, view)
-        if isinstance(value, VERDICTS) or (seat.phase == "pre" and isinstance(value, Mapping)):
-            wrong_return(seat, value, "nothing: an observer decides nothing; connect it as a guard or a modifier")
-    except HookError as misuse:
+        read(seat, call.read(seat, answer, view))
+    except Exception as misuse:
         return misuse
     return None
+
+
+def _decide_nothing(seat: Seat, value: Any) -> None:
+    if isinstance(value, VERDICTS) or (seat.phase == "pre" and isinstance(value, Mapping)):
+        wrong_return(seat, value, "nothing: an observer decides nothing; connect it as a guard or a modifier")

@@ -1,4 +1,4 @@
-"""What a callable asks for by name."""
+"""What a callable asks for by name, and how it is called."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import attrs
 from ._callables import code_of, is_plain, name_of, place_of, written
 from .exceptions import HookError, did_you_mean
 
+Connectable = Callable[..., Any]
 Names = tuple[str, ...]
 Shown = tuple[tuple[Names, Names, Names], frozenset[str], bool, bool]
 """The parameters by position only, either way and by keyword only; which have a default; `*args` and `**kwargs`, or not."""
@@ -42,7 +43,7 @@ class Asks:
     leading: int = 0
 
     @classmethod
-    def of(cls, function: Callable[..., Any], *, with_sender: bool = True) -> Asks:
+    def of(cls, function: Connectable, *, with_sender: bool = True) -> Asks:
         code = code_of(function)
         shown = (_shown_by_code(function, code) if code else None) or _shown_by_signature(function)
         asks = _asking(shown, with_sender, code is not None or is_plain(function))
@@ -83,6 +84,32 @@ class Asks:
         return (*(("", name) for name in (*args, *leading)), *named)
 
 
+@attrs.frozen
+class When:
+    """A `when=`: a predicate over named arguments, or globs for their texts, and the names it asks for."""
+
+    condition: Callable[..., Any] | Mapping[str, str]
+    asks: Asks
+
+    @classmethod
+    def of(cls, condition: Callable[..., Any] | Mapping[str, str]) -> When:
+        if callable(condition):
+            return cls(condition, Asks.of(condition, with_sender=False))
+        return cls(dict(condition), Asks(None, (), tuple(condition), frozenset(), False))
+
+    def holds(self, args: list[Any], named: dict[str, Any]) -> bool:
+        """Judge the values it asked for; whatever it raises is its receiver's failure."""
+        if not callable(self.condition):
+            from fnmatch import fnmatchcase
+
+            return all(fnmatchcase(str(named[name]), glob) for name, glob in self.condition.items())
+        answer = self.condition(*args, **named)
+        if inspect.isawaitable(answer):
+            close_unawaited(answer)
+            raise HookError("an async when= cannot be judged in time; write a plain predicate")
+        return bool(answer)
+
+
 @lru_cache(maxsize=1024)
 def _asking(shown: Shown, with_sender: bool, is_plain: bool) -> Asks | None:
     """Return what is asked for with these parameters, or None where nothing takes the sender. Receivers of a kind share it."""
@@ -95,7 +122,7 @@ def _asking(shown: Shown, with_sender: bool, is_plain: bool) -> Asks | None:
             sender, either = either[0], either[1:]
         elif not has_star:
             return None
-    leading = len(either) if sender and is_plain else 0
+    leading = len(either) if is_plain and (sender or not with_sender) else 0
     return Asks(sender, only, either + keyword_only, optional - {sender}, has_double_star, leading)
 
 
@@ -128,3 +155,10 @@ def _shown_by_code(function: Any, code: CodeType) -> Shown | None:
         optional = frozenset(in_order).union(name for name in keyword_only if name in by_keyword)
     only, either = names[first : code.co_posonlyargcount], names[max(first, code.co_posonlyargcount) : count]
     return (only, either, keyword_only), optional, has_star, flags & _DOUBLE_STAR != 0
+
+
+def close_unawaited(awaitable: Any) -> None:
+    """Close a coroutine nobody will await, so that it does not warn when it is collected."""
+    close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
+    if close is not None:
+        close()

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from blinker import ANY
 
-from ._hook import PHASES, Hook, describe
+from ._hook import ANSWER, PHASES, Hook, describe
 from ._identity import IdentityMap
 from ._known import check_serves, class_of
 from ._listeners import EventSignal
@@ -21,7 +21,6 @@ from ._overrides import uncovered_overrides
 from ._receiver import Receiver
 from ._registry import is_shared
 from ._signal import Connection, F, HookSignal
-from .events import Lost
 from .exceptions import HookError, HookWarning, did_you_mean
 
 _MARK: Final = "__hookbus_receives__"
@@ -36,6 +35,7 @@ class Bus:
 
     Attributes:
         events: the signal that tells what happens: `bus.events.connect(listener)`, `def listener(bus, event)`.
+        plugins: what `load_plugins` made for this bus, or None.
     """
 
     def __init__(self, timeout: float | None = None, values: bool = False) -> None:
@@ -45,9 +45,11 @@ class Bus:
         self._signals: dict[str, HookSignal] = {}
         self._by_hook: dict[str, tuple[HookSignal, ...]] = {}
         self._hooks: dict[str, list[weakref.ref[Hook]]] = {}
+        self._families: dict[tuple[str, str | None], object] = {}
         self._looked_at: IdentityMap[bool] = IdentityMap()
         self.events: EventSignal = EventSignal(self)
         self.is_observed = False
+        self.plugins: Any = None
 
     def __reduce__(self) -> str:
         if self is not default_bus:
@@ -127,11 +129,14 @@ class Bus:
     def _declared(self, name: str) -> list[Hook]:
         return [hook for ref in self._hooks.get(name, ()) if (hook := ref()) is not None]
 
-    def _signals_of(self, hook: str) -> tuple[HookSignal, ...]:
+    def _signals_of(self, hook: str) -> list[HookSignal]:
         """Return the signals of a hook that were ever asked for, in the order of the phases."""
-        return self._by_hook.get(hook, ())
+        return list(self._by_hook.get(hook, ()))
 
     def _declare(self, hook: Hook) -> None:
+        for other in self._declared(hook.name):
+            if other.is_question != hook.is_question or (hook.is_question and not _is_same_place(hook, other)):
+                raise HookError(f"the name {hook.name!r} is taken on this bus by {other!r}: a question has its name for itself")
         with self.lock:
             kept = [ref for ref in self._hooks.get(hook.name, []) if ref() is not None]
             self._hooks[hook.name] = [*kept, weakref.ref(hook)]
@@ -140,6 +145,7 @@ class Bus:
     def _retire(self, hook: Hook) -> None:
         with self.lock:
             self._hooks[hook.name] = [ref for ref in self._hooks.get(hook.name, []) if ref() not in (None, hook)]
+        hook.of_one.clear()
         hook.route(False)
         self._forget(hook.name)
 
@@ -153,6 +159,10 @@ class Bus:
                 for sender in owners:
                     hook.has_own(sender, True)
             self._route(name, hooks)
+
+    def _family(self, hook: str, attribute: str | None) -> object:
+        """Return the mark of all hookables of one name under one attribute, which `super()` leads from one to the next."""
+        return self._families.setdefault((hook, attribute), (hook, attribute))
 
     def _look_at(self, cls: type) -> None:
         self._looked_at.set(cls, True)
@@ -201,6 +211,8 @@ class Bus:
 
     def _lost(self, signal: HookSignal, receiver: Receiver) -> None:
         if self.is_observed:
+            from .events import Lost
+
             event = Lost(
                 call_id=0, parent_id=None, hook=signal.hook, sender="unknown", at=time.time(), receiver=receiver.name
             )
@@ -211,6 +223,8 @@ class Bus:
         if signal is self.events:
             self.events.check(receiver, is_any=sender is ANY or sender is self)
             return
+        if signal.phase == ANSWER and sender is not ANY:
+            raise HookError(f"{receiver.label} names a sender, but {signal.name} is a question and has none: leave sender= out")
         check_serves(receiver, self._declared(signal.hook), sender, self._looked_at.owners)
         if receiver.role == "guard" and sender is not ANY:
             cls = sender if isinstance(sender, type) else type(sender)
@@ -239,6 +253,11 @@ def _marked(cls: type) -> list[tuple[str, tuple[tuple[str, dict[str, Any]], ...]
     found = ((name, inspect.getattr_static(cls, name)) for name in attributes)
     functions = ((name, getattr(raw, "__func__", raw)) for name, raw in found)
     return [(name, getattr(function, _MARK)) for name, function in functions if hasattr(function, _MARK)]
+
+
+def _is_same_place(hook: Hook, other: Hook) -> bool:
+    """Tell whether two hooks are one, declared again as a module is reloaded."""
+    return (hook.body.__module__, hook.body.__qualname__) == (other.body.__module__, other.body.__qualname__)
 
 
 default_bus: Final = Bus()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from functools import partial
 from typing import Any, Literal, NoReturn
 
 import attrs
 
-from ._asks import Asks
+from ._asks import Asks, Connectable
 from ._cancels import is_cancelled_error
-from ._context import NOTHING, Block, Frame, HookContext, ReadOnly, live_frames, next_call_id
+from ._context import NOTHING, Block, Frame, HookContext, ReadOnly, enclosing_call, end_frame, live_frames, next_call_id
 from ._hook import Hook, Site, describe
 from ._plan import Plan, Seat
-from ._receiver import Connectable
 from ._turns import Answer, Turn
 from ._workers import Deadline, Pair
 from .events import HIDDEN, Blocked, Event, Failed, Finished, Mutated, Started
@@ -85,24 +84,29 @@ class Call:
         first = self.hook.function_signature.first_of(self.values) if self.site.attribute is not None else ()
         return partial(self.hook.body, *first, *args, **keywords)
 
+    def inside(self, kwargs: dict[str, Any]) -> Generator[Any, Any, Answer]:
+        """Do what the arounds are around, with these arguments: run the method."""
+        answer: Answer = yield Turn(self.body(kwargs), "body", frame=self.own_frame, is_receiver=False)
+        return answer
+
     # -- begin and end --------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         self.began = time.perf_counter()
         parent = next(live_frames(), None)
         if self.is_observed:
-            self.parent_id = next((frame.call_id for frame in live_frames() if frame.call_id is not None), None)
-            self.receiver_frame = Frame(self.call_id, None, None, parent)
+            self.parent_id = enclosing_call()
+            self.receiver_frame = [None, None, parent, self.call_id]
         if self.is_observed or self.site.is_shared:
             call_id = self.call_id if self.is_observed else None
-            self.own_frame = Frame(call_id, self.sender, self.hook.family(self.site), parent)
+            self.own_frame = [self.sender, self.hook.family(self.site), parent, call_id]
         self.tell(Started, arguments=tuple(self.kwargs), values=self.shown(dict(self.kwargs)))
 
     def finish(self) -> Pair:
         """Tell the end, and return what the caller gets."""
         for frame in (self.own_frame, self.receiver_frame):
             if frame is not None:
-                frame.is_live, frame.sender = False, None
+                end_frame(frame)
         value = self.result if self.parting is NOTHING else self.parting
         pair = (None, self.way_out) if self.way_out is not None else (value, None)
         error = self.way_out if self.outcome in ("raised", "cancelled") else None
@@ -161,8 +165,9 @@ class Call:
         receiver = seat.receiver
         args, named = self._serve(receiver.asks, kwargs, offered)
         receiver.has_fired = True
+        sender = (self.sender,) if receiver.takes_sender else ()
         return Turn(
-            partial(function, self.sender, *args, **named),
+            partial(function, *sender, *args, **named),
             deadline=Deadline(seat.timeout) if seat.timeout is not None else None,
             frame=self.receiver_frame, is_async=receiver.is_async, seat=seat,
         )  # fmt: skip

@@ -6,10 +6,10 @@ from inspect import isawaitable
 from typing import Any, Final
 
 from ._around import Onion, Reached, attempt
+from ._asks import close_unawaited
 from ._call import Call, Over
 from ._cancels import Cancels, running_task
 from ._context import ReadOnly
-from ._receiver import close_unawaited
 from ._turns import Answer, cancellation
 from ._workers import unpair
 from .exceptions import HookError

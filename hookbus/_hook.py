@@ -19,6 +19,9 @@ Colour = Literal["sync", "async", "generator", "async generator"]
 
 PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 
+ANSWER: Final = "answer"
+"""The phase in which the receivers of a hookspec answer; its signal has the name of the hookspec itself."""
+
 OFFERED: Final[dict[str, tuple[str, ...]]] = {
     "pre": ("ctx",),
     "around": ("ctx", "call_next"),
@@ -26,6 +29,7 @@ OFFERED: Final[dict[str, tuple[str, ...]]] = {
     "post": ("ctx", "result"),
     "error": ("ctx", "error"),
     "finally": ("ctx", "result", "error"),
+    ANSWER: ("ctx",),
 }
 """What a receiver may ask for by name in each phase, besides the arguments of the method."""
 
@@ -65,7 +69,10 @@ class Hook:
         body: the bare function.
         shell: the function that stands in for it.
         colour: how it is called: sync, async, generator or async generator.
+        is_question: whether it is a hookspec, which has receivers where a hookable has its body.
     """
+
+    is_question = False
 
     def __init__(
         self, name: str, bus: Any, body: Callable[..., Any], choose: Callable[[Hook, tuple[Any, ...]], Callable[..., Any]]
@@ -97,12 +104,12 @@ class Hook:
 
     def _make_caches(self) -> None:
         self.version, self._has_kept = 0, False
-        self._way: tuple[bool, bool] | None = None
         self._sites_of_instances: IdentityMap[Site] = IdentityMap()
         self._sites_of_classes: IdentityMap[Site] = IdentityMap()
         self.plans: IdentityMap[Any] = IdentityMap()
         self.of_class = ClassTable(self.find)
         self.of_one: IdentityMap[Callable[..., Any]] = IdentityMap()
+        self._shell.give(self.of_class.find, self.of_class.get, self.of_one.by_id.get)
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
@@ -121,15 +128,10 @@ class Hook:
 
     def route(self, is_on: bool) -> None:
         """Let every call be looked up; or only those of the objects in `of_one`; or none, where there are no such."""
-        has_ones = len(self.of_one) > 0
-        if self._way == (is_on, has_ones):
-            return
-        if is_on or has_ones:
-            of_one = self.of_one.by_id.get if has_ones else None
-            self._shell.look_up(self.of_class.find, self.of_class.get, of_one, only_ones=not is_on)
+        if is_on or len(self.of_one):
+            self._shell.look_up(classes=is_on, ones=len(self.of_one) > 0)
         else:
             self._shell.rest()
-        self._way = is_on, has_ones
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
         """Return what runs a call with these values; it is called as the body is."""
@@ -190,9 +192,9 @@ class Hook:
                 return Site(attribute, is_owner=same[0] is self, is_shared=len(same) > 1)
         return FUNCTION_SITE
 
-    def family(self, site: Site) -> tuple[Any, ...]:
+    def family(self, site: Site) -> object:
         """Return what the hookables have in common that `super()` leads from one to the next."""
-        return self.bus, self.name, site.attribute
+        return self.bus._family(self.name, site.attribute)
 
     def is_kin(self, other: Hook) -> bool:
         return other.name == self.name and other.bus is self.bus

@@ -9,7 +9,6 @@ from typing import Any, TypeVar, overload
 
 from ._bus import Bus, default_bus
 from ._hook import Hook, colour_of, hook_of
-from ._runner import choose
 from .exceptions import HookError, HookWarning
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
@@ -56,7 +55,7 @@ def _hooked(function: Any, given: str | None, bus: Bus) -> Any:
             f"{function.__qualname__} hides its colour under a decorator ({colour_of(inspect.unwrap(function))} inside "
             f"{colour_of(function)}): put @hookable below that decorator", HookWarning, stacklevel=3,
         )  # fmt: skip
-    hook = Hook(name, bus, function, choose)
+    hook = Hook(name, bus, function, _choose)
     bus._declare(hook)
     return hook.shell
 
@@ -77,3 +76,10 @@ def _check_function(function: Any) -> None:
         inspect.signature(function)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
         raise HookError(f"hookable cannot take {function!r:.60}: it has no signature to read (built-in?)") from None
+
+
+def _choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return what runs a call. What runs calls is loaded with the first that is hooked."""
+    from ._runner import choose
+
+    return choose(hook, values)

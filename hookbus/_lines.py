@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ._cancels import accept, never, task_lookup
 from ._codegen import passed
-from ._context import CURRENT, VERDICTS, Frame, HookContext, ReadOnly, next_call_id
+from ._context import CURRENT, VERDICTS, HookContext, ReadOnly, next_call_id
 from ._forms import Form, Part
 from ._hook import OFFERED, Hook, Site
 from ._resume import Resumption, Stop, Unusual, beside
@@ -25,7 +25,8 @@ def is_special(answer: Any) -> bool:
 
 
 _TOOLS: Final[dict[str, Any]] = {
-    "_Context": HookContext, "_CURRENT": CURRENT, "_Frame": Frame, "_ReadOnly": ReadOnly, "_Stop": Stop, "_Unusual": Unusual,
+    "_Context": HookContext, "_CURRENT": CURRENT, "_ReadOnly": ReadOnly, "_Stop": Stop, "_Unusual": Unusual,
+    "_ValueError": ValueError,
     "_accept": accept, "_beside": beside, "_dict": dict, "_is_special": is_special, "_len": len, "_never": never,
     "_next_id": next_call_id,
     "_plain": frozenset({str, int, float, bool, bytes, dict, list, tuple, set, type(None)}), "_type": type,
@@ -93,13 +94,16 @@ class Lines:
         if self._site.is_shared:
             self.add(f"""
                 _previous = _CURRENT.get()
-                _frame = _Frame(None, {self._sender}, _family, _previous)
-                _CURRENT.set(_frame)
+                _frame = [{self._sender}, _family, _previous, None]
+                _token = _CURRENT.set(_frame)
                 try:
                     {call}
                 finally:
-                    _CURRENT.set(_previous)
-                    _frame.is_live = False
+                    _frame[0] = _frame[1] = None
+                    try:
+                        _CURRENT.reset(_token)
+                    except _ValueError:  # it is closed from another context
+                        _CURRENT.set(_previous)
             """)
         else:
             self.add(call)

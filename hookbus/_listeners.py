@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ._asks import close_unawaited
 from ._order import in_order
-from ._receiver import Receiver, close_unawaited
+from ._receiver import Receiver
 from ._signal import HookSignal
-from .events import Event
 from .exceptions import HookError
 
-_log = logging.getLogger("hookbus")
+if TYPE_CHECKING:
+    from .events import Event
 
 
 class EventSignal(HookSignal):
@@ -77,5 +77,7 @@ class EventSignal(HookSignal):
             receiver.count_failure(error, is_open=True)
             if id(receiver) not in self._broken:
                 self._broken.add(id(receiver))
+                import logging
+
                 # Neither the event nor the exception's text is logged: both may hold what must not leave the process.
-                _log.error("%s fails on events: %s; said once", receiver.label, receiver.last_failure)
+                logging.getLogger("hookbus").error("%s fails on events: %s; said once", receiver.label, receiver.last_failure)

@@ -20,6 +20,7 @@ ROLES: Final[dict[str | None, tuple[str, ...]]] = {
     "post": ("modify", "guard", "observe"),
     "error": ("modify", "observe"),
     "finally": ("observe",),
+    "answer": ("answer",),
     None: ("modify", "guard", "observe"),
 }
 """The roles of each phase, its default first; None stands for signals of no phase."""
@@ -29,6 +30,7 @@ POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
     "guard": ("block",),
     "observe": ("isolate",),
     "around": ("raise",),
+    "answer": ("isolate", "block", "raise"),
 }
 """What may be done when a receiver of a role fails, the default first."""
 

@@ -62,7 +62,7 @@ def check_constraints(new: Receiver, others: list[Receiver]) -> None:
     Raises:
         HookError: naming the receivers that cannot both have what they ask for.
     """
-    rank = {"modify": 0, "around": 0, "guard": 1, "observe": 2}
+    rank = {"modify": 0, "around": 0, "answer": 0, "guard": 1, "observe": 2}
     for other in others:
         for first, second in ((new, other), (other, new)):
             if rank[first.role] > rank[second.role] and precedes(first, second):

@@ -5,47 +5,20 @@ from __future__ import annotations
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Callable
 from types import CodeType
 from typing import Any, Final
 
 import attrs
 
-from ._asks import Asks
+from ._asks import Asks, Connectable, When
 from ._callables import is_async_callable, name_of, place_of, written
-from ._hook import OFFERED, Colour
+from ._hook import ANSWER, OFFERED, Colour
 from ._options import POLICIES, ROLES, Options
 from .exceptions import HookError, did_you_mean
 
-Connectable = Callable[..., Any]
-
 _tally: Final = threading.RLock()
 """Held for the moment in which a receiver's counts change; by nobody who would call anything meanwhile."""
-
-
-@attrs.frozen
-class When:
-    """A `when=`: a predicate over named arguments, or globs for their texts, and the names it asks for."""
-
-    condition: Callable[..., Any] | Mapping[str, str]
-    asks: Asks
-
-    @classmethod
-    def of(cls, condition: Callable[..., Any] | Mapping[str, str]) -> When:
-        if callable(condition):
-            return cls(condition, Asks.of(condition, with_sender=False))
-        return cls(dict(condition), Asks(None, (), tuple(condition), frozenset(), False))
-
-    def holds(self, args: list[Any], named: dict[str, Any]) -> bool:
-        """Judge the values it asked for; whatever it raises is its receiver's failure."""
-        if not callable(self.condition):
-            return all(fnmatchcase(str(named[name]), glob) for name, glob in self.condition.items())
-        answer = self.condition(*args, **named)
-        if inspect.isawaitable(answer):
-            close_unawaited(answer)
-            raise HookError("an async when= cannot be judged in time; write a plain predicate")
-        return bool(answer)
 
 
 @attrs.define(eq=False)
@@ -55,7 +28,7 @@ class Receiver:
     Attributes:
         signal_name: the signal it is connected to.
         phase: the phase of that signal, or None.
-        role: modify, guard, observe; or around.
+        role: modify, guard, observe; or around; or answer.
         on_error: what is done when it fails.
         place: the code that was written for it, or the module that defines it.
         sequence: its place among the connections of its signal.
@@ -102,6 +75,11 @@ class Receiver:
         return written(self.place)
 
     @property
+    def takes_sender(self) -> bool:
+        """Whether it is called with the sender first; a question has none."""
+        return self.phase != ANSWER
+
+    @property
     def closes(self) -> bool:
         """Whether its failure stops the call."""
         return self.on_error != "isolate"
@@ -125,6 +103,15 @@ class Receiver:
             is_first, self.is_spent = not self.is_spent, True
         return is_first
 
+    def become_answer(self) -> None:
+        """Answer a question: its signal was only a name when this was connected. What it asked for in vain is a problem."""
+        self.phase, self.role = ANSWER, "answer"
+        if self.options.role == "guard":
+            self.on_error = "block"
+        function = self.function
+        if function is not None:
+            self.asks = Asks.of(function, with_sender=False)
+
     def count_failure(self, error: BaseException, *, is_open: bool) -> None:
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
@@ -143,6 +130,9 @@ class Receiver:
         for asks, what in ((self.asks, "asks for"), (self.when and self.when.asks, "has a when= that asks for")):
             if asks and (lacking := asks.missing(known)):
                 return f"{self._title} {what} {lacking[0]!r}, which {hook_name} does not have{did_you_mean(lacking[0], known)}"
+        if self.phase == ANSWER and self.options.role is not None:
+            asked = f"{self._title} asks for role={self.options.role!r}"
+            return f"{asked}, but a question is only answered: guard pre_{hook_name} instead"
         if self.is_async and "async" not in colour:
             return f"{self._title} is async, but {hook_name} is a plain def and cannot await it: write a plain def receiver"
         if is_stream and self.phase == "post" and self.role == "guard":
@@ -171,12 +161,12 @@ def make_receiver(
     role, on_error = _role_and_policy(options, phase, label)
     when = When.of(options.when) if options.when is not None else None
     is_own_method = sender_ref is not None and inspect.ismethod(function) and function.__self__ is sender
-    if weak and (role == "guard" or (on_error != "isolate" and role == "modify")) and not is_own_method:
+    if weak and (role == "guard" or (on_error != "isolate" and role in ("modify", "answer"))) and not is_own_method:
         raise HookError(f"{label()} fails closed and cannot be held with weak=True: it would vanish and leave the door open")
     is_weak = bool(weak) or (weak is None and is_own_method)
     return Receiver(
-        signal_name, phase, options, role, on_error, name, place, Asks.of(function), when, is_async_callable(function),
-        sequence, sender_ref, is_weak,
+        signal_name, phase, options, role, on_error, name, place, Asks.of(function, with_sender=phase != ANSWER), when,
+        is_async_callable(function), sequence, sender_ref, is_weak,
         _weakly(function, (lambda: None) if is_own_method else on_death) if is_weak else function, key,
     )  # fmt: skip
 
@@ -184,8 +174,9 @@ def make_receiver(
 def _role_and_policy(options: Options, phase: str | None, label: Callable[[], str]) -> tuple[str, str]:
     roles = ROLES[phase]
     role = options.role or roles[0]
-    if role not in roles or (options.role is not None and phase == "around"):
-        instead = "has no roles: leave role= out" if phase == "around" else f"takes {' or '.join(roles)}"
+    has_none = phase in ("around", ANSWER)
+    if role not in roles or (options.role is not None and has_none):
+        instead = "has no roles: leave role= out" if has_none else f"takes {' or '.join(roles)}"
         raise HookError(f"{label()} asks for role={options.role!r}, but the phase {phase!r} {instead}")
     on_error = options.on_error or POLICIES[role][0]
     if on_error not in POLICIES[role]:
@@ -202,8 +193,3 @@ def _weakly(function: Connectable, on_death: Callable[[], None]) -> Callable[[],
         raise HookError(f"{name_of(function)} cannot be held with weak=True: it has no weak references") from None
 
 
-def close_unawaited(awaitable: Any) -> None:
-    """Close a coroutine nobody will await, so that it does not warn when it is collected."""
-    close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
-    if close is not None:
-        close()

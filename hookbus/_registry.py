@@ -102,6 +102,11 @@ class Registry:
             for key in list(self.connections):
                 self._store(key, [])
 
+    def layers(self) -> list[Receiver]:
+        """Return every connection, those that another one stands in front of too."""
+        with self._lock:
+            return [receiver for layers in self.connections.values() for receiver in layers]
+
     def matching(self, sender: Any) -> list[tuple[float, Receiver]]:
         """Return the connections in force that concern this sender, each with the distance of its scope."""
         found: list[tuple[float, Receiver]] = []

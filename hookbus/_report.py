@@ -1,78 +1,25 @@
-"""A bus and a call as rows, in text and in HTML: who runs, in what order, what broke, and what will never fire."""
+"""A bus as rows, in text and in HTML: who listens, what broke, and what will never fire."""
 
 from __future__ import annotations
 
 import html
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import Any, Literal, get_args, get_origin, overload
+from typing import Any, Literal, get_args, get_origin
 
 import attrs
 
 from ._bus import Bus, default_bus
-from ._hook import FUNCTION_SITE, Hook, describe, hook_of
-from ._order import is_named
-from ._plan import Plan, Seat, build_plan
+from ._explain import origin_of, scope_of
+from ._hook import ANSWER, Hook
+from ._order import in_order, is_named
 from ._receiver import Receiver
-from ._runner import runner_for
 from ._signal import HookSignal
+from ._spec import Spec
+from ._tables import columns, html_table, text_table
 from ._workers import workers
-from .exceptions import HookError, did_you_mean
-
-
-@attrs.frozen
-class Row:
-    """One receiver as a call asks it.
-
-    Attributes:
-        position: its place in its phase, from 1.
-        scope: what it is connected to.
-        timeout: its deadline in seconds, or None.
-        where: the file and line of the receiver.
-        problem: why it will fail at this hook, or None.
-    """
-
-    phase: str
-    position: int
-    receiver: str
-    role: str
-    priority: float
-    scope: str
-    on_error: str
-    timeout: float | None
-    where: str
-    problem: str | None = None
-
-
-@attrs.frozen
-class Explanation(Sequence[Row]):
-    """Who runs around one hookable for one sender, in the order they run."""
-
-    title: str
-    rows: tuple[Row, ...]
-
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Row, ...]: ...
-    def __getitem__(self, index: int | slice) -> Row | tuple[Row, ...]:
-        return self.rows[index]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self.rows)
-
-    def __str__(self) -> str:
-        if not self.rows:
-            return f"{self.title}\n  nobody listens: the method runs directly"
-        return f"{self.title}\n{_text_table(_columns(self.rows))}"
-
-    def _repr_html_(self) -> str:
-        body = _html_table(_columns(self.rows)) if self.rows else "<p>nobody listens: the method runs directly</p>"
-        return f"<h4>{html.escape(self.title)}</h4>{body}"
+from .exceptions import did_you_mean
 
 
 @attrs.frozen
@@ -83,66 +30,27 @@ class Report:
         hooks: name, colour, where it is declared and how many receivers there are, for every hook.
         receivers: every connection: its signal, options, whether it fired, how often it failed and failed open.
         findings: what deserves a look, in sentences.
+        plugins: every plugin that was found: loaded, disabled, refused or unloaded, and why.
     """
 
     hooks: tuple[dict[str, Any], ...]
     receivers: tuple[dict[str, Any], ...]
     findings: tuple[str, ...]
+    plugins: tuple[dict[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        parts = ["hooks", _text_table(_transpose(self.hooks)) if self.hooks else "  none are declared"]
-        parts += ["", "receivers", _text_table(_transpose(self.receivers)) if self.receivers else "  none are connected"]
+        parts = ["hooks", text_table(columns(self.hooks)) if self.hooks else "  none are declared"]
+        parts += ["", "receivers", text_table(columns(self.receivers)) if self.receivers else "  none are connected"]
+        parts += ["", "plugins", text_table(columns(self.plugins))] if self.plugins else []
         parts += ["", "findings", *([f"  - {finding}" for finding in self.findings] or ["  none"])]
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
         findings = "".join(f"<li>{html.escape(finding)}</li>" for finding in self.findings) or "<li>none</li>"
-        hooks = _html_table(_transpose(self.hooks)) if self.hooks else "<p>none are declared</p>"
-        receivers = _html_table(_transpose(self.receivers)) if self.receivers else "<p>none are connected</p>"
-        return f"<h4>hooks</h4>{hooks}<h4>receivers</h4>{receivers}<h4>findings</h4><ul>{findings}</ul>"
-
-
-def explain(hookable: Any) -> Explanation:
-    """Say who runs around a hookable, in order: `explain(agent.reply)`, `explain(Agent.reply)`, `explain(function)`.
-
-    It reads the very plan that the call runs.
-
-    Raises:
-        HookError: if it is not hookable.
-    """
-    hook = hook_of(hookable)
-    if hook is None:
-        raise HookError(f"{hookable!r:.80} is not hookable: decorate it with @hookable, or call instrument(cls, 'method')")
-    owner = getattr(hookable, "__self__", None)
-    if owner is not None:
-        site = hook.site_of(owner)
-        plan, who = runner_for(hook, site, owner).plan, describe(owner)
-    else:
-        cls = hook.bus.class_of(hook)
-        if cls is None:
-            plan, who = runner_for(hook, FUNCTION_SITE, hook.shell).plan, describe(hook.shell)
-        else:
-            plan, who = build_plan(hook, hook.site_of_class(cls), cls), f"any {cls.__qualname__}"
-    return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(plan)))
-
-
-def _rows(plan: Plan) -> Iterator[Row]:
-    for phase, seats in (*plan.phases(), *((s.phase, (s,)) for s in plan.unaskable)):
-        for position, seat in enumerate(seats, 1):
-            yield _row(phase, position, seat)
-
-
-def _row(phase: str, position: int, seat: Seat) -> Row:
-    receiver = seat.receiver
-    return Row(
-        phase, position, receiver.name, receiver.role, receiver.options.priority, _scope(receiver), receiver.on_error,
-        seat.timeout, receiver.where, seat.problem,
-    )  # fmt: skip
-
-
-def _scope(receiver: Receiver) -> str:
-    sender = receiver.sender() if receiver.sender is not None else None
-    return "ANY" if sender is None else describe(sender)
+        hooks = html_table(columns(self.hooks)) if self.hooks else "<p>none are declared</p>"
+        receivers = html_table(columns(self.receivers)) if self.receivers else "<p>none are connected</p>"
+        plugins = f"<h4>plugins</h4>{html_table(columns(self.plugins))}" if self.plugins else ""
+        return f"<h4>hooks</h4>{hooks}<h4>receivers</h4>{receivers}{plugins}<h4>findings</h4><ul>{findings}</ul>"
 
 
 def report(bus: Bus = default_bus) -> Report:
@@ -153,29 +61,41 @@ def report(bus: Bus = default_bus) -> Report:
     """
     signals = [signal for signal in bus.signals() if signal.receivers]
     hooks = tuple(_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name))
-    receivers = tuple(_receiver_row(signal, r) for signal in signals for r in signal.connections())
+    receivers = tuple(_receiver_row(signal, r) for signal in signals for r in _connections(signal))
     findings = [finding for signal in signals for finding in _findings_of(bus, signal)]
     findings += [f"not hooked: {override}" for override in bus.uncovered()]
     if workers.overdue:
         findings.append(f"{workers.overdue} worker threads are past their receiver's deadline and have not returned")
-    return Report(hooks, receivers, tuple(findings))
+    findings += [str(diagnostic) for diagnostic in (bus.plugins.diagnostics if bus.plugins else ())]
+    plugins = tuple(attrs.asdict(row) for row in (bus.plugins.rows() if bus.plugins else ()))
+    return Report(hooks, receivers, tuple(findings), plugins)
+
+
+def _connections(signal: HookSignal) -> list[Receiver]:
+    """Return the connections of a question in the order they are asked, others in the order they were made."""
+    connections = signal.connections()
+    return in_order((0.0, receiver) for receiver in connections) if signal.phase == ANSWER else connections
 
 
 def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
     code = getattr(inspect.unwrap(hook.body), "__code__", None)
     where = f"{code.co_filename}:{code.co_firstlineno}" if code else hook.body.__module__
-    listening = sum(len(signal.connections()) for signal in bus._signals_of(hook.name))
-    return {"hook": hook.name, "function": hook.body.__qualname__, "colour": hook.colour, "receivers": listening, "where": where}
+    signals = bus._signals_of(hook.name) + ([hook.signal] if isinstance(hook, Spec) else [])
+    return {
+        "hook": hook.name, "function": hook.body.__qualname__, "colour": hook.colour,
+        "mode": hook.rules.mode_name if isinstance(hook, Spec) else None,
+        "receivers": sum(len(signal.connections()) for signal in signals), "where": where,
+    }  # fmt: skip
 
 
 def _receiver_row(signal: HookSignal, receiver: Receiver) -> dict[str, Any]:
     options = receiver.options
     return {
         "signal": signal.name, "receiver": receiver.name, "role": receiver.role, "priority": options.priority,
-        "scope": _scope(receiver), "on_error": receiver.on_error, "timeout": options.timeout,
+        "scope": scope_of(receiver), "on_error": receiver.on_error, "timeout": options.timeout,
         "state": "disabled" if not receiver.is_enabled else "fired" if receiver.has_fired else "never fired",
         "failures": receiver.failures, "failed open": receiver.fail_opens, "last failure": receiver.last_failure,
-        "where": receiver.where,
+        "where": receiver.where, "plugin": origin_of(signal, receiver)[0],
     }  # fmt: skip
 
 
@@ -183,7 +103,8 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
     receivers = signal.connections()
     declared = bus._declared(signal.hook) if signal.phase else []
     if not declared and not signal.was_sent:
-        known = [f"{signal.phase or 'pre'}_{name}" for name in bus.hook_names()]
+        questions = [name for name in bus.hook_names() if bus._declared(name)[0].is_question]
+        known = [f"{signal.phase or 'pre'}_{name}" for name in bus.hook_names()] if signal.phase or not questions else questions
         yield f"pending: nobody emits {signal.name}, which {receivers[0].label} waits for{did_you_mean(signal.name, known)}"
     for receiver in receivers:
         for other in (*receiver.options.before, *receiver.options.after):
@@ -208,11 +129,24 @@ def _misfits(receiver: Receiver, signal: HookSignal, declared: list[Hook]) -> It
         hint = did_you_mean(name, names)
         if "did you mean" in hint:
             yield f"{receiver.label} on {signal.name} always gets its default for {name!r}{hint}"
+    if signal.phase == ANSWER and receiver.function is not None:
+        yield from _unused_defaults(receiver, declared)
     when = receiver.options.when
     if declared and when is not None and not callable(when):
         for name, glob in when.items():
             if not any(_may_match(hook, name, glob) for hook in declared):
                 yield f"{receiver.label} on {signal.name} can never match: when={{{name!r}: {glob!r}}}"
+
+
+def _unused_defaults(receiver: Receiver, declared: list[Hook]) -> Iterator[str]:
+    """Name the defaults that a question's own always stand in front of."""
+    theirs: Any = receiver.function
+    for name, parameter in inspect.signature(theirs).parameters.items():
+        asked = [inspect.signature(hook.body).parameters.get(name) for hook in declared]
+        if parameter.default is not parameter.empty and all(
+            own is not None and own.default is not own.empty and own.default is not parameter.default for own in asked
+        ):
+            yield f"{receiver.label} never gets its own default for {name!r}: the question {declared[0].name} has one"
 
 
 def _may_match(hook: Hook, name: str, glob: str) -> bool:
@@ -223,28 +157,3 @@ def _may_match(hook: Hook, name: str, glob: str) -> bool:
     if get_origin(parameter.annotation) is Literal:
         return any(fnmatchcase(str(value), glob) for value in get_args(parameter.annotation))
     return True
-
-
-# -- tables ----------------------------------------------------------------------------------------------------------------
-
-
-def _columns(rows: Sequence[Row]) -> dict[str, list[str]]:
-    return _transpose(tuple(attrs.asdict(row) for row in rows))
-
-
-def _transpose(rows: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
-    """Return columns of text; one that says nothing is left out."""
-    columns = {name: ["" if row[name] is None else str(row[name]) for row in rows] for name in rows[0]}
-    return {name: cells for name, cells in columns.items() if any(cells)}
-
-
-def _text_table(columns: dict[str, list[str]]) -> str:
-    widths = {name: max(len(name), *map(len, cells)) for name, cells in columns.items()}
-    lines = [list(columns), *zip(*columns.values())]
-    return "\n".join("  " + "  ".join(c.ljust(w) for c, w in zip(line, widths.values())).rstrip() for line in lines)
-
-
-def _html_table(columns: dict[str, list[str]]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in line) for line in zip(*columns.values()))
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"

@@ -192,7 +192,8 @@ async def beside(seats: tuple[Seat, ...], coroutines: Any, cancelling: Callable[
     """Await coroutines side by side, in tasks of their own; return None if all of them answered None."""
     import asyncio
 
-    tasks = [asyncio.ensure_future(_answered(coroutine)) for coroutine in coroutines]
+    create_task = asyncio.get_running_loop().create_task
+    tasks = [create_task(_answered(coroutine)) for coroutine in coroutines]
     is_usual, cancel = True, None
     try:
         for task in tasks:

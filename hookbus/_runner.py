@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ._call import Call
-from ._compile import Compiled, compile_plan
-from ._context import live_frames
 from ._hook import Hook, Site
+from ._passage import make_passage
 from ._plan import Plan, build_plan
 from ._walk import walk
+
+if TYPE_CHECKING:
+    from ._compile import Compiled
 
 HOT: Final = 8
 """So many calls of a plan are walked before it is compiled."""
@@ -21,6 +23,7 @@ class Runner:
 
     Attributes:
         run: what a call enters; it is called as the body is.
+        walking: what it enters while some task has muted a signal of the hook.
         compiled: the generated code, where there is any.
     """
 
@@ -30,20 +33,19 @@ class Runner:
         self._calls = 0
         self._is_tried = False
         is_idle = plan.is_empty and not hook.bus.is_observed
-        self.run: Callable[..., Any] = hook.body if is_idle else self
+        self.walking: Callable[..., Any] = hook.body if is_idle else self._entrance(self)
+        self.run = self.walking
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         hook, site = self.hook, self.site
         values = hook.function_signature.gather(args, kwargs)
         sender = hook.shell if site.attribute is None else hook.function_signature.first_of(values)[0]
-        if not site.is_owner and any(f.sender is sender and f.family == hook.family(site) for f in live_frames()):
-            return hook.body(*args, **kwargs)  # super(), from inside the call that runs the hooks
         self._calls += 1
         if not self._is_tried and self.is_hot():
             self._is_tried = True
             self._compile(sender)
             if self.compiled is not None:
-                return self.run(*args, **kwargs)
+                return self.compiled.run(*args, **kwargs)
         return walk(Call(hook, site, self.plan, sender, values))
 
     def is_hot(self) -> bool:
@@ -53,11 +55,17 @@ class Runner:
         return self._calls >= HOT and all(seat.receiver.has_fired for seat in seats)
 
     def _compile(self, sender: Any) -> None:
-        if self.site.is_owner and not self.hook.bus.is_observed:
+        from ._compile import compile_plan  # the rooms that write code are loaded with the first plan that is hot
+
+        if not self.hook.bus.is_observed:
             self.compiled = compile_plan(self.hook, self.site, self.plan, sender)
         if self.compiled is not None:
-            self.run = self.compiled.run
+            self.run = self._entrance(self.compiled.run)
             self.hook.look_again()
+
+    def _entrance(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what a call enters to get to `run`: a parent's hookable asks first whether `super()` brought it there."""
+        return run if self.site.is_owner else make_passage(self.hook, self.site, run)
 
 
 def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
@@ -65,7 +73,8 @@ def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
     version = hook.version
     site, sender = hook.locate(values)
     runner = runner_for(hook, site, sender)
-    run = runner if any(signal.is_muted_somewhere for signal in hook.bus._signals_of(hook.name)) else runner.run
+    is_muted = any(signal.is_muted_somewhere for signal in hook.bus._signals_of(hook.name))
+    run = runner.walking if is_muted else runner.run
     first = hook.function_signature.first_of(values)
     if first and not isinstance(first[0], type):
         hook.keep(first[0], run, version)

@@ -13,13 +13,14 @@ from typing import Any, Protocol, TypeVar
 
 from blinker import ANY, NamedSignal
 
+from ._asks import Connectable
 from ._callables import key_of
 from ._cancels import running_task
-from ._hook import split_signal_name
+from ._hook import ANSWER, split_signal_name
 from ._hook import weak as weak_reference
 from ._options import DEFAULTS, PLAIN, OnError, Options, Role
 from ._order import check_constraints, in_order
-from ._receiver import Connectable, Receiver, make_receiver
+from ._receiver import Receiver, make_receiver
 from ._registry import ANY_ID, Registry
 from .exceptions import HookError
 
@@ -31,6 +32,7 @@ class Home(Protocol):
     """What a signal needs of the bus it lives on."""
 
     lock: threading.Lock
+    plugins: Any
 
     def _check(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None: ...
     def _changed(self, signal: HookSignal, sender: Any) -> None: ...
@@ -224,7 +226,7 @@ class HookSignal(NamedSignal):
     def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:
         """Yield what runs for this sender, in order; a class' receivers run for its instances too."""
         found = self.matching(sender)
-        for role in ("around", "modify", "guard", "observe"):
+        for role in ("around", ANSWER, "modify", "guard", "observe"):
             if role != "guard" and self.is_muted:
                 continue
             for receiver in in_order((d, r) for d, r in found if r.role == role):

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import attrs
 
+from ._asks import close_unawaited
 from ._cancels import Cancels, is_cancelled_error
 from ._context import CURRENT, Frame
-from ._receiver import close_unawaited
 from ._workers import Deadline, Host, Pair, workers
 from .exceptions import HookError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 
 
@@ -47,11 +46,31 @@ class ReceiverError(HookError):
         self.receiver, self.hook, self.phase = receiver, hook, phase
 
     def __str__(self) -> str:
-        return f"receiver {self.receiver} failed in {self.phase}_{self.hook} and asks to raise"
+        where = self.hook if self.phase == "answer" else f"{self.phase}_{self.hook}"
+        return f"receiver {self.receiver} failed in {where} and asks to raise"
+
+
+class PluginError(HookError):
+    """A plugin cannot be loaded as it is; `load_plugins` makes a diagnostic of it.
+
+    Attributes:
+        problem: what is wrong.
+        advice: what to do about it.
+    """
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(problem, advice)
+        self.problem, self.advice = problem, advice
+        self.traceback: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.problem}; {self.advice}"
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """Return `"; did you mean 'x'?"` for the closest known name, else the known names, else an empty string."""
+    import difflib
+
     names = sorted(set(known))
     close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
     if close:

@@ -15,14 +15,18 @@ CORE = sorted(path for path in PACKAGE.glob("*.py") if path.name not in ("cli.py
 
 
 def test_the_public_names_are_these():
-    names = {name for name in vars(hookbus) if not name.startswith("_")}
+    names = set(dir(hookbus))
     modules = {name for name in names if isinstance(getattr(hookbus, name), types.ModuleType)}
     assert names - modules == {
         "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
-        "Replace", "default_bus", "explain", "hookable", "instrument", "receives", "report", "signal",
+        "Replace", "default_bus", "explain", "hookable", "hookspec", "instrument", "load_plugins", "receives", "report", "signal",
     }  # fmt: skip
-    assert modules >= {"events", "exceptions"}
-    assert set(hookbus.__all__) == (names - modules) | {"events", "exceptions"}
+    assert modules == {"events", "exceptions", "modes"}
+
+
+def test_what_is_not_public_is_no_attribute():
+    with pytest.raises(AttributeError, match="has no attribute 'hokable'"):
+        hookbus.hokable  # noqa: B018
 
 
 def test_importing_hookbus_imports_no_asyncio_no_framework_and_no_command_line():
@@ -64,3 +68,17 @@ def test_generated_code_lives_in_one_room():
         calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
         makers = {getattr(call.func, "id", "") for call in calls} & {"exec", "eval", "compile", "FunctionType"}
         assert not makers or path.name == "_codegen.py", f"{path.name} makes code"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "adapters").glob("*.py")), ids=lambda path: path.name)
+def test_guests_use_public_names_only_and_load_their_framework_late(path):
+    """An adapter imports from the front door and the public modules; from its framework only inside functions."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        module = node.module if isinstance(node, ast.ImportFrom) and node.level == 0 else None
+        if module is not None and module.split(".")[0] == "hookbus":
+            names = [module, *(alias.name for alias in node.names)]
+            assert not any(part.startswith("_") for name in names for part in name.split(".")), f"{path.name}:{node.lineno}"
+    early = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "level", 0) == 0]
+    loaded = {(node.module if isinstance(node, ast.ImportFrom) else node.names[0].name).partition(".")[0] for node in early}
+    assert loaded <= {"hookbus", "blinker", "attrs", *sys.stdlib_module_names}

@@ -3,11 +3,13 @@
 import abc
 import asyncio
 import dataclasses
+import gc
 import inspect
 import pickle
 import subprocess
 import sys
 import textwrap
+import weakref
 from typing import Protocol
 
 import attrs
@@ -478,3 +480,44 @@ def test_a_guard_on_a_covered_class_does_not_warn(bus, recwarn):
     bus.signal("pre_reply").connect(lambda agent: None, sender=Base, role="guard")
     bus.signal("pre_reply").connect(lambda agent: None, sender=ANY, role="guard", name="other")
     assert not recwarn.list
+
+
+def test_a_class_whose_method_uses_super_is_collected_though_its_calls_were_hooked():
+    bus, alive = Bus(), []
+
+    def work():
+        class Agent:
+            @hookable("reply", bus=bus)
+            def reply(self):
+                super()
+                return 1
+
+        agent = Agent()
+        bus.signal("pre_reply").connect(lambda agent: None, sender=Agent)
+        bus.signal("post_reply").connect(lambda agent: None, sender=agent)
+        for _ in range(20):
+            agent.reply()
+        alive.append(weakref.ref(Agent))
+
+    work()
+    gc.collect()
+    assert alive[0]() is None
+
+
+@pytest.mark.parametrize("scope", ["anyone", "its class", "the object"])
+def test_what_is_held_of_an_undone_method_is_a_plain_passage_whoever_listens(bus, scope):
+    ran = []
+
+    class Agent:
+        def reply(self):
+            return 1
+
+    agent = Agent()
+    undo = instrument(Agent, "reply", bus=bus)
+    held = Agent.reply
+    sender = {"anyone": ANY, "its class": Agent, "the object": agent}[scope]
+    bus.signal("pre_reply").connect(lambda agent: ran.append(1), sender=sender)
+    held(agent)
+    undo()
+    assert held(agent) == agent.reply() == 1
+    assert ran == [1]

@@ -1,8 +1,11 @@
 """Identity is checked, not trusted: an id that is used again never brings a dead sender's receivers back."""
 
+import gc
+import weakref
+
 import pytest
 
-from hookbus import Bus, hookable
+from hookbus import ANY, Bus, hookable
 
 
 @pytest.mark.parametrize("deferred", [False, True])
@@ -32,3 +35,23 @@ def test_a_dead_senders_connection_is_never_taken_for_that_of_a_new_object_at_it
         del successor
     assert fired == []
     assert len(signal.connections()) == 0
+
+
+@pytest.mark.parametrize("scope", ["anyone", "its class", "an instance"])
+def test_a_class_that_is_given_up_is_collected_with_its_hookables_and_their_bus(scope):
+    bus = Bus()
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self):
+            return 1
+
+    agent = Agent()
+    bus.signal("pre_reply").connect(lambda a: None, sender={"anyone": ANY, "its class": Agent, "an instance": agent}[scope])
+    for _ in range(20):
+        agent.reply()
+    gone = [weakref.ref(Agent), weakref.ref(Agent.reply), weakref.ref(bus)]
+    del Agent, agent, bus
+    gc.collect()
+    gc.collect()
+    assert [reference() for reference in gone] == [None, None, None]

@@ -136,3 +136,26 @@ def test_report_says_which_optional_argument_is_probably_a_typo(bus, Agent):
 
 def test_an_empty_bus_reports_as_text_and_html(bus):
     assert "none are declared" in str(report(Bus())) and "none are connected" in report(Bus())._repr_html_()
+
+
+def test_explain_prints_the_code_that_runs_once_a_plan_is_hot_and_says_whose_turn_is_which():
+    bus = Bus()
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            return msg
+
+    @bus.signal("pre_reply").connect_via(Agent)
+    def shorten(agent, msg):
+        return {"msg": msg[:3]}
+
+    agent = Agent()
+    assert "walked: generated code comes after" in str(explain(agent.reply, source=True))
+    for _ in range(20):
+        assert agent.reply("hello") == "hel"
+    text = str(explain(agent.reply, source=True))
+    assert "# _r0: " in text and "shorten" in text
+    assert "_answer = _r0(self, msg)" in text
+    assert "_answer" not in str(explain(agent.reply))
+    assert "<pre>" in explain(agent.reply, source=True)._repr_html_()

@@ -64,7 +64,7 @@ def _costs_and_growth(bench: Bench, long: bool) -> dict[str, Any]:
         table.costs(switched_on[-1])
     receivers = growth.by_receivers(bench)
     growth.print_receivers(receivers)
-    instances = growth.by_instances(growth.INSTANCES_LONG, 1_000_000) if long else growth.by_instances()
+    instances = growth.by_instances(growth.INSTANCES_LONG, 100_000) if long else growth.by_instances()
     growth.print_instances(instances)
     return {"costs": [asdict(row) for row in switched_on], "receivers": receivers, "instances": instances}
 

@@ -66,7 +66,11 @@ def by_instances(numbers: Sequence[int] = INSTANCES, traced: int = 10_000) -> li
 
     The bytes of more than `traced` instances are those of so many: to trace every allocation is slow.
     """
-    return [{**_life_of_instances(size), "bytes": _bytes_each(min(size, traced))} for size in numbers]
+    gc.disable()  # a million instances are looked through again and again otherwise
+    try:
+        return [{**_life_of_instances(size), "bytes": _bytes_each(min(size, traced))} for size in numbers]
+    finally:
+        gc.enable()
 
 
 def _agents(size: int) -> tuple[Any, list[Any], Function]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from hookbus import _runner
+from hookbus import _compile, _runner
 
 
 @contextmanager
@@ -20,12 +20,12 @@ def walked() -> Iterator[None]:
 def compiled() -> Iterator[list[bool]]:
     """Compile every plan at its first call, where that can be done; the list says of each plan whether it was."""
     outcomes: list[bool] = []
-    compile_plan = _runner.compile_plan
+    compile_plan = _compile.compile_plan
 
     def noted(*arguments):
         made = compile_plan(*arguments)
         outcomes.append(made is not None)
         return made
 
-    with patch.object(_runner.Runner, "is_hot", lambda runner: True), patch.object(_runner, "compile_plan", noted):
+    with patch.object(_runner.Runner, "is_hot", lambda runner: True), patch.object(_compile, "compile_plan", noted):
         yield outcomes

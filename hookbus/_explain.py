@@ -1,0 +1,156 @@
+"""One call as rows: who runs, in what order, by whose word; and the code that runs it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import attrs
+
+from ._callables import name_of, place_of, written
+from ._hook import ANSWER, FUNCTION_SITE, describe, hook_of
+from ._plan import Plan, Seat, build_plan
+from ._receiver import Receiver
+from ._runner import HOT, Runner, runner_for
+from ._signal import HookSignal
+from ._spec import Spec
+from ._tables import columns, html_table, text_table
+from .exceptions import HookError
+
+
+@attrs.frozen
+class Row:
+    """One receiver as a call asks it.
+
+    Attributes:
+        position: its place in its phase, from 1.
+        scope: what it is connected to.
+        timeout: its deadline in seconds, or None.
+        where: the file and line of the receiver.
+        problem: why it will fail at this hook, or None.
+        plugin: the plugin that connected it, or None.
+        operator: what the operator's `overrides` say over the plugin's word, or None.
+    """
+
+    phase: str
+    position: int
+    receiver: str
+    role: str
+    priority: float
+    scope: str
+    on_error: str
+    timeout: float | None
+    where: str
+    problem: str | None = None
+    plugin: str | None = None
+    operator: str | None = None
+
+
+@attrs.frozen
+class Explanation(Sequence[Row]):
+    """Who runs around one hookable for one sender, or answers one question, in the order they run."""
+
+    title: str
+    rows: tuple[Row, ...]
+    when_empty: str = "nobody listens: the method runs directly"
+    source: str | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Row, ...]: ...
+    def __getitem__(self, index: int | slice) -> Row | tuple[Row, ...]:
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def _columns(self) -> dict[str, list[str]]:
+        return columns([attrs.asdict(row) for row in self.rows])
+
+    def __str__(self) -> str:
+        table = text_table(self._columns()) if self.rows else f"  {self.when_empty}"
+        return "\n".join([self.title, table, *([self.source] if self.source else [])])
+
+    def _repr_html_(self) -> str:
+        body = html_table(self._columns()) if self.rows else f"<p>{html.escape(self.when_empty)}</p>"
+        source = f"<pre>{html.escape(self.source)}</pre>" if self.source else ""
+        return f"<h4>{html.escape(self.title)}</h4>{body}{source}"
+
+
+def explain(hookable: Any, *, source: bool = False) -> Explanation:
+    """Say who runs around a hookable, in order: `explain(agent.reply)`, `explain(Agent.reply)`, `explain(function)`.
+
+    For a hookspec it says who answers, too: `explain(resolve_session)`. It reads the very plan that the call runs.
+
+    Args:
+        hookable: a hookable function or method, or a hookspec.
+        source: also print what runs: the generated code, and what its short names stand for; or why there is none.
+
+    Raises:
+        HookError: if it is not hookable.
+    """
+    hook = hook_of(hookable)
+    if hook is None:
+        raise HookError(f"{hookable!r:.80} is not hookable: decorate it with @hookable, or call instrument(cls, 'method')")
+    if isinstance(hook, Spec):
+        title = f"{hook.name}, a question ({hook.colour}, {hook.rules.mode_name})"
+        return Explanation(title, tuple(_rows(hook.panel().plan, hook)), "nobody answers")
+    owner = getattr(hookable, "__self__", None)
+    cls = None if owner is not None else hook.bus.class_of(hook)
+    if owner is not None:
+        runner, who = runner_for(hook, hook.site_of(owner), owner), describe(owner)
+    elif cls is None:
+        runner, who = runner_for(hook, FUNCTION_SITE, hook.shell), describe(hook.shell)
+    else:
+        # A class stands for its instances, and has no calls of its own that could be hot.
+        site = hook.site_of_class(cls)
+        runner, who = hook.plans.get(cls) or Runner(hook, site, build_plan(hook, site, cls)), f"any {cls.__qualname__}"
+    text = _source_of(runner) if source else None
+    return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(runner.plan)), source=text)
+
+
+def _source_of(runner: Runner) -> str:
+    if runner.compiled is None:
+        return f"\nwalked: generated code comes after {HOT} calls, for a plan that needs nothing but calls"
+    names = [f"# {name}: {_named(value)}" for name, value in runner.compiled.named.items()]
+    return "\n".join(["", *names, "", runner.compiled.source])
+
+
+def _named(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"{len(value)} receivers that are called alike"
+    return f"{name_of(value)} ({written(place_of(value))})"
+
+
+def _rows(plan: Plan, spec: Spec | None = None) -> Iterator[Row]:
+    phases = list(plan.phases())
+    if spec is not None:
+        phases.insert(2, (ANSWER, tuple(seat for _, seat in spec.panel().seats)))  # inside the arounds
+    for phase, seats in (*phases, *((s.phase, (s,)) for s in plan.unaskable)):
+        for position, seat in enumerate(seats, 1):
+            yield _row(phase, position, seat)
+
+
+def _row(phase: str, position: int, seat: Seat) -> Row:
+    receiver = seat.receiver
+    return Row(
+        phase, position, receiver.name, receiver.role, receiver.options.priority, scope_of(receiver), receiver.on_error,
+        seat.timeout, receiver.where, seat.problem, *origin_of(seat.signal, receiver),
+    )  # fmt: skip
+
+
+def origin_of(signal: HookSignal, receiver: Receiver) -> tuple[str | None, str | None]:
+    """Return the plugin that connected a receiver, and what the operator says of it."""
+    plugins = signal._home.plugins
+    origin: tuple[str, str | None] | None = plugins.origin_of(receiver) if plugins else None
+    return origin or (None, None)
+
+
+def scope_of(receiver: Receiver) -> str:
+    sender = receiver.sender() if receiver.sender is not None else None
+    return "ANY" if sender is None else describe(sender)

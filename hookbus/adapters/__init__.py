@@ -1,0 +1,22 @@
+"""Frameworks that run on hookbus, each a module: `uninstall = hookbus.adapters.agentscope.install()`.
+
+A module is loaded when it is first asked for, and it loads its framework only in `install`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import agentscope as agentscope
+
+__all__ = ["agentscope"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"hookbus has no adapter {name!r}; there are {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return __all__

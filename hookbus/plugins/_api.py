@@ -1,0 +1,112 @@
+"""What a plugin's `register(api)` is given: it collects, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+from blinker import ANY
+
+from hookbus._bus import _marked
+from hookbus._hook import describe
+from hookbus._options import Options
+from hookbus._signal import F
+from hookbus.exceptions import HookError, did_you_mean
+
+
+@attrs.frozen(eq=False)
+class Wiring:
+    """One connection that a plugin asks for."""
+
+    signal: str
+    receiver: Callable[..., Any]
+    sender: Any
+    options: dict[str, Any]
+
+
+class PluginApi:
+    """What a plugin says it wants, and what it may know.
+
+    Nothing is connected while `register` runs. When it has returned, all it said is checked; then all is connected, or nothing.
+
+    Attributes:
+        id: the plugin's id.
+        version: the plugin's version.
+        settings: the operator's values and the manifest's defaults, read-only.
+    """
+
+    def __init__(self, plugin: str, version: str, settings: Mapping[str, Any], provided: Callable[[str, str], Any]) -> None:
+        self.id, self.version, self.settings = plugin, version, settings
+        self._lookup = provided
+        self._wirings: list[Wiring] = []
+        self._provided: dict[tuple[str, str], Any] = {}
+        self._cleanups: list[Callable[[], Any]] = []
+        self._is_open = True
+
+    def connect(self, signal: str, receiver: F, sender: Any = ANY, **options: Any) -> F:
+        """Ask for a connection and return the receiver.
+
+        Args:
+            signal: `"pre_reply"`, the name of a hookspec, or `"events"` for the bus's events; the manifest names it in `hooks`.
+            receiver: what to connect; the same one on the same signal and sender again replaces its options.
+            sender: whom to connect it to.
+            options: those of `HookSignal.connect`.
+
+        Raises:
+            HookError: for an option that makes no sense, or after `register` has returned.
+        """
+        self._check_open()
+        if not isinstance(signal, str) or not signal.isidentifier():
+            raise HookError(f"a signal's name must be an identifier, such as 'pre_reply', not {signal!r:.60}")
+        if not callable(receiver):
+            raise HookError(f"{receiver!r:.60} cannot be connected to {signal}: it is not callable")
+        known = {"weak", *attrs.fields_dict(Options)}
+        for name in options:
+            if name not in known:
+                raise HookError(f"connect has no option {name!r}{did_you_mean(name, known)}")
+        Options(**{name: value for name, value in options.items() if name != "weak"})
+        self._wirings.append(Wiring(signal, receiver, sender, options))
+        return receiver
+
+    def plug(self, obj: object) -> None:
+        """Ask for a connection of every method of an object that `receives` marks.
+
+        Raises:
+            HookError: if none is marked.
+        """
+        marked = [(attribute, mark) for attribute, marks in _marked(type(obj)) for mark in marks]
+        if not marked:
+            raise HookError(f"{describe(obj)} has no method marked with @receives('pre_...')")
+        for attribute, (signal, options) in marked:
+            self.connect(signal, getattr(obj, attribute), **options)
+
+    def provide(self, kind: str, name: str, obj: Any) -> None:
+        """Provide something under a kind and a name, such as `("tool", "search")`; the manifest names both in `provides`.
+
+        Raises:
+            HookError: if this plugin provides it already, or after `register` has returned.
+        """
+        self._check_open()
+        if (kind, name) in self._provided:
+            raise HookError(f"the plugin {self.id} provides the {kind} {name!r} twice")
+        self._provided[kind, name] = obj
+
+    def provided(self, kind: str, name: str) -> Any:
+        """Return what a loaded plugin provides, also later; ask each time, since a reload replaces it.
+
+        Raises:
+            HookError: if no loaded plugin provides it.
+        """
+        return self._lookup(kind, name)
+
+    def on_unload(self, cleanup: Callable[[], Any]) -> None:
+        """Have a function called when the plugin leaves, or when its loading fails; the last one first."""
+        self._check_open()
+        if not callable(cleanup):
+            raise HookError(f"{cleanup!r:.60} cannot be called on unload: pass a function without arguments")
+        self._cleanups.append(cleanup)
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise HookError(f"the plugin {self.id} has registered already: say it inside register(api)")

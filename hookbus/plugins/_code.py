@@ -1,0 +1,186 @@
+"""The code of a plugin: imported for it alone from a folder, and taken out of the process again."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module, invalidate_caches
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from types import ModuleType
+from typing import Any, Final
+
+from hookbus._callables import name_of
+from hookbus.exceptions import PluginError
+
+from ._discovery import Candidate
+
+PREFIX: Final = "hookbus_plugin_"
+_naming = threading.Lock()
+
+
+class _FreshSource(SourceFileLoader):
+    """Compiles the source each time: bytecode of a file changed within the same second would be taken for its own."""
+
+    def path_stats(self, path: Any) -> Any:
+        raise OSError(f"no bytecode is kept for {path}")
+
+
+class _FolderFinder:
+    """Finds the modules of one plugin folder under the package name it was given."""
+
+    def __init__(self, package: str, folder: str) -> None:
+        self.package, self.folder = package, folder
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != self.package and not name.startswith(f"{self.package}."):
+            return None
+        base = os.path.join(self.folder, *name.split(".")[1:])
+        init = os.path.join(base, "__init__.py")
+        if os.path.isfile(init):
+            return spec_from_file_location(name, init, loader=_FreshSource(name, init), submodule_search_locations=[base])
+        if name == self.package:
+            spec = ModuleSpec(name, None, is_package=True)
+            spec.submodule_search_locations = [base]
+            return spec
+        file = f"{base}.py"
+        return spec_from_file_location(name, file, loader=_FreshSource(name, file)) if os.path.isfile(file) else None
+
+
+class Code:
+    """The modules of one plugin.
+
+    Those of a folder are a package of their own and leave with the plugin. Those of an installed distribution belong to
+    everybody who imports them and stay; only what a failed import has begun is taken out.
+    """
+
+    def __init__(self, candidate: Candidate, replaced: Code | None = None) -> None:
+        module, _, self._function = (candidate.entry or "").partition(":")
+        self._finder: _FolderFinder | None = None
+        self._replaced = replaced
+        self._aside: dict[str, ModuleType] = {}
+        if candidate.folder is None:
+            self.package, self._module = module, module
+        else:
+            folder = os.path.realpath(candidate.folder)
+            with _naming:
+                if replaced is not None:
+                    replaced._step_aside()
+                self.package = _free_name(candidate.id)
+                self._finder = _FolderFinder(self.package, folder)
+                sys.meta_path.insert(0, self._finder)
+            self._module = f"{self.package}.{module}"
+        self._earlier = frozenset(self._modules())
+
+    def register(self) -> Callable[[Any], Any]:
+        """Import the code and return the function that registers the plugin.
+
+        Raises:
+            PluginError: if there is none, or it is not a plain function.
+        """
+        invalidate_caches()
+        try:
+            found = operator.attrgetter(self._function)(import_module(self._module))
+        except ModuleNotFoundError as error:
+            if error.name != self._module:
+                raise
+            raise PluginError(f"there is no module {self._module}", "correct entry = ..., or write the file it names") from None
+        except AttributeError:
+            if self._module not in sys.modules:
+                raise
+            raise PluginError(f"{self._module} has no {self._function}", f"write def {self._function}(api) there") from None
+        kinds = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+        if not callable(found) or any(is_kind(found) for is_kind in kinds):
+            raise PluginError(
+                f"{self._module}:{self._function} is not a plain function",
+                f"write def {self._function}(api), without async or yield",
+            )
+        _check_takes_api(found)
+        function: Callable[[Any], Any] = found
+        return function
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the modules leave with the plugin."""
+        return self._finder is not None
+
+    def owns(self, function: Any) -> bool:
+        """Tell whether a callable was written in these modules."""
+        while isinstance(function, functools.partial):
+            function = function.func
+        function = getattr(function, "__func__", function)
+        code = function if hasattr(function, "__globals__") else getattr(type(function), "__call__", None)  # noqa: B004
+        home = getattr(code, "__globals__", None)
+        return home is not None and any(home is vars(module) for module in self._modules().values())
+
+    def remove(self) -> None:
+        """Take the modules of a folder out of the process, also where others stand in their place already."""
+        finder, self._finder = self._finder, None
+        if finder is None:
+            return
+        if finder in sys.meta_path:
+            _forget(self._modules())
+            sys.meta_path.remove(finder)
+            for path in list(sys.path_importer_cache):
+                if path == finder.folder or path.startswith(os.path.join(finder.folder, "")):
+                    sys.path_importer_cache.pop(path, None)
+        self._aside.clear()
+
+    def undo(self) -> None:
+        """Take out what a failed loading has imported, and put back what it was to replace."""
+        _forget(name for name in self._modules() if name not in self._earlier)
+        self.remove()
+        if self._replaced is not None:
+            self._replaced._step_back()
+
+    def _modules(self) -> dict[str, ModuleType]:
+        here = (self.package, f"{self.package}.")
+        return self._aside or {
+            name: module for name, module in list(sys.modules.items()) if name == here[0] or name.startswith(here[1])
+        }
+
+    def _step_aside(self) -> None:
+        self._aside = self._modules()
+        _forget(self._aside)
+        if self._finder is not None:
+            sys.meta_path.remove(self._finder)
+
+    def _step_back(self) -> None:
+        sys.modules.update(self._aside)
+        self._aside = {}
+        if self._finder is not None:
+            sys.meta_path.insert(0, self._finder)
+
+
+def _forget(names: Iterable[str]) -> None:
+    for name in list(names):
+        sys.modules.pop(name, None)
+
+
+def _check_takes_api(register: Callable[..., Any]) -> None:
+    try:
+        inspect.signature(register).bind(None)
+    except TypeError as error:
+        raise PluginError(f"{name_of(register)} cannot be called with an api ({error})", "write def register(api)") from None
+    except ValueError:
+        return  # It is written in C and says nothing of its parameters; calling it will tell.
+
+
+def _free_name(plugin: str) -> str:
+    """Return the name of a plugin's package: another one where another bus of this process has loaded it too."""
+    base = f"{PREFIX}{plugin.replace('-', '_')}"
+    taken = {getattr(finder, "package", None) for finder in sys.meta_path}
+    return next(name for name in _names_from(base) if name not in taken and name not in sys.modules)
+
+
+def _names_from(base: str) -> Iterator[str]:
+    yield base
+    number = 2
+    while True:
+        yield f"{base}_{number}"
+        number += 1

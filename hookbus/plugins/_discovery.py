@@ -1,0 +1,174 @@
+"""Where plugins are: folders, and entry points of installed distributions. No code of a plugin is imported here."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlparse
+
+import attrs
+
+from hookbus.exceptions import PluginError
+
+from ._manifest import FILE_NAME, Manifest, read_manifest
+from ._trust import check_folder, check_place
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP: Final = "hookbus.plugins"
+PLACES: Final = ("workspace", "user", "bundled", "installed")
+"""Where plugins are looked for; of two with one id the one of the earlier place is taken."""
+
+
+@attrs.frozen
+class Candidate:
+    """A plugin that was found.
+
+    Attributes:
+        place: one of `PLACES`.
+        name: of its folder or entry point.
+        file: its manifest, or what stands in its way.
+        folder: its folder; None if it is installed.
+        entry: module and function that register it; None while there is no good manifest.
+        problem: why it cannot be loaded, if that is known.
+    """
+
+    place: str
+    name: str
+    file: str
+    folder: str | None = None
+    entry: str | None = None
+    manifest: Manifest | None = None
+    problem: PluginError | None = None
+
+    @property
+    def is_place(self) -> bool:
+        """Whether this stands for a whole place that cannot be looked into."""
+        return self.folder is None and self.place != "installed"
+
+    @property
+    def id(self) -> str:
+        """The plugin's id, or the name of its folder or entry point where no manifest says it."""
+        return self.manifest.id if self.manifest else self.name
+
+
+def find(folders: Mapping[str, str], *, installed: bool) -> list[Candidate]:
+    """Return every plugin there is, by the order of places and then of names.
+
+    Args:
+        folders: a place to the folder that holds its plugins; one that is not there holds none.
+        installed: whether entry points are looked at.
+    """
+    found = [candidate for place in PLACES if place in folders for candidate in in_folder(place, folders[place])]
+    return [*found, *(_of_entry_point(point) for point in entry_points())] if installed else found
+
+
+def again(candidate: Candidate, root: str | None) -> Candidate:
+    """Return the same plugin as it is now."""
+    if candidate.folder is not None and root is not None:
+        return of_folder(candidate.place, candidate.folder, root)
+    for point in entry_points():
+        found = _of_entry_point(point)
+        if found.name == candidate.name and found.file == candidate.file:
+            return found
+    return attrs.evolve(candidate, problem=PluginError("it is not installed any more", "install it again"))
+
+
+def in_folder(place: str, root: str) -> Iterator[Candidate]:
+    """Yield a candidate for every folder in a place; names that begin with a dot or underscore are passed over."""
+    if not os.path.lexists(root):
+        return
+    try:
+        check_place(root)
+        names = sorted(os.listdir(root))
+    except OSError as error:
+        yield Candidate(place, place, root, problem=PluginError(f"{root} cannot be read ({error.strerror})", "make it readable"))
+    except PluginError as problem:
+        yield Candidate(place, place, root, problem=problem)
+    else:
+        for name in names:
+            folder = os.path.join(root, name)
+            if not name.startswith((".", "_")) and (os.path.isdir(folder) or os.path.islink(folder)):
+                yield of_folder(place, folder, root)
+
+
+def of_folder(place: str, folder: str, root: str) -> Candidate:
+    """Return the plugin in one folder, its manifest read if the folder can be trusted."""
+    file = os.path.join(folder, FILE_NAME)
+    found = Candidate(place, os.path.basename(folder), file, folder)
+    try:
+        check_folder(folder, root)
+        manifest = _read(file)
+    except PluginError as problem:
+        return attrs.evolve(found, problem=problem)
+    except OSError as error:
+        return attrs.evolve(found, problem=PluginError(f"it cannot be read ({error.strerror})", "make it readable"))
+    return attrs.evolve(found, entry=manifest.entry, manifest=manifest)
+
+
+def _read(file: str) -> Manifest:
+    try:
+        with open(file, "rb") as source:
+            return read_manifest(source.read())
+    except FileNotFoundError:
+        raise PluginError(f"there is no {FILE_NAME}", f"write {file}, or remove the folder") from None
+
+
+# -- entry points ------------------------------------------------------------------------------------------------------
+
+
+def entry_points() -> list[EntryPoint]:
+    """Return the entry points of the group `hookbus.plugins`, in an order that does not depend on the path."""
+    from importlib.metadata import entry_points as installed
+
+    return sorted(installed(group=GROUP), key=lambda point: (point.name, point.value))
+
+
+def _of_entry_point(point: EntryPoint) -> Candidate:
+    found = Candidate("installed", point.name, f"entry point {point.name} = {point.value}")
+    try:
+        file = _manifest_of(point)
+        found = attrs.evolve(found, file=file)
+        manifest = _read(file)
+        if manifest.id != point.name:
+            raise PluginError(
+                f"the manifest has id = {manifest.id!r}, the entry point is called {point.name!r}", "give both the same name"
+            )
+    except PluginError as problem:
+        return attrs.evolve(found, problem=problem)
+    except (OSError, ValueError) as error:
+        return attrs.evolve(found, problem=PluginError(f"it cannot be read ({error})", "install it again"))
+    return attrs.evolve(found, entry=f"{point.module}:{point.attr or 'register'}", manifest=manifest)
+
+
+def _manifest_of(point: EntryPoint) -> str:
+    """Return the manifest nearest to the module of an entry point, in its distribution's own list of files."""
+    if point.pattern.match(point.value) is None:
+        raise PluginError(f"the entry point's value {point.value!r} is malformed", "write module:function")
+    if point.dist is None:
+        raise PluginError("it does not say which distribution brings it", "install it with pip")
+    parts = point.module.split(".")
+    wanted = ["/".join([*parts[:depth], FILE_NAME]) for depth in range(len(parts), 0, -1)]
+    files = {str(file).replace(os.sep, "/") for file in point.dist.files or ()}
+    source = _editable_source(point.dist.read_text("direct_url.json"))
+    for path in wanted:
+        if path in files:
+            return os.fspath(str(point.dist.locate_file(path)))
+        # The list of files of an editable install names none of the source.
+        for root in (source, os.path.join(source, "src")) if source else ():
+            if os.path.isfile(os.path.join(root, path)):
+                return os.path.join(root, path)
+    raise PluginError(
+        f"the distribution {point.dist.name} brings no {FILE_NAME} for {point.module}",
+        f"put {wanted[-1]} into its package data",
+    )
+
+
+def _editable_source(direct_url: str | None) -> str | None:
+    origin = json.loads(direct_url) if direct_url else {}
+    url = urlparse(origin.get("url", ""))
+    is_editable = origin.get("dir_info", {}).get("editable", False)
+    return unquote(url.path) if is_editable and url.scheme == "file" else None

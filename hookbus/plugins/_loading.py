@@ -1,0 +1,260 @@
+"""One plugin comes or goes as a whole: it registers, all it said is checked, then all is connected or nothing is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import attrs
+from blinker import ANY
+
+from hookbus._asks import close_unawaited
+from hookbus._bus import Bus, default_bus
+from hookbus._callables import key_of, name_of
+from hookbus._options import Options
+from hookbus._receiver import Receiver
+from hookbus._signal import Connection, HookSignal
+from hookbus.exceptions import PluginError, did_you_mean
+
+from ._api import PluginApi, Wiring
+from ._code import Code
+from ._diagnostics import failure_of
+from ._discovery import Candidate
+from ._manifest import Manifest
+from ._operator import Standing, Word, settle
+
+
+@attrs.define(eq=False)
+class Loaded:
+    """A plugin that is in force: all that must go when it leaves.
+
+    Attributes:
+        notes: what the operator changed, by receiver.
+        warnings: problems and advice that do not stop it.
+    """
+
+    bus: Bus
+    manifest: Manifest
+    code: Code
+    provided: dict[tuple[str, str], Any]
+    cleanups: list[Callable[[], Any]]
+    connections: list[Connection] = attrs.field(factory=list)
+    notes: list[tuple[Receiver, str | None]] = attrs.field(factory=list)
+    warnings: list[PluginError] = attrs.field(factory=list)
+
+    def leave(self) -> list[PluginError]:
+        """Disconnect, clean up, take the code out. What a cleanup raised is returned, and stops nothing."""
+        for connection in reversed(self.connections):
+            connection.disconnect()
+        self.connections.clear()
+        self.provided.clear()
+        try:
+            return _clean_up(self.cleanups)
+        finally:
+            _retire_hooks(self.bus, self.code)
+            self.code.remove()
+
+
+def load(
+    bus: Bus, candidate: Candidate, manifest: Manifest, settings: Mapping[str, Any], word: Word,
+    provided: Callable[[str, str], Any], replaced: Loaded | None = None,
+) -> Loaded:  # fmt: skip
+    """Load one plugin. What it replaces works on until all of the new one is connected, and is then to `leave()`.
+
+    Raises:
+        PluginError: saying why nothing of it was connected.
+    """
+    api = PluginApi(manifest.id, manifest.version, settings, provided)
+    earlier = {id(receiver): receiver for _, receiver in _all_receivers(bus)}
+    code = Code(candidate, replaced.code if replaced else None)
+    try:
+        _run(code, api)
+        _check_honest(manifest, api)
+        _check_no_strays(bus, code, earlier)
+        loaded = Loaded(bus, manifest, code, api._provided, api._cleanups)
+        _connect(loaded, api._wirings, word, replaced)
+        return loaded
+    except BaseException as error:
+        api._is_open = False
+        for signal, receiver in _strays(bus, code, earlier):
+            signal.drop(receiver)
+        unclean = _clean_up(api._cleanups)
+        _retire_hooks(bus, code)
+        code.undo()
+        if not isinstance(error, (Exception, SystemExit)):
+            raise
+        raise _reason(error, unclean) from None
+    finally:
+        # The plugin may keep its api, and that must not keep the senders it connected to.
+        api._wirings.clear()
+
+
+def _run(code: Code, api: PluginApi) -> None:
+    try:
+        register = code.register()
+    except PluginError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise failure_of("its import raised", error) from None
+    try:
+        answer = register(api)
+    except (Exception, SystemExit) as error:
+        raise failure_of("register raised", error) from None
+    finally:
+        api._is_open = False
+    if inspect.isawaitable(answer) or inspect.isgenerator(answer) or inspect.isasyncgen(answer):
+        close_unawaited(answer)
+        raise PluginError("register is async or a generator, and none of it has run", "write a plain def register(api)")
+
+
+def _check_honest(manifest: Manifest, api: PluginApi) -> None:
+    """Refuse what the manifest does not say."""
+    for wiring in api._wirings:
+        if wiring.signal not in manifest.hooks:
+            hint = did_you_mean(wiring.signal, manifest.hooks)
+            raise PluginError(
+                f"{name_of(wiring.receiver)} connects to {wiring.signal}, which hooks in its manifest does not name{hint}",
+                f"write hooks = [..., {wiring.signal!r}] there, or do not connect it",
+            )
+    for kind, name in api._provided:
+        if name not in manifest.provides.get(kind, ()):
+            raise PluginError(
+                f"it provides the {kind} {name!r}, which provides in its manifest does not name",
+                f"write {kind} = [..., {name!r}] below [provides] there, or do not provide it",
+            )
+
+
+def _unkept(manifest: Manifest, wirings: list[Wiring], provided: Mapping[tuple[str, str], Any]) -> Iterator[PluginError]:
+    """Yield a warning for what the manifest says and `register` did not do: a plugin may look healthy and guard nothing."""
+    for signal in manifest.hooks:
+        if not any(wiring.signal == signal for wiring in wirings):
+            problem = f"its manifest names {signal}, and nothing was connected to it"
+            yield PluginError(problem, "connect something to it, or leave it out of hooks")
+    for kind, names in manifest.provides.items():
+        for name in names:
+            if (kind, name) not in provided:
+                problem = f"its manifest names the {kind} {name!r}, which it does not provide"
+                yield PluginError(problem, "provide it, or leave it out")
+
+
+def _connect(loaded: Loaded, wirings: list[Wiring], word: Word, replaced: Loaded | None) -> None:
+    """Check every connection, then make them: guards come first and go last, so that no call slips between two versions."""
+    old = replaced.connections if replaced else []
+    unique = {(wiring.signal, id(wiring.sender), key_of(wiring.receiver)): wiring for wiring in wirings}
+    wired = [(wiring, *_settled(loaded, wiring, word, old)) for wiring in unique.values()]
+    names = [wiring.options.get("name") or name_of(wiring.receiver) for wiring in unique.values()]
+    loaded.warnings += _unkept(loaded.manifest, wirings, loaded.provided)
+    for name in word.unmatched(names):
+        problem = f"overrides= names a receiver {name!r}, which it does not have{did_you_mean(name, names)}"
+        loaded.warnings.append(PluginError(problem, "correct the name"))
+    quiet = [connection for connection in old if connection._receiver.role != "guard"]
+    try:
+        for connection in quiet:
+            connection.disable()
+        for wiring, signal, standing in sorted(wired, key=lambda each: each[0].options.get("role") != "guard"):
+            connection = signal.connected_to(wiring.receiver, wiring.sender, **standing.options)
+            loaded.connections.append(connection)
+            loaded.notes.append((connection._receiver, standing.note))
+    except BaseException:
+        for connection in reversed(loaded.connections):
+            connection.disconnect()
+        for connection in quiet:
+            connection.enable()
+        raise
+
+
+def _settled(loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]) -> tuple[HookSignal, Standing]:
+    """Return the signal and the options of one connection, checked as far as can be without making it."""
+    signal = signal_of(loaded.bus, wiring.signal)
+    name = wiring.options.get("name") or name_of(wiring.receiver)
+    said = word.on(name)
+    if signal is loaded.bus.events:
+        said = {key: value for key, value in said.items() if key == "priority"}
+    standing = settle(signal.phase, wiring.options, said)
+    Options(**{key: value for key, value in standing.options.items() if key != "weak"})
+    if standing.kept:
+        advice = "give on_error below receivers, for those it is meant for"
+        loaded.warnings.append(PluginError(f"{name}: {standing.kept}", advice))
+    own = {id(connection._receiver) for connection in old}
+    for receiver in signal.connections():
+        sender = ANY if receiver.sender is None else receiver.sender()
+        if receiver.key == key_of(wiring.receiver) and sender is wiring.sender and id(receiver) not in own:
+            raise PluginError(
+                f"{receiver.label} is connected to {signal.name} by somebody else already, whose options would be replaced",
+                "connect a function of the plugin's own",
+            )
+    return signal, standing
+
+
+def signal_of(bus: Bus, name: str) -> HookSignal:
+    """Return the signal a plugin means by a name; `"events"` is the stream of events of the bus."""
+    return bus.events if name == "events" else bus.signal(name)
+
+
+def _clean_up(cleanups: list[Callable[[], Any]]) -> list[PluginError]:
+    """Call each, the last one first; nothing that one raises keeps the next from being called."""
+    failures: list[PluginError] = []
+    fatal: BaseException | None = None
+    while cleanups:
+        cleanup = cleanups.pop()
+        what = f"its cleanup {name_of(cleanup)}"
+        try:
+            answer = cleanup()
+        except (Exception, SystemExit) as error:
+            failures.append(failure_of(f"{what} raised", error))
+        except BaseException as error:
+            fatal = fatal or error
+        else:
+            if inspect.isawaitable(answer):
+                close_unawaited(answer)
+                failures.append(PluginError(f"{what} is async, and none of it has run", "write a plain def"))
+    if fatal is not None:
+        raise fatal
+    return failures
+
+
+def _reason(error: BaseException, unclean: list[PluginError]) -> PluginError:
+    """Return why a plugin was not loaded, from whatever ended it."""
+    reason = error if isinstance(error, PluginError) else failure_of("connecting it raised", error)
+    if unclean:
+        trace = reason.traceback
+        reason = PluginError("; ".join([reason.problem, *(each.problem for each in unclean)]), reason.advice)
+        reason.traceback = trace
+    return reason
+
+
+# -- what a plugin did past its api --------------------------------------------------------------------------------------
+
+
+def _buses(bus: Bus) -> list[Bus]:
+    return [bus] if bus is default_bus else [bus, default_bus]
+
+
+def _all_receivers(bus: Bus) -> Iterator[tuple[HookSignal, Receiver]]:
+    for each in _buses(bus):
+        for signal in (each.events, *each.signals()):
+            for receiver in signal.connections():
+                yield signal, receiver
+
+
+def _strays(bus: Bus, code: Code, earlier: Mapping[int, Receiver]) -> list[tuple[HookSignal, Receiver]]:
+    found = [(signal, receiver) for signal, receiver in _all_receivers(bus) if id(receiver) not in earlier]
+    return [(signal, receiver) for signal, receiver in found if code.owns(receiver.function)]
+
+
+def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Receiver]) -> None:
+    for signal, receiver in _strays(bus, code, earlier):
+        raise PluginError(
+            f"{receiver.label} was connected to {signal.name} past the api, where nothing checks or undoes it",
+            f"write api.connect({signal.name!r}, ...) inside register",
+        )
+
+
+def _retire_hooks(bus: Bus, code: Code) -> None:
+    """Let the bus forget the hookables of a plugin whose modules leave."""
+    if code.leaves:
+        for each in _buses(bus):
+            for hook in [hook for name in each.hook_names() for hook in each._declared(name)]:
+                if code.owns(hook.body):
+                    each._retire(hook)

@@ -1,0 +1,113 @@
+"""The manifest of a plugin, `hookbus-plugin.toml`: read and checked without importing any of the plugin's code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from hookbus.exceptions import PluginError
+
+from ._fields import NO_TABLE, NO_TEXTS, Table, flag, identifier, known_keys, plugin_id, table_of, take, text, texts
+from ._settings import Setting
+
+FILE_NAME: Final = "hookbus-plugin.toml"
+FORMAT: Final = 1
+
+_KEYS: Final = (
+    "format", "id", "version", "description", "entry", "enabled", "hooks", "provides", "requires", "settings",
+)  # fmt: skip
+_REQUIRES: Final = ("packages", "programs", "environment", "plugins")
+_ENTRY: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*")
+
+
+@attrs.frozen(kw_only=True)
+class Manifest:
+    """What a plugin says of itself.
+
+    Attributes:
+        entry: for a folder, the module and function that register the plugin, such as `"plugin:register"`.
+        enabled: whether it is on where the operator says nothing.
+        hooks: the signals it connects receivers to.
+        provides: kinds of things, such as `"tool"`, to the names of those it provides.
+        packages: Python distributions it needs, such as `"httpx>=0.27"`.
+        programs: programs it needs on the PATH.
+        environment: environment variables it needs.
+        plugins: ids of plugins it needs.
+        settings: what the operator may set.
+    """
+
+    id: str
+    version: str
+    description: str
+    entry: str
+    enabled: bool
+    hooks: tuple[str, ...]
+    provides: Mapping[str, tuple[str, ...]]
+    packages: tuple[str, ...]
+    programs: tuple[str, ...]
+    environment: tuple[str, ...]
+    plugins: tuple[str, ...]
+    settings: Mapping[str, Setting]
+
+
+def read_manifest(source: bytes) -> Manifest:
+    """Return the manifest that this text holds.
+
+    Raises:
+        PluginError: naming the first thing that is wrong, and what to write instead.
+    """
+    table = _parse(source)
+    _check_format(table)
+    known_keys(table, _KEYS, "the manifest")
+    requires = take(table, "requires", table_of, NO_TABLE)
+    known_keys(requires, _REQUIRES, "[requires]")
+    return Manifest(
+        id=take(table, "id", plugin_id),
+        version=take(table, "version", text),
+        description=take(table, "description", text, ""),
+        entry=take(table, "entry", _entry, "plugin:register"),
+        enabled=take(table, "enabled", flag, True),
+        hooks=tuple(identifier("hooks", name) for name in take(table, "hooks", texts, NO_TEXTS)),
+        provides={text("provides", kind): texts(f"provides.{kind}", names)
+                  for kind, names in take(table, "provides", table_of, NO_TABLE).items()},
+        packages=take(requires, "packages", texts, NO_TEXTS),
+        programs=take(requires, "programs", texts, NO_TEXTS),
+        environment=take(requires, "environment", texts, NO_TEXTS),
+        plugins=tuple(plugin_id("requires.plugins", name) for name in take(requires, "plugins", texts, NO_TEXTS)),
+        settings={name: Setting.of(name, value) for name, value in take(table, "settings", table_of, NO_TABLE).items()},
+    )  # fmt: skip
+
+
+def _parse(source: bytes) -> Table:
+    import tomllib
+
+    try:
+        return tomllib.loads(source.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise PluginError(f"the manifest is not TOML ({type(error).__name__}: {error})", "correct it there") from None
+
+
+def _check_format(table: Table) -> None:
+    """Look at the format first: a newer one may mean anything by the other keys."""
+    number: Any = table.get("format")
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        said = "does not say its format" if number is None else f"says format = {number!r:.60}"
+        raise PluginError(f"the manifest {said}", f"write format = {FORMAT}")
+    if number > FORMAT:
+        raise PluginError(
+            f"the manifest is of format {number}, and this hookbus reads up to {FORMAT}",
+            "upgrade hookbus, or take an older version of the plugin",
+        )
+
+
+def _entry(key: str, value: object) -> str:
+    entry = text(key, value)
+    if not _ENTRY.fullmatch(entry):
+        raise PluginError(
+            f"entry = {entry!r:.60} is not a module of the plugin's folder and a function in it",
+            'write entry = "plugin:register" for the function register in plugin.py',
+        )
+    return entry

@@ -1,0 +1,198 @@
+"""Plugins: what `load_plugins` returns, to see them, to load and unload them, and to get what they provide."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+
+from hookbus._bus import Bus
+from hookbus._receiver import Receiver
+from hookbus._tables import columns, html_table, text_table
+from hookbus.exceptions import HookError, did_you_mean
+
+from ._diagnostics import Diagnostic, PluginRow
+from ._operator import Word
+from ._roster import Roster
+from ._selection import VARIABLE, Selection, is_named
+
+
+class Plugins:
+    """The plugins of a bus; made by `load_plugins`. As a `with` block it unloads them all at the end.
+
+    A plugin is called by its id, or by place and id, such as `"workspace:search"`. What is wrong with a plugin becomes a
+    diagnostic; what is wrong with a request (an id that nobody has) raises `HookError`.
+    """
+
+    def __init__(
+        self, bus: Bus, folders: Mapping[str, str], installed: bool, selection: Selection,
+        settings: Mapping[str, Mapping[str, Any]], words: Mapping[str, Word],
+    ) -> None:  # fmt: skip
+        self._roster = Roster(bus, folders, installed, selection, settings, words)
+        self._lock = threading.RLock()
+        self._is_busy = self._is_closed = False
+
+    # -- what there is -------------------------------------------------------------------------------------------------
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The ids of the loaded plugins, in the order they were loaded."""
+        return tuple(self._roster.loaded)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What deserves a look: of the last attempt with each plugin, and names given to `load_plugins` that are nowhere."""
+        return (*(said for slot in list(self._roster.slots) for said in slot.diagnostics), *self._roster.strangers)
+
+    def rows(self) -> tuple[PluginRow, ...]:
+        """Return one row for each plugin that was found, by place and name."""
+        return tuple(slot.row() for slot in list(self._roster.slots))
+
+    def __str__(self) -> str:
+        rows = [attrs.asdict(row) for row in self.rows()]
+        table = text_table(columns(rows)) if rows else "  no plugins were found"
+        return "\n".join([table, *map(str, self.diagnostics)])
+
+    def _repr_html_(self) -> str:
+        rows = [attrs.asdict(row) for row in self.rows()]
+        return html_table(columns(rows)) if rows else "<p>no plugins were found</p>"
+
+    def provided(self, kind: str, name: str) -> Any:
+        """Return what a loaded plugin provides.
+
+        Raises:
+            HookError: if none provides it, with the names there are.
+        """
+        everything = self.all_provided(kind)
+        if name not in everything:
+            raise HookError(f"no loaded plugin provides the {kind} {name!r}{did_you_mean(name, everything)}")
+        return everything[name]
+
+    def all_provided(self, kind: str) -> dict[str, Any]:
+        """Return everything of one kind that loaded plugins provide, by name."""
+        in_force = [slot.loaded for slot in list(self._roster.loaded.values())]
+        return {name: obj for loaded in in_force if loaded for (of, name), obj in list(loaded.provided.items()) if of == kind}
+
+    def require(self, *plugins: str) -> None:
+        """Check at start-up that these plugins are loaded.
+
+        Raises:
+            HookError: naming the first that is not, and why.
+        """
+        for plugin in plugins:
+            slot = self._roster.slot(plugin)
+            if slot.loaded is None:
+                raise HookError(f"the plugin {plugin!r} is {slot.status}: {slot.why}")
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment variable with which a worker process loads exactly the plugins loaded here."""
+        return {VARIABLE: ",".join(slot.place_and_id for slot in self._roster.loaded.values())}
+
+    def origin_of(self, receiver: Receiver) -> tuple[str, str | None] | None:
+        """Return the plugin that connected a receiver and what the operator changed about it, or None."""
+        return self._roster.origins.get(receiver)
+
+    # -- what can be done ----------------------------------------------------------------------------------------------
+
+    def load(self, plugin: str | None = None) -> None:
+        """Look for plugins again and load those that are on and not loaded; with a name, only that one.
+
+        Raises:
+            HookError: if there is no plugin of this name.
+        """
+        with self._changing():
+            self._load(plugin)
+
+    def unload(self, plugin: str) -> None:
+        """Take a plugin out; the next `load` brings it back. One that is not loaded stays as it is.
+
+        Raises:
+            HookError: if there is no such plugin, or a loaded one requires it.
+        """
+        with self._changing():
+            slot = self._roster.slot(plugin)
+            self._roster.check_not_required(slot)
+            if slot.loaded:
+                self._roster.take_out(slot, "unloaded", "it was unloaded")
+
+    def disable(self, plugin: str) -> None:
+        """Take a plugin out and leave it out until it is enabled.
+
+        Raises:
+            HookError: if there is no such plugin, or a loaded one requires it.
+        """
+        with self._changing():
+            slot = self._roster.slot(plugin)
+            self._roster.check_not_required(slot)
+            self._roster.selection.switch(slot.place_and_id, on=False)
+            self._roster.take_out(slot, "disabled", "it was disabled")
+
+    def enable(self, plugin: str) -> None:
+        """Switch a plugin on and load it, also one that is off by default or was refused before.
+
+        Raises:
+            HookError: if there is no such plugin, or allow, deny or HOOKBUS_PLUGINS keep it out.
+        """
+        with self._changing():
+            slot = self._roster.slot(plugin)
+            forbidden = self._roster.selection.why_forbidden(slot.candidate)
+            if forbidden is None and not slot.loaded and not is_named(slot.candidate, (plugin,)):
+                forbidden = f"it lies in the workspace; call it {slot.place_and_id!r}"
+            if forbidden is not None:
+                raise HookError(f"the plugin {plugin!r} cannot be enabled: {forbidden}")
+            self._roster.selection.switch(slot.place_and_id, on=True)
+            self._load(slot.place_and_id)
+
+    def reload(self, plugin: str) -> None:
+        """Load a plugin anew, manifest and code, in place of the one that is loaded; if that is refused, the old one stays.
+
+        An installed plugin registers anew, but its modules are not imported again. A plugin that is not loaded is loaded.
+
+        Raises:
+            HookError: if there is no such plugin.
+        """
+        with self._changing():
+            slot = self._roster.slot(plugin)
+            if slot.loaded:
+                self._roster.reload(slot, self.provided)
+            else:
+                self._load(slot.place_and_id)
+
+    def close(self) -> None:
+        """Unload every plugin, the last one first, and leave the bus. Twice is once."""
+        with self._changing(even_closed=True):
+            self._is_closed = True
+            try:
+                self._roster.take_all_out("the plugins were closed")
+            finally:
+                if self._roster.bus.plugins is self:
+                    self._roster.bus.plugins = None
+
+    def __enter__(self) -> Plugins:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _load(self, plugin: str | None) -> None:
+        found = self._roster.look(plugin)
+        if plugin is not None:
+            self._roster.slot(plugin)
+        self._roster.load(found, self.provided)
+
+    @contextmanager
+    def _changing(self, *, even_closed: bool = False) -> Generator[None, None, None]:
+        """Hold off everybody else while plugins come or go."""
+        with self._lock:
+            if self._is_busy:
+                raise HookError("plugins cannot be loaded or unloaded while one of them registers or cleans up")
+            if self._is_closed and not even_closed:
+                raise HookError("these plugins are closed: call load_plugins again")
+            self._is_busy = True
+            try:
+                yield
+            finally:
+                self._is_busy = False

@@ -1,0 +1,116 @@
+"""Which plugins are on: allow and deny lists, what is switched on by name, and HOOKBUS_PLUGINS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import attrs
+
+from hookbus.exceptions import HookError, did_you_mean
+
+from ._discovery import PLACES, Candidate
+
+VARIABLE: Final = "HOOKBUS_PLUGINS"
+
+Names = tuple[str, ...]
+
+
+def names_of(option: str, names: Iterable[str] | None) -> Names | None:
+    """Return the names given for an option, or None.
+
+    Raises:
+        HookError: for one that can name no plugin.
+    """
+    if names is None:
+        return None
+    if isinstance(names, str):
+        raise HookError(f"{option}={names!r} must be a list: {option}=[{names!r}]")
+    found = tuple(names)
+    for name in found:
+        place = name.partition(":")[0] if isinstance(name, str) and ":" in name else "user"
+        if not isinstance(name, str) or not name.rpartition(":")[2] or place not in PLACES:
+            raise HookError(f"{option} holds {name!r}; write 'id', 'place:id' or 'place:*' with a place of {', '.join(PLACES)}")
+    return found
+
+
+def names_in_environment(environment: Mapping[str, str]) -> Names | None:
+    """Return what HOOKBUS_PLUGINS names, separated by commas; None where it is not set, () where it is empty."""
+    said = environment.get(VARIABLE)
+    if said is None:
+        return None
+    return names_of(VARIABLE, [name.strip() for name in said.split(",") if name.strip()])
+
+
+def is_named(candidate: Candidate, names: Names, *, in_workspace: bool = False) -> bool:
+    """Tell whether a list names a plugin.
+
+    A bare id names no plugin of the workspace unless asked for: what lies in a workspace must not slip in under the name of
+    a plugin the operator knows.
+    """
+    place, bare = candidate.place, in_workspace or candidate.place != "workspace"
+    return any(
+        name in (f"{place}:{candidate.id}", f"{place}:*") or (bare and name in (candidate.id, "*")) for name in names
+    )
+
+
+@attrs.define
+class Selection:
+    """The operator's word on which plugins are on.
+
+    Attributes:
+        allow: only these may be on; None lets all.
+        deny: these are off, whatever else is said.
+        enable: these are on, though their manifest may say otherwise.
+        environment: exactly these are on, as far as `allow` and `deny` let them; None where HOOKBUS_PLUGINS is not set.
+        disabled: plugins, as `place:id`, that were switched off since.
+        enabled: plugins, as `place:id`, that were switched on since.
+    """
+
+    allow: Names | None
+    deny: Names
+    enable: Names
+    environment: Names | None
+    disabled: set[str] = attrs.field(factory=set)
+    enabled: set[str] = attrs.field(factory=set)
+
+    def switch(self, place_and_id: str, *, on: bool) -> None:
+        """Switch a plugin on or off from now on."""
+        (self.enabled if on else self.disabled).add(place_and_id)
+        (self.disabled if on else self.enabled).discard(place_and_id)
+
+    def why_forbidden(self, candidate: Candidate) -> str | None:
+        """Say why a plugin may not be on, or None if it may."""
+        if is_named(candidate, self.deny, in_workspace=True):
+            return "deny= names it"
+        if self.allow is not None and not is_named(candidate, self.allow):
+            return "allow= does not name it"
+        if self.environment is not None and not is_named(candidate, self.environment):
+            return f"{VARIABLE} does not name it"
+        return None
+
+    def why_off(self, candidate: Candidate) -> str | None:
+        """Say why a plugin is off, or None if it is on."""
+        forbidden = self.why_forbidden(candidate)
+        if forbidden is not None:
+            return forbidden
+        place_and_id = f"{candidate.place}:{candidate.id}"
+        if place_and_id in self.disabled:
+            return "it was disabled"
+        named = (*self.enable, *(self.environment or ()))
+        if place_and_id in self.enabled or is_named(candidate, named):
+            return None
+        if candidate.place == "workspace":
+            return f"a plugin of the workspace is off until enable=['workspace:{candidate.id}'] names it"
+        if candidate.manifest is not None and not candidate.manifest.enabled:
+            return f"its manifest says enabled = false; enable=[{candidate.id!r}] switches it on"
+        return None
+
+    def strangers(self, candidates: list[Candidate]) -> Iterator[tuple[str, str]]:
+        """Yield every name that names nothing, with a sentence that says so."""
+        known = {name for found in candidates for name in (found.id, f"{found.place}:{found.id}")}
+        lists = {"allow=": self.allow, "deny=": self.deny, "enable=": self.enable, VARIABLE: self.environment}
+        for option, names in lists.items():
+            for name in names or ():
+                if not name.endswith("*") and name not in known:
+                    yield name, f"{option} names {name!r}, which is nowhere{did_you_mean(name, known)}"

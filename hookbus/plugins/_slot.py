@@ -1,0 +1,78 @@
+"""One plugin that was found, and what became of it."""
+
+from __future__ import annotations
+
+import attrs
+
+from hookbus.exceptions import PluginError
+
+from ._diagnostics import Diagnostic, Level, PluginRow, Status
+from ._discovery import Candidate
+from ._loading import Loaded
+
+
+@attrs.define(eq=False)
+class Slot:
+    """A plugin of the roster.
+
+    Attributes:
+        candidate: as it was when it was loaded, or when it was last looked at.
+        why: why it is not loaded, or what is wrong though it is.
+        diagnostics: of the last attempt to load it.
+    """
+
+    candidate: Candidate
+    status: Status = "unloaded"
+    why: str | None = None
+    diagnostics: list[Diagnostic] = attrs.field(factory=list)
+    loaded: Loaded | None = None
+
+    @property
+    def id(self) -> str:
+        return self.candidate.id
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is recognised by when plugins are looked for again."""
+        return self.candidate.place, self.candidate.file
+
+    @property
+    def place_and_id(self) -> str:
+        return f"{self.candidate.place}:{self.candidate.id}"
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """The plugins it requires, as loaded or as found."""
+        manifest = self.loaded.manifest if self.loaded else self.candidate.manifest
+        return manifest.plugins if manifest else ()
+
+    def is_called(self, plugin: str) -> bool:
+        return plugin in (self.id, self.place_and_id)
+
+    def become(self, status: Status, why: str | None) -> None:
+        self.status, self.why, self.diagnostics = status, why, []
+
+    def warn(self, problem: PluginError) -> None:
+        """Keep a diagnostic of something that does not stop it."""
+        self._keep("warning", problem)
+        self.why = self.why or problem.problem
+
+    def refuse(self, problem: PluginError) -> None:
+        """Keep why it, or its new version, is not loaded."""
+        if self.loaded:
+            self.become("loaded", f"its reload was refused, and it goes on as it was: {problem.problem}")
+        else:
+            self.become("refused", problem.problem)
+        self._keep("error", problem)
+
+    def _keep(self, level: Level, problem: PluginError) -> None:
+        said = Diagnostic(level, self.id, self.candidate.file, problem.problem, problem.advice, problem.traceback)
+        self.diagnostics.append(said)
+
+    def row(self) -> PluginRow:
+        manifest, loaded = self.candidate.manifest, self.loaded
+        provides = ", ".join(f"{kind}:{name}" for kind, name in loaded.provided) if loaded else ""
+        return PluginRow(
+            self.id, manifest.version if manifest else None, self.candidate.place, self.status,
+            len(loaded.connections) if loaded else 0, provides, self.why, self.candidate.file,
+        )  # fmt: skip

@@ -1,0 +1,135 @@
+"""A manifest is read and checked before any code of its plugin runs; what is wrong is said with the file and the remedy."""
+
+import pytest
+
+from .conftest import MANIFEST, assert_no_trace, said_of, statuses
+
+BOOM = "raise RuntimeError('the code of this plugin must not be imported')"
+GOOD = MANIFEST.format(id="odd", version="1.0", hooks=["pre_reply"])
+
+WRONG = {
+    "is not TOML": ("format = ", "correct it"),
+    "is not TOML (UnicodeDecodeError": (b"\xff\xfe", "correct it"),
+    "does not say its format": ('id = "odd"', "write format = 1"),
+    "says format = '1'": ('format = "1"', "write format = 1"),
+    "says format = True": ("format = true", "write format = 1"),
+    "is of format 2": ('format = 2\nnew_key = "x"', "upgrade hookbus"),
+    "id is missing": ('format = 1\nversion = "1"', "write id ="),
+    "version is missing": ('format = 1\nid = "odd"', "write version ="),
+    "which is no plugin id": ('format = 1\nid = "../odd"\nversion = "1"', "lower-case words"),
+    "has a key 'hoks' that is unknown; did you mean 'hooks'": (GOOD + "hoks = []", "correct or remove it"),
+    "hooks = 'pre_reply' is not a list of texts": (GOOD.replace("['pre_reply']", "'pre_reply'"), "write hooks ="),
+    "holds 'pre-reply', which is not an identifier": (GOOD.replace("pre_reply", "pre-reply"), "such as pre_reply"),
+    "enabled = 'yes' is neither true nor false": (GOOD + "enabled = 'yes'", "write enabled = true"),
+    "entry = '../evil:register'": (GOOD + "entry = '../evil:register'", "write entry ="),
+    "entry = '/etc/evil.py'": (GOOD + "entry = '/etc/evil.py'", "write entry ="),
+    "has a key 'pakages'": (GOOD + "[requires]\npakages = []", "correct or remove it"),
+    "provides.tool = 'search' is not a list": (GOOD + "[provides]\ntool = 'search'", "write provides.tool ="),
+    "requires = 3 is not a table": (GOOD + "requires = 3", "write [requires]"),
+    "[settings.limit] has type = 'int'; did you mean 'integer'": (GOOD + "[settings.limit]\ntype = 'int'", "one of these types"),
+    "is a bool, not of type integer": (GOOD + "[settings.limit]\ntype = 'integer'\ndefault = true", "of type integer"),
+    "is above the maximum": (GOOD + "[settings.limit]\ntype = 'integer'\nmaximum = 3\ndefault = 4", "give 3 or less"),
+    "has minimum = 1": (GOOD + "[settings.limit]\ntype = 'string'\nminimum = 1", "integer or number only"),
+    "has choices = ['a', 1]": (GOOD + "[settings.limit]\ntype = 'string'\nchoices = ['a', 1]", "values of type string"),
+    "is required and has a default": (GOOD + "[settings.a]\ntype = 'string'\nrequired = true\ndefault = ''", "leave out one"),
+}
+
+
+@pytest.mark.parametrize("problem", WRONG)
+def test_a_wrong_manifest_is_refused_and_the_others_load(load, bus, agent, user, problem):
+    source, advice = WRONG[problem]
+    home = user.put("odd", BOOM)
+    (home / "hookbus-plugin.toml").write_bytes(source if isinstance(source, bytes) else source.encode())
+    user.put("good")
+    plugins = load(user=user)
+    assert statuses(plugins) == {"user:good": "loaded", "user:odd": "refused"}
+    said = said_of("odd", plugins)
+    assert problem in said and advice in said and str(home / "hookbus-plugin.toml") in said
+    assert agent.reply("a") == "a+good"
+    plugins.close()
+    assert_no_trace(bus)
+
+
+def test_a_folder_without_a_manifest_is_refused_with_its_name(load, user):
+    (user.root / "odd").mkdir()
+    plugins = load(user=user)
+    assert "there is no hookbus-plugin.toml" in said_of("odd", plugins)
+
+
+def test_a_deeply_nested_manifest_is_a_diagnostic_and_not_a_crash(load, user):
+    user.put("odd", manifest="a = " + "[" * 100_000)
+    assert "is not TOML" in said_of("odd", load(user=user))
+
+
+def test_a_plugin_that_is_off_is_never_imported(load, user):
+    user.put("off", BOOM, more="enabled = false")
+    user.put("denied", BOOM)
+    user.put("needy", BOOM, more="[requires]\nprograms = ['no-such-program-here']")
+    assert statuses(load(user=user, deny=["denied"])) == {
+        "user:denied": "disabled", "user:needy": "refused", "user:off": "disabled",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("requires", "problem"),
+    [
+        ("packages = ['no-such-distribution']", "needs the package 'no-such-distribution', which is not installed"),
+        ("packages = ['blinker>=99']", "needs 'blinker>=99', and blinker"),
+        ("packages = ['blinker>=1.9,<1.9']", "needs 'blinker>=1.9,<1.9'"),
+        ("packages = ['blinker ~= 1.9']", "cannot be read"),
+        ("packages = ['blinker>=1.9rc1']", "cannot be read"),
+        ("programs = ['no-such-program-here']", "needs the program 'no-such-program-here'"),
+        ("environment = ['HOOKBUS_TEST_KEY']", "needs the environment variable HOOKBUS_TEST_KEY"),
+        ("plugins = ['absent']", "requires the plugin 'absent', which is nowhere"),
+        ("plugins = ['off']", "requires the plugin 'off', which is disabled (its manifest says enabled = false"),
+        ("plugins = ['broken']", "requires the plugin 'broken', which is refused (its import raised RuntimeError"),
+    ],
+)
+def test_what_a_plugin_requires_is_checked_before_its_code_is_imported(load, user, requires, problem):
+    user.put("needy", BOOM, more=f"[requires]\n{requires}")
+    user.put("off", more="enabled = false")
+    user.put("broken", BOOM)
+    assert problem in said_of("needy", load(user=user))
+
+
+def test_what_is_there_satisfies(load, user, monkeypatch):
+    monkeypatch.setenv("HOOKBUS_TEST_KEY", "x")
+    user.put("needy", more="""
+        [requires]
+        packages = ["blinker>=1.9", "attrs>=23.2,!=0.1", "pytest > 1, < 10000", "hypothesis"]
+        programs = ["sh"]
+        environment = ["HOOKBUS_TEST_KEY"]
+        plugins = ["other"]
+    """)  # fmt: skip
+    user.put("other")
+    assert load(user=user).loaded == ("other", "needy")
+
+
+@pytest.mark.parametrize(
+    ("have", "clause", "holds"),
+    [
+        ("1.0", "==1", True), ("1.0.0", ">=1", True), ("1.10", ">1.9", True), ("1.0rc1", ">=1.0", False),
+        ("1.0.dev3", "<1", True), ("1.0.post1", ">=1.0", True), ("1.0+local", "==1.0", True), ("2!1.0", ">=1", True),
+        ("0.9a1", "!=0.9", True),
+        ("nonsense", ">=0", False),
+    ],
+)  # fmt: skip
+def test_versions_compare_by_their_numbers(load, user, monkeypatch, have, clause, holds):
+    monkeypatch.setattr("importlib.metadata.version", lambda name: have)
+    user.put("needy", more=f"[requires]\npackages = ['thing{clause}']")
+    assert (load(user=user).loaded == ("needy",)) is holds
+
+
+def test_plugins_that_require_each_other_are_refused_with_the_way_round(load, bus, user):
+    user.put("a", BOOM, more="[requires]\nplugins = ['b']")
+    user.put("b", BOOM, more="[requires]\nplugins = ['c']")
+    user.put("c", BOOM, more="[requires]\nplugins = ['a']")
+    user.put("d", BOOM, more="[requires]\nplugins = ['d']")
+    user.put("e", BOOM, more="[requires]\nplugins = ['a']")
+    user.put("free")
+    plugins = load(user=user)
+    assert plugins.loaded == ("free",)
+    assert "requires itself: a -> b -> c -> a" in said_of("a", plugins)
+    assert "requires itself: c -> a -> b -> c" in said_of("c", plugins)
+    assert "requires itself: d -> d" in said_of("d", plugins)
+    assert "requires the plugin 'a', which is refused" in said_of("e", plugins)

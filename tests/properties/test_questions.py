@@ -1,0 +1,104 @@
+"""Whatever is connected and however it is asked: the order is that of the ranks, and merging is what its rules say."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hookbus import Bus, explain, hookspec, modes
+
+from .examples import examples
+
+VALUES = {
+    "last": st.integers(), "first": st.integers(), "concat": st.lists(st.integers(), max_size=3),
+    "update": st.dictionaries(st.sampled_from("xyz"), st.integers(), max_size=3),
+    "intersect": st.lists(st.sampled_from("abcd"), max_size=4, unique=True),
+}  # fmt: skip
+
+ANSWERS = st.none() | st.fixed_dictionaries({}, optional={rule: values | st.none() for rule, values in VALUES.items()})
+
+
+def merged_by_hand(answers: list[dict[str, Any] | None]) -> dict[str, Any]:
+    """The same rules, one key at a time over all answers at once."""
+    said = {key: [a[key] for a in answers if a is not None and a.get(key) is not None] for key in VALUES}
+    by_hand = {
+        "last": lambda values: values[-1],
+        "first": lambda values: values[0],
+        "concat": lambda values: [item for value in values for item in value],
+        "update": lambda values: dict(pair for value in values for pair in value.items()),
+        "intersect": lambda values: [item for item in values[0] if all(item in value for value in values)],
+    }
+    return {key: by_hand[key](values) for key, values in said.items() if values}
+
+
+def declare(bus: Bus, mode: Any, is_async: bool = False) -> Any:
+    if is_async:
+
+        async def question() -> Any: ...
+    else:
+
+        def question() -> Any: ...
+
+    return hookspec(mode, bus=bus)(question)
+
+
+@examples(0.1)
+@given(st.lists(ANSWERS, max_size=5), st.booleans())
+def test_merge_is_its_rules_key_by_key(answers, is_async):
+    question = declare(Bus(), modes.merge(**{rule: rule for rule in VALUES}), is_async)
+    for number, answer in enumerate(answers):
+        question.connect(lambda answer=answer: answer, name=f"r{number}")
+    found = asyncio.run(question()) if is_async else question()
+    assert found == merged_by_hand(answers)
+
+
+@examples(0.1)
+@given(st.lists(ANSWERS, max_size=4), st.lists(ANSWERS, max_size=4))
+def test_what_one_merges_from_two_groups_is_what_it_merges_from_all(ahead, behind):
+    def merged(answers):
+        question = declare(Bus(), modes.merge(**{rule: rule for rule in VALUES}))
+        for number, answer in enumerate(answers):
+            question.connect(lambda answer=answer: answer, name=f"r{number}")
+        return question()
+
+    assert merged([*ahead, *behind]) == merged([merged(ahead) or None, merged(behind) or None])
+
+
+RANKS = st.lists(st.tuples(st.integers(-2, 2), st.booleans()), max_size=8)
+
+
+@examples(0.1)
+@given(RANKS, st.data())
+def test_everybody_is_asked_by_priority_and_then_by_connection_in_every_mode(ranks, data):
+    """And `firstresult` stops at the first of them that has an answer; connecting again keeps the place."""
+    is_async = data.draw(st.booleans())
+    bus, asked = Bus(), []
+    question = declare(bus, modes.broadcast, is_async)
+    receivers = [functools.partial(lambda number, says: asked.append(number) or (number if says else None), n, says)
+                 for n, (_, says) in enumerate(ranks)]  # fmt: skip
+    for number, (priority, _) in enumerate(ranks):
+        question.connect(receivers[number], priority=priority, name=f"r{number}")
+    for number in data.draw(st.permutations(range(len(ranks)))):
+        question.connect(receivers[number], priority=ranks[number][0], name=f"r{number}")
+    order = sorted(range(len(ranks)), key=lambda number: (-ranks[number][0], number))
+    answers = [number for number in order if ranks[number][1]]
+
+    def ask(call):
+        asked.clear()
+        return (asyncio.run(call()) if is_async else call()), list(asked)
+
+    assert ask(question) == (answers, order)
+    assert [row.receiver for row in explain(question)] == [f"r{number}" for number in order]
+    given_by, all_asked = ask(question.ask)
+    assert all_asked == order and [answer.receiver for answer in given_by.answers] == [f"r{n}" for n in order]
+
+    first = hookspec(modes.firstresult, bus=bus, name="first")(lambda: None)
+    for number, (priority, _) in enumerate(ranks):
+        first.connect(receivers[number], priority=priority, name=f"r{number}")
+    asked.clear()
+    assert first() == (answers[0] if answers else None)
+    assert asked == order[: order.index(answers[0]) + 1 if answers else len(order)]

@@ -1,0 +1,23 @@
+"""Run the tests of one system inside its environment: `python -m tests.systems agentscope [options of pytest]`."""
+
+import subprocess
+import sys
+
+from .install import ROOT, SYSTEMS, install, python_of
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] not in SYSTEMS:
+        sys.exit(f"name a system: {', '.join(SYSTEMS)}")
+    name, options = arguments[0], arguments[1:]
+    if not python_of(name).exists():
+        install(name)
+    tests = sorted(str(path) for path in (ROOT / "tests" / "systems").glob(f"test_{SYSTEMS[name].tests}*.py"))
+    if not tests:
+        sys.exit(f"there are no tests/systems/test_{SYSTEMS[name].tests}*.py")
+    # Their packages warn about what is theirs; ours still fail.
+    warnings = ["-W", "default", "-W", "error::hookbus.exceptions.HookWarning"]
+    return subprocess.run([python_of(name), "-m", "pytest", *warnings, *options, *tests], cwd=ROOT).returncode
+
+
+sys.exit(main(sys.argv[1:]))

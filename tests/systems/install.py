@@ -1,0 +1,75 @@
+"""Make an environment per system, with the real package from PyPI, hookbus and pytest.
+
+    python -m tests.systems.install            all of them
+    python -m tests.systems.install agno bub   these
+
+They stand in .venv-systems/<name>; one that is there is brought up to date.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class System(NamedTuple):
+    """An environment: the tests it is for, its Python, and the extras of hookbus and packages that are installed besides."""
+
+    tests: str
+    python: str
+    extras: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+
+
+SYSTEMS = {
+    "agentscope": System("agentscope", "3.11", extras=("agentscope",)),
+    "agno": System("agno", "3.11", packages=("agno==3.1.10",)),
+    "agno-2": System("agno", "3.11", packages=("agno==2.9.0",)),
+    "agenticx": System("agenticx", "3.11", packages=("agenticx==0.6.5",)),
+    "bub": System("bub", "3.12", packages=("bub==0.5.1",)),
+    "openclaw": System("openclaw", "3.11"),
+}
+
+
+def python_of(name: str) -> Path:
+    """Return the interpreter of a system's environment, which may not be there yet."""
+    return ROOT / ".venv-systems" / name / "bin" / "python"
+
+
+def find_python(version: str) -> str:
+    """Return an interpreter of this version: the running one, one of pyenv's, or one on the PATH."""
+    if "{}.{}".format(*sys.version_info) == version:
+        return sys.executable
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = sorted(pyenv.glob(f"{version}.*/bin/python")) or [shutil.which(f"python{version}")]
+    if found[-1] is None:
+        sys.exit(f"Python {version} is not installed here")
+    return str(found[-1])
+
+
+def install(name: str) -> None:
+    """Make or update one environment.
+
+    Raises:
+        subprocess.CalledProcessError: if pip could not.
+    """
+    system, python = SYSTEMS[name], python_of(name)
+    wanted = [f"{ROOT}[{','.join(('test', *system.extras))}]", *system.packages]
+    print(f"{name}: Python {system.python}, {', '.join(wanted)}", flush=True)
+    if not python.exists():
+        subprocess.run([find_python(system.python), "-m", "venv", python.parent.parent], check=True)
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--editable", *wanted], check=True)
+
+
+if __name__ == "__main__":
+    for chosen in sys.argv[1:] or SYSTEMS:
+        if chosen not in SYSTEMS:
+            sys.exit(f"there is no system {chosen!r}; there are {', '.join(SYSTEMS)}")
+        install(chosen)

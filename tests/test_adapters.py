@@ -1,0 +1,94 @@
+"""What adapters share: the right version, attributes replaced and put back, on a package made for the purpose."""
+
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+
+import hookbus
+from hookbus import HookError
+from hookbus.adapters._patches import Patches, require_version
+from hookbus.exceptions import HookWarning
+
+
+class Theirs:
+    def method(self):
+        return "theirs"
+
+    @classmethod
+    def of(cls):
+        return cls
+
+
+PYTEST = metadata.version("pytest")
+
+
+def test_hookbus_adapters_names_what_there_is_and_loads_nothing():
+    program = (
+        "import sys, hookbus.adapters as a; before = set(sys.modules); print(*dir(a)); "
+        "print(sorted(set(sys.modules) - before), sorted(n for n in sys.modules if n.startswith('hookbus.adapters.')))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    names, loaded = ran.stdout.splitlines()
+    assert names.split() == hookbus.adapters.__all__
+    assert loaded == "[] []"
+
+
+def test_an_adapter_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(AttributeError, match="no adapter 'agentskope'; there are .*agentscope"):
+        hookbus.adapters.agentskope  # noqa: B018
+
+
+def test_restore_puts_back_what_was_there_and_takes_away_what_was_not():
+    before = list(vars(Theirs).items())
+    with Patches("pytest", PYTEST) as patches:
+        patches.replace(Theirs, "method", lambda self: "ours")
+        patches.replace(Theirs, "of", classmethod(lambda cls: "ours"))
+        patches.replace(Theirs, "added", 1)
+    assert (Theirs().method(), Theirs.of(), Theirs.added, patches.is_live) == ("ours", "ours", 1, True)
+    patches.restore()
+    patches.restore()
+    assert list(vars(Theirs).items()) == before and not patches.is_live
+
+
+def test_an_exception_while_installing_takes_everything_back():
+    before = list(vars(Theirs).items())
+    undone = []
+    with pytest.raises(ZeroDivisionError), Patches("pytest", PYTEST) as patches:
+        patches.replace(Theirs, "method", None)
+        patches.on_restore(lambda: undone.append(vars(Theirs)["method"]))
+        1 / 0
+    assert list(vars(Theirs).items()) == before
+    assert undone == [None]
+
+
+def test_what_somebody_else_has_put_in_front_since_stays_and_is_told():
+    original = Theirs.method
+    with Patches("pytest", PYTEST) as patches:
+        patches.replace(Theirs, "method", lambda self: "ours")
+    theirs = Theirs.method = lambda self: "somebody else's"
+    try:
+        with pytest.warns(HookWarning, match=r"Theirs\.method was replaced after hookbus had"):
+            patches.restore()
+        assert Theirs.method is theirs
+    finally:
+        Theirs.method = original
+
+
+def test_a_package_is_taken_over_once_at_a_time():
+    with Patches("pytest", PYTEST) as first, pytest.raises(HookError, match="pytest runs on hookbus already"):
+        with Patches("pytest", PYTEST):
+            pytest.fail("twice")
+    first.restore()
+    with Patches("pytest", PYTEST) as second:
+        pass
+    second.restore()
+
+
+def test_a_version_that_is_not_supported_is_refused_with_the_supported_ones():
+    with pytest.raises(HookError, match=r"pytest .* is installed, and this adapter supports 1\.2\.3 or 1\.2\.4: pip install"):
+        require_version("pytest", "1.2.3", "1.2.4")
+    with pytest.raises(HookError, match=r"no-such-package is not installed; this adapter supports 1\.0"):
+        require_version("no-such-package", "1.0")
+    assert require_version("pytest", PYTEST) == PYTEST

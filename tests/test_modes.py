@@ -1,0 +1,362 @@
+"""A mode says how the answers to a question become one: the four there are, the rules of merge, and modes of one's own."""
+
+import asyncio
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from hookbus import Block, Bus, Drop, HookBlocked, HookError, Replace, explain, hookspec, modes
+from hookbus.events import Failed
+from hookbus.testing import record
+
+
+@pytest.fixture
+def bus():
+    return Bus()
+
+
+@pytest.fixture
+def declare(bus):
+    """Declare a question with a mode, answered by these values in order, and note who is asked."""
+
+    def declare(mode, *values, is_async=False, **options):
+        asked = []
+        if is_async:
+
+            async def question(x=0): ...
+        else:
+
+            def question(x=0): ...
+
+        spec = hookspec(mode, bus=bus, name="question", **options)(question)
+        for number, value in enumerate(values):
+            spec.connect(partial(answer, value, number, asked), name=f"r{number}")
+        spec.asked = asked
+        return spec
+
+    def answer(value, number, asked):
+        asked.append(number)
+        if isinstance(value, type) and issubclass(value, BaseException):
+            raise value("broken")
+        return value
+
+    return declare
+
+
+def failures(bus, call):
+    with record(bus) as fired:
+        result = call()
+    return result, [(event.receiver, str(event.exception)) for event in fired.of(Failed)]
+
+
+# -- void, broadcast, firstresult ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "values", "result", "asked"),
+    [
+        (modes.void, [1, None, 2], None, [0, 1, 2]),
+        (modes.void, [], None, []),
+        (modes.broadcast, [1, None, 0, "", 2], [1, 0, "", 2], [0, 1, 2, 3, 4]),
+        (modes.broadcast, [ValueError, 2], [2], [0, 1]),
+        (modes.broadcast, [], [], []),
+        (modes.firstresult, [None, 0, 2], 0, [0, 1]),
+        (modes.firstresult, [ValueError, 2, 3], 2, [0, 1]),
+        (modes.firstresult, [None, None], None, [0, 1]),
+        (modes.firstresult, [], None, []),
+        (modes.merge(a="last"), [{"a": 1}, None, {"a": 2}], {"a": 2}, [0, 1, 2]),
+        (modes.merge(a="last"), [], {}, []),
+        (sum, [1, None, 2], 3, [0, 1, 2]),
+        (any, [0, 1, 0], True, [0, 1, 2]),
+        (sorted, [3, 1], [1, 3], [0, 1]),
+    ],
+)
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_what_each_mode_makes_of_the_answers_and_whom_it_asks(declare, mode, values, result, asked, is_async):
+    question = declare(mode, *values, is_async=is_async)
+    found = await question() if is_async else question()
+    assert found == result and question.asked == asked
+
+
+async def test_void_lets_async_receivers_run_side_by_side_and_waits_for_all(declare):
+    question, arrived = declare(modes.void, is_async=True), asyncio.Barrier(3)
+    for name in "abc":
+        question.connect(lambda: arrived.wait(), name=name)
+    await asyncio.wait_for(question(), 10)
+    assert not arrived.broken
+
+
+def test_a_block_is_a_verdict_and_never_data(declare):
+    question = declare(modes.broadcast, 1, Block("no"), 3)
+    with pytest.raises(HookBlocked, match="question was blocked by r1: no"):
+        question()
+    assert question.asked == [0, 1]
+
+
+def test_a_block_with_a_result_gives_that(declare):
+    assert declare(modes.firstresult, None, Block("no", result="instead"), 3)() == "instead"
+
+
+def test_void_decides_nothing_so_a_block_of_one_is_misuse_and_the_others_are_asked(bus, declare):
+    question = declare(modes.void, Block("no"), 2)
+    _, failed = failures(bus, question)
+    assert question.asked == [0, 1]
+    assert [name for name, _ in failed] == ["r0"]
+
+
+@pytest.mark.parametrize("verdict", [Replace(1), Drop()])
+def test_other_verdicts_are_no_answers(bus, declare, verdict):
+    result, failed = failures(bus, declare(modes.broadcast, verdict, 2))
+    assert result == [2]
+    assert "a question has nothing to drop or replace" in failed[0][1]
+
+
+# -- merge -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "merged"),
+    [
+        ("last", [1, 2, 3], 3),
+        ("first", [1, 2, 3], 1),
+        ("concat", [[1], [2], [3]], [1, 2, 3]),
+        ("concat", ["a", "b"], "ab"),
+        ("concat", [(1,), (2,)], (1, 2)),
+        ("update", [{"p": 1, "q": 1}, {"q": 2}], {"p": 1, "q": 2}),
+        ("intersect", [["c", "a", "b"], ("b", "c", "z")], ["c", "b"]),
+        ("intersect", [{"a", "b"}, ["b"]], {"b"}),
+        ("intersect", [("a", "b"), {"b"}], ("b",)),
+        (modes.last, [1, 2], 2),
+        (max, [1, 3, 2], 3),
+        (lambda earlier, later: f"{earlier}\n\n{later}", ["one", "two"], "one\n\ntwo"),
+    ],
+)
+def test_each_rule_joins_the_values_of_its_key_in_the_order_asked(declare, rule, values, merged):
+    question = declare(modes.merge(key=rule), *({"key": value} for value in values))
+    assert question() == {"key": merged}
+    assert question.asked == list(range(len(values)))
+
+
+def test_keys_have_rules_of_their_own_and_the_rest_may_have_one(declare):
+    answers = [{"a": 1, "b": 1, "other": 1}, {"b": 2, "other": 2}]
+    assert declare(modes.merge("first", a="last", b="last"), *answers)() == {"a": 1, "b": 2, "other": 1}
+
+
+def test_none_says_nothing(declare):
+    assert declare(modes.merge(a="last", b="first"), {"a": 1, "b": None}, {"a": None, "b": 2})() == {"a": 1, "b": 2}
+
+
+def test_merging_changes_nobodys_answer(declare):
+    first, second = {"items": [1], "env": {"a": 1}}, {"items": [2], "env": {"a": 2}}
+    declare(modes.merge(items="concat", env="update"), first, second)()
+    assert (first, second) == ({"items": [1], "env": {"a": 1}}, {"items": [2], "env": {"a": 2}})
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (["a"], "a list cannot be merged: answer with a mapping of items, tools, env"),
+        ({"itms": [3]}, "there is no rule for 'itms'; did you mean 'items'"),
+        ({"items": 3}, "concat of 'items' takes a list, not a int"),
+        ({"items": "text"}, "concat of 'items' takes a list, not a str"),
+        ({"env": [1]}, "update of 'env' takes a Mapping, not a list"),
+        ({"env": {"x": 1}, "items": 3}, "concat of 'items' takes a list"),
+    ],
+)
+def test_an_answer_its_rule_cannot_take_is_that_receivers_failure_and_none_of_it_is_taken(bus, declare, answer, says):
+    merge = modes.merge(items="concat", tools="intersect", env="update")
+    question = declare(merge, {"items": [1]}, answer, {"items": [2]})
+    result, failed = failures(bus, question)
+    assert result == {"items": [1, 2]}
+    [(name, text)] = failed
+    assert name == "r1" and says in text and __file__ in text
+
+
+@pytest.mark.parametrize("mistake", [{"tools": "bash"}, {"tools": 3}, {"tools": 3, "oops": 1}])
+def test_a_mistake_never_widens_what_was_to_be_narrowed(bus, declare, mistake):
+    result, failed = failures(bus, declare(modes.merge(tools="intersect"), {"tools": ["read", "bash"]}, mistake))
+    assert result == {"tools": []} and [name for name, _ in failed] == ["r1"]
+
+
+def test_a_refused_answer_still_narrows_as_it_said(bus, declare):
+    result, failed = failures(bus, declare(modes.merge(tools="intersect"), {"tools": ["a", "b"]}, {"tools": ["b"], "oops": 1}))
+    assert result == {"tools": ["b"]} and len(failed) == 1
+
+
+def test_a_rule_of_ones_own_that_fails_is_told_with_the_receiver_whose_answer_it_was(bus, declare):
+    result, failed = failures(bus, declare(modes.merge(n=lambda a, b: a + b), {"n": 1}, {"n": "x"}, {"n": 2}))
+    assert result == {"n": 3}
+    assert failed[0][0] == "r1" and "the rule for 'n' failed on it: TypeError" in failed[0][1]
+
+
+@pytest.mark.parametrize(("rule", "hint"), [("lst", "did you mean 'last'"), (3, "known are last"), (None, "known are last")])
+def test_a_rule_that_is_none_is_refused_when_declared(rule, hint):
+    with pytest.raises(HookError, match=f"merge has no rule .* for a.*{hint}"):
+        modes.merge(a=rule)
+
+
+def test_explain_names_the_rules(declare):
+    question = declare(modes.merge("last", tools="intersect", text=modes.concat))
+    assert explain(question).title == "question, a question (sync, merge(last, tools=intersect, text=concat))"
+
+
+# -- a mode of one's own ---------------------------------------------------------------------------------------------------
+
+
+def majority(answers):
+    [(answer, _)] = Counter(answers).most_common(1)
+    return answer
+
+
+def two_agree(receivers):
+    seen = set()
+    for receiver in receivers:
+        [answer] = yield [receiver]
+        if answer.value in seen:
+            return answer.value, answer.receiver
+        if answer.value is not None:
+            seen.add(answer.value)
+
+
+def test_a_function_of_all_answers_is_a_mode(declare):
+    assert declare(majority, "b", "a", None, ValueError, "a")() == "a"
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_generator_function_that_says_whom_to_ask_is_a_mode(declare, is_async):
+    question = declare(two_agree, None, "a", "b", ValueError, "a", "c", is_async=is_async)
+    found = await question() if is_async else question()
+    assert found == ("a", "r4") and question.asked == [0, 1, 2, 3, 4]
+
+
+async def test_a_mode_may_ask_several_side_by_side(declare):
+    def all_at_once(receivers):
+        return [answer.value for answer in (yield receivers)]
+
+    question, arrived = declare(all_at_once, is_async=True), asyncio.Barrier(2)
+    question.connect(lambda: arrived.wait(), name="a")
+    question.connect(lambda: arrived.wait(), name="b")
+    assert sorted(await asyncio.wait_for(question(), 10)) == [0, 1]
+
+
+def test_a_mode_may_refuse_an_answer(bus, declare):
+    def numbers(receivers):
+        total = 0
+        for receiver in receivers:
+            [answer] = yield [receiver]
+            if isinstance(answer.value, int):
+                total += answer.value
+            elif answer.value is not None:
+                yield modes.Reject(answer, "answer with a number")
+        return total
+
+    question = declare(numbers, 1, "two", 3)
+    result, failed = failures(bus, question)
+    assert result == 4
+    assert failed[0][0] == "r1" and failed[0][1].endswith("with what it cannot use: answer with a number")
+    assert [a.value for a in question.ask().answers] == [1, 3] and len(question.ask().failures) == 1
+
+
+def test_what_a_mode_raises_goes_to_who_asked_and_may_be_rescued_by_an_error_receiver(bus, declare):
+    question = declare(majority)
+    with pytest.raises(ValueError, match="not enough values"):
+        question()
+    bus.signal("error_question").connect(lambda spec, error: Replace("rescued"))
+    assert question() == "rescued"
+
+
+@pytest.mark.parametrize("wrong", ["r0", 3, [3], modes.Reject(modes.Answer("r9", "?"), "no")])
+def test_a_mode_that_yields_nonsense_is_told_so(declare, wrong):
+    def mode(receivers):
+        yield wrong
+
+    with pytest.raises(HookError, match="the mode of question"):
+        declare(mode, 1)()
+
+
+def test_a_mode_sees_name_place_and_priority_of_who_may_be_asked(declare):
+    def who(receivers):
+        return [(receiver.name, receiver.priority) for receiver in receivers]
+        yield
+
+    question = declare(who, 1)
+    question.connect(lambda: 2, name="late", priority=3)
+    assert question() == [("late", 3), ("r0", 0)] and question.asked == []
+
+
+# -- fallback and dedup ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "values", "on", "result"),
+    [
+        (modes.firstresult, [None], "none", "fallback 7"),
+        (modes.firstresult, [], "none", "fallback 7"),
+        (modes.firstresult, [ValueError], "none", "fallback 7"),
+        (modes.firstresult, [0], "none", 0),
+        (modes.firstresult, ["", 2], "falsy", "fallback 7"),
+        (modes.broadcast, [None], "none", "fallback 7"),
+        (modes.broadcast, [[]], "none", [[]]),
+        (modes.merge("last"), [{}], "none", {}),
+        (modes.merge("last"), [{}], "falsy", "fallback 7"),
+        (sum, [0], "falsy", "fallback 7"),
+    ],
+)
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_fallback_answers_where_nobody_did_or_where_the_result_is_falsy(declare, mode, values, on, result, is_async):
+    question = declare(mode, *values, fallback=lambda x: f"fallback {x}", fallback_on=on, is_async=is_async)
+    assert (await question(7) if is_async else question(7)) == result
+
+
+async def test_an_async_fallback_is_awaited_and_refused_for_a_plain_question(declare):
+    async def fallback():
+        return "awaited"
+
+    assert await declare(modes.firstresult, is_async=True, fallback=fallback)() == "awaited"
+    with pytest.raises(HookError, match="fallback of question is async"):
+        declare(modes.firstresult, fallback=fallback)
+
+
+def test_a_fallback_is_the_hosts_own_and_what_it_raises_goes_out(declare):
+    with pytest.raises(ZeroDivisionError):
+        declare(modes.firstresult, fallback=lambda x: 1 / x)(0)
+
+
+@pytest.mark.parametrize(
+    ("values", "result"),
+    [
+        (["apple", "bee", "ant"], ["apple", "bee"]),
+        ([["apple", "bee"], ["ant", "cat", "cow"], "bug"], [["apple", "bee"], ["cat"]]),
+        ([("apple", "ant"), None], [("apple",)]),
+    ],
+)
+def test_dedup_leaves_out_answers_and_items_of_answers_whose_key_came_before(declare, values, result):
+    question = declare(modes.broadcast, *values, dedup=lambda word: word[0])
+    assert question() == result
+    assert question() == result, "each time anew"
+
+
+def test_a_dedup_that_fails_is_told_with_the_receiver_whose_answer_it_was(bus, declare):
+    result, failed = failures(bus, declare(modes.broadcast, "a", 3, "b", dedup=lambda word: word[0]))
+    assert result == ["a", "b"] and [name for name, _ in failed] == ["r1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"fallback": 3}, "fallback=3 must be a function"),
+        ({"dedup": "name"}, "dedup='name' must be a function"),
+        ({"fallback": lambda y: 1}, "the fallback of question asks for 'y'"),
+        ({"fallback_on": "nothing"}, "fallback_on='nothing' is unknown"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_when_declared(bus, declare, options, says):
+    with pytest.raises(HookError, match=says):
+        declare(modes.broadcast, **options)
+    assert bus.hook_names() == []
+
+
+def test_nothing_comes_back_of_void_so_it_has_no_fallback(declare):
+    with pytest.raises(HookError, match="nothing comes back of void"):
+        declare(modes.void, fallback=lambda: 1)
