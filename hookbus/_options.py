@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from operator import is_
 from typing import Any, Final, Literal
 
 import attrs
@@ -93,10 +94,21 @@ class Options:
                 raise HookError(f"when={{{name!r}: {glob!r}}} must map the name of an argument to a glob, both texts")
 
 
-PLAIN: Final = Options()
-"""What most connections ask for: nothing; they share it."""
+_PLAIN: Final = Options()
+_NAMES: Final = tuple(attrs.fields_dict(Options))
+_DEFAULTS: Final = tuple(getattr(_PLAIN, name) for name in _NAMES)
 
-DEFAULTS: Final = attrs.astuple(PLAIN, recurse=False)
+
+def options_of(*given: Any) -> Options:
+    """Return the options with these values, in the order of their names; those who ask for nothing share theirs.
+
+    Raises:
+        HookError: as `Options`.
+    """
+    # Compared by identity: False equals 0, and must be refused where 0 is right.
+    if all(map(is_, given, _DEFAULTS)):
+        return _PLAIN
+    return Options(**dict(zip(_NAMES, given, strict=True)))
 
 
 def check_timeout(timeout: float | None) -> None:

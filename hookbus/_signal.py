@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from inspect import iscoroutinefunction
 from itertools import count
-from operator import is_
 from typing import Any, Protocol, TypeVar
 
 from blinker import ANY, NamedSignal
@@ -18,7 +17,7 @@ from ._callables import key_of
 from ._cancels import running_task
 from ._hook import ANSWER, split_signal_name
 from ._hook import weak as weak_reference
-from ._options import DEFAULTS, PLAIN, OnError, Options, Role
+from ._options import OnError, Options, Role, options_of
 from ._order import check_constraints, in_order
 from ._receiver import Receiver, make_receiver
 from ._registry import ANY_ID, Registry
@@ -125,13 +124,7 @@ class HookSignal(NamedSignal):
         Raises:
             HookError: for anything that cannot work, before anything has changed.
         """
-        options = PLAIN
-        # By identity: False equals 0, and would be refused.
-        if not all(map(is_, (priority, role, on_error, timeout, when, once, name, before, after), DEFAULTS)):
-            options = Options(
-                priority=priority, role=role, on_error=on_error, timeout=timeout, when=when, once=once, name=name,
-                before=before, after=after,
-            )  # fmt: skip
+        options = options_of(priority, role, on_error, timeout, when, once, name, before, after)
         self._connect(receiver, sender, weak, options)
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
             self.receiver_connected.send(self, receiver=receiver, sender=sender, weak=bool(weak))
