@@ -141,14 +141,17 @@ class Hook:
         """Run a call of an object with receivers of its own that nobody has looked up yet."""
         return self.find(self.function_signature.gather(args, kwargs))(*args, **kwargs)
 
-    def keep(self, first: object, run: Callable[..., Any], version: int) -> None:
-        """Let `run` run the calls with this first argument from now on, unless something has changed since `version`."""
+    def keep(self, first: object, run: Callable[..., Any], version: int, *, is_own: bool) -> None:
+        """Let `run` run the calls with this first argument from now on, unless something has changed since `version`.
+
+        What `is_own` is for this very object, which may not be in `of_one` yet while its receiver is being connected.
+        """
         with self.bus.lock:
             if version == self.version:
                 if self.of_one.get(first) is not None:
                     self._has_kept = True
                     self.of_one.set(first, run)
-                else:
+                elif not is_own:
                     self.of_class[type(first)] = run
 
     def has_own(self, sender: object, is_own: bool) -> None:
@@ -212,8 +215,8 @@ class Hook:
             self.look_again()
             self._has_kept = False
         else:
-            self.version += 1
             self.plans.pop(sender)
+            self.version += 1  # only now: who finds the old plan shall not take it for a new one
 
     def look_again(self) -> None:
         """Have every call find anew what runs it."""

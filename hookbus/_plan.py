@@ -70,6 +70,11 @@ class Plan:
         yield "error", tuple(self.error)
         yield "finally", tuple(self.final)
 
+    def has_own(self, sender: Any) -> bool:
+        """Tell whether someone in it is connected to this very sender."""
+        seats = (*self.unaskable, *(seat for _, each in self.phases() for seat in each))
+        return any((ref := seat.receiver.sender) is not None and ref() is sender for seat in seats)
+
 
 NO_PHASE: Final = Phase()
 

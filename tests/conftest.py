@@ -1,3 +1,20 @@
-"""What every test may use."""
+"""What every test may use, and how to run them all by generated code."""
+
+import pytest
+
+from tests.properties.paths import compiled
 
 pytest_plugins = ["pytester"]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--compiled", action="store_true", help="compile every plan at its first call, where that can be done")
+
+
+@pytest.fixture(autouse=True)
+def _path(request):
+    if request.config.getoption("--compiled"):
+        with compiled():
+            yield
+    else:
+        yield

@@ -1,12 +1,14 @@
-"""The two ways a call can go: by the walk, or by generated code."""
+"""The ways a call can go: by the walk, by generated code, or as it comes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from unittest.mock import patch
 
 from hookbus import _compile, _runner
+from hookbus._hook import hook_of
 
 
 @contextmanager
@@ -19,6 +21,13 @@ def walked() -> Iterator[None]:
 @contextmanager
 def compiled() -> Iterator[list[bool]]:
     """Compile every plan at its first call, where that can be done; the list says of each plan whether it was."""
+    with patch.object(_runner.Runner, "is_hot", lambda runner: True), as_it_comes() as outcomes:
+        yield outcomes
+
+
+@contextmanager
+def as_it_comes() -> Iterator[list[bool]]:
+    """Compile what becomes hot; the list says of each such plan whether it could be compiled."""
     outcomes: list[bool] = []
     compile_plan = _compile.compile_plan
 
@@ -27,5 +36,12 @@ def compiled() -> Iterator[list[bool]]:
         outcomes.append(made is not None)
         return made
 
-    with patch.object(_runner.Runner, "is_hot", lambda runner: True), patch.object(_compile, "compile_plan", noted):
+    with patch.object(_compile, "compile_plan", noted):
         yield outcomes
+
+
+def is_compiled(method: Any) -> bool:
+    """Tell whether generated code runs the calls of this bound method, as the next one finds it."""
+    hook = hook_of(method)
+    runner = _runner.runner_for(hook, hook.site_of(method.__self__), method.__self__)
+    return runner.compiled is not None

@@ -1,0 +1,223 @@
+"""Calls and short-lived agents leave nothing behind, and who has no receivers of its own carries nothing (G30, P11).
+
+`HOOKBUS_TIMES=10` makes everything ten times as long (nightly: 10^6 calls, 10^5 agents).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import linecache
+import os
+import sys
+import tracemalloc
+from typing import Final
+
+import pytest
+
+from hookbus import Bus, HookBlocked, hookable
+from hookbus._codegen import maker
+from hookbus._hook import hook_of
+from tests.properties.paths import as_it_comes, compiled, is_compiled, walked
+
+TIMES: Final = int(os.environ.get("HOOKBUS_TIMES", "1"))
+CALLS: Final = 100_000 * TIMES
+AGENTS: Final = 10_000 * TIMES
+HOT: Final = 20
+FEW: Final = 100
+"""So many blocks of memory come and go by themselves, in caches of the interpreter."""
+
+
+class Refused(Exception):
+    pass
+
+
+def agents(bus):
+    class Agent:
+        @hookable("think", bus=bus)
+        def think(self, msg=""):
+            if msg == "raise":
+                raise Refused
+            return msg
+
+        @hookable("reply", bus=bus)
+        async def reply(self, msg=""):
+            return msg
+
+    return Agent
+
+
+def connect_everything(bus, hook, sender):
+    """Connect a receiver of each kind; whoever is asked makes something new, and may let it fail or block."""
+    signal = bus.signal
+
+    def notes(agent, msg, ctx):
+        ctx.state["seen"] = [msg]
+        ctx.kwargs["msg"] = msg
+
+    def changes(agent, msg):
+        if msg == "fail":
+            raise Refused
+        return {"msg": msg}
+
+    def judges(agent, msg):
+        if msg == "block":
+            raise Refused
+
+    def around(agent, ctx, call_next):
+        return call_next()
+
+    async def around_async(agent, ctx, call_next):
+        return await call_next()
+
+    signal(f"pre_{hook}").connect(notes, sender=sender)
+    signal(f"pre_{hook}").connect(changes, sender=sender)
+    signal(f"pre_{hook}").connect(judges, sender=sender, role="guard")
+    signal(f"around_{hook}").connect(around if hook == "think" else around_async, sender=sender)
+    signal(f"post_{hook}").connect(lambda agent, result: [result], sender=sender)
+    signal(f"finally_{hook}").connect(lambda agent, ctx: ctx.state.clear(), sender=sender)
+
+
+def collect():
+    """Collect what died, and what dies of that."""
+    for _ in range(3):
+        gc.collect()
+
+
+def growth(work, count):
+    """Return by how many blocks of memory `work(count)` grows what is held, once it has warmed up."""
+    work(max(HOT, count // 10))
+    collect()
+    before = sys.getallocatedblocks()
+    work(count)
+    collect()
+    return sys.getallocatedblocks() - before
+
+
+@pytest.mark.parametrize("msg", ["as usual", "fail", "block", "raise"])
+@pytest.mark.parametrize(("path", "count"), [(compiled, CALLS), (walked, CALLS // 20)], ids=["compiled", "walked"])
+def test_calls_leave_memory_flat_however_they_end(path, count, msg):
+    bus = Bus()
+    agent = agents(bus)()
+    connect_everything(bus, "think", type(agent))
+    if msg != "as usual":
+        count //= 10
+
+    def call(times):
+        for _ in range(times):
+            try:
+                agent.think(msg)
+            except (Refused, HookBlocked):
+                pass
+
+    with path():
+        agent.think("once")
+        assert is_compiled(agent.think) == (path is compiled)
+        assert growth(call, count) < FEW
+
+
+@pytest.mark.parametrize(("path", "count"), [(compiled, CALLS), (walked, CALLS // 20)], ids=["compiled", "walked"])
+def test_calls_that_are_awaited_leave_memory_flat(path, count):
+    bus = Bus()
+    agent = agents(bus)()
+    connect_everything(bus, "reply", type(agent))
+
+    async def call(times):
+        for _ in range(times):
+            await agent.reply("as usual")
+
+    with path():
+        asyncio.run(call(1))
+        assert is_compiled(agent.reply) == (path is compiled)
+        assert growth(lambda times: asyncio.run(call(times)), count) < FEW
+
+
+def test_short_lived_agents_with_receivers_of_their_own_leave_nothing_behind():
+    bus = Bus()
+    Agent = agents(bus)
+    hook = hook_of(Agent.think)
+
+    class Careful(Agent):
+        def careful(self, agent, msg):
+            assert agent is self
+
+    def live(times):
+        for number in range(times):
+            agent = (Agent, Careful)[number % 2]()
+            if number % 2:
+                bus.signal("pre_think").connect(agent.careful, sender=agent, role="guard")
+            else:
+                connect_everything(bus, "think", agent)
+            for _ in range(HOT if number % 20 < 2 else 1):
+                agent.think("hello")
+
+    with as_it_comes() as outcomes:
+        live(HOT)
+        texts, lines = maker.cache_info().currsize, len(linecache.cache)
+        assert growth(live, AGENTS) < FEW
+    assert sum(outcomes) >= AGENTS // 10
+    signals = bus.signals()
+    assert not any(signal.connections() or signal.receivers for signal in signals)
+    assert not any(signal._registry._by_sender or signal._registry._by_receiver for signal in signals)
+    assert not len(hook.of_one) and not hook.of_class
+    assert {*hook.plans.owners()} <= {Agent, Careful}
+    assert maker.cache_info().currsize - texts <= 1
+    assert len(linecache.cache) - lines <= 2
+    assert Agent.think.__code__ is hook._shell._idle, "the last of them has switched the hook off"
+
+
+def bytes_of(make, count):
+    """Return how much memory so many agents take that were called."""
+    agents = [None] * count
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for index in range(count):
+        agents[index] = agent = make()
+        agent.think("hello")
+    del agent
+    gc.collect()
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    return taken / count
+
+
+def test_agents_without_receivers_of_their_own_carry_no_byte_more_than_bare_ones():
+    bus = Bus()
+    Agent = agents(bus)
+    connect_everything(bus, "think", Agent)
+    one_with_own = Agent()
+    connect_everything(bus, "think", one_with_own)
+
+    class Bare:
+        def think(self, msg=""):
+            return msg
+
+    with as_it_comes():
+        bytes_of(Agent, HOT), bytes_of(Bare, HOT)
+        assert is_compiled(Agent().think)
+        assert abs(bytes_of(Agent, AGENTS) - bytes_of(Bare, AGENTS)) < 1
+    assert vars(Agent()) == {}
+
+
+def test_plans_that_are_made_again_and_again_leave_nothing_behind():
+    bus = Bus()
+    agent = agents(bus)()
+    connect_everything(bus, "think", type(agent))
+
+    def passes_by(agent, msg):
+        return None
+
+    def change(times):
+        for _ in range(times):
+            bus.signal("pre_think").connect(passes_by, sender=type(agent))
+            agent.think("hello")
+            bus.signal("pre_think").disconnect(passes_by, sender=type(agent))
+            agent.think("hello")
+
+    with compiled() as outcomes:
+        change(HOT)
+        texts = maker.cache_info().currsize
+        assert growth(change, CALLS // 200) < FEW + len(outcomes)
+        assert all(outcomes)
+        assert maker.cache_info().currsize == texts
