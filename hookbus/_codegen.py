@@ -7,7 +7,6 @@ import inspect
 import keyword
 import linecache
 from collections.abc import Callable
-from dis import opmap
 from inspect import Parameter
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -27,13 +26,11 @@ COLOUR_FLAGS = {
 class Shell:
     """The function that stands in for a hookable, and its ways to run.
 
-    Idle, it runs the code of the body, so that a call costs what it cost before. Else its code is a generated line that
-    looks up what runs the call. To change the code of a function is one atomic step: a call goes the old way or the new.
-    The generated code is a plain `def` whatever the colour, so that a call makes one coroutine or generator and not two;
-    the colour is only said, by the flags of the code.
+    Its code is a generated line. Idle, it calls the body; else it looks up what runs the call. To change the code of a
+    function is one atomic step: a call goes the old way or the new. The code is a plain `def` whatever the colour, so that
+    a call makes one coroutine or generator and not two; the colour is only said, by the flags of the code.
 
-    What generated code needs is in two cells of the closure, behind those of the body. It could as well be among the
-    constants of the code, but there the garbage collector does not look.
+    What the code needs are its globals: among the constants of a code the garbage collector does not look.
 
     Attributes:
         function: what callers hold.
@@ -46,15 +43,16 @@ class Shell:
         for parameter in parameters:
             if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
                 raise HookError(f"{body!r} has a parameter named {parameter.name!r}, which no caller can write")
-        code = _own_code(body)
         self._codes: dict[str, CodeType] = Unshipped()
-        taken = {*code.co_varnames, *code.co_cellvars, *code.co_freevars} if code else set()
-        self._free = (*(code.co_freevars if code else ()), free_name("hookbus", taken), free_name("hookbus_ones", taken))
-        self._idle = _with_free(code, self._free) if code else self._code("{body}({passed})")
-        closure, names = (body.__closure__ or (), body.__globals__) if code else ((), {})
-        self._common, self._ones = CellType(), CellType((None, id, body))
-        cells = (*closure, self._common, self._ones)
-        self.function = FunctionType(self._idle, names, body.__name__, _defaults(parameters), cells)
+        taken = {p.name for p in parameters}
+        self._names = {name: free_name(name, taken) for name in ("find", "of_class", "type", "of_one", "id", "body", "run")}
+        # A class made anew by attrs(slots=True) repairs the `__class__` cell that zero-argument super() reads, but looks
+        # for it only in the functions it finds in the class.
+        cells = _class_cell(body)
+        self._free = ["__class__"] * len(cells)
+        given = {self._names["type"]: type, self._names["id"]: id, self._names["body"]: body}
+        code = self._code("{body}({passed})")
+        self.function = FunctionType(code, given, body.__name__, _defaults(parameters), cells)
         keyword_only = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty]
         self.function.__kwdefaults__ = {p.name: p.default for p in keyword_only}
         functools.update_wrapper(self.function, body)
@@ -67,12 +65,12 @@ class Shell:
             of_class: gives it for the class of the first argument, or None; then `find` is asked.
             of_one: gives it for the `id` of the first argument, or a default.
         """
-        self._common.cell_contents = find, of_class, type
-        self._ones.cell_contents = of_one, id, self._body
+        given = {"find": find, "of_class": of_class, "of_one": of_one}
+        self.function.__globals__.update({self._names[name]: value for name, value in given.items()})
 
     def rest(self) -> None:
         """Let calls go straight to the body."""
-        self.function.__code__ = self._idle
+        self._take("{body}({passed})")
 
     def look_up(self, *, classes: bool, ones: bool) -> None:
         """Let calls look up what runs them: by the class of the first argument, by the object itself, or by both."""
@@ -80,8 +78,8 @@ class Shell:
 
     def go_to(self, run: Callable[..., Any]) -> None:
         """Let every call go to `run`, which is called as the body is. Where it did so before, that is one atomic step."""
-        self._ones.cell_contents = None, id, run
-        self._take("{body}({passed})")
+        self.function.__globals__[self._names["run"]] = run
+        self._take("{run}({passed})")
 
     def _take(self, way: str) -> None:
         if way not in self._codes:
@@ -101,41 +99,26 @@ class Shell:
     def _code(self, way: str) -> CodeType:
         """Compile a code that returns `way`, in which the names in braces stand for what is given."""
         parameters = self.parameters
-        taken = {p.name for p in parameters}
-        local = {name: free_name(name, taken) for name in ("find", "of_class", "type", "of_one", "id", "body")}
         values = "({})".format("".join(f"{p.name}, " for p in parameters))
-        # The closure is that of the body. Its names do not matter here; the compiler sorts free variables by name.
-        free = [free_name(f"free{index:03}", taken) for index in range(len(self._free))]
         source = [
-            f"def make({', '.join(free)}):",
+            f"def make({', '.join(self._free)}):",
             f"    def shell({declared(parameters)}):",
-            *(["        {find}, {of_class}, {type} = {0}"] if "{find}" in way else []),
-            *(["        {of_one}, {id}, {body} = {1}"] if "{of_one}" in way or "{body}" in way else []),
             f"        return {way}",
-            f"        {', '.join(free)}",
+            *[f"        {name}" for name in self._free],
             "",
         ]
-        text = "\n".join(source).format(*free[-2:], **local, values=values, passed=passed(parameters))
+        text = "\n".join(source).format(**self._names, values=values, passed=passed(parameters))
         code = _inner_code(compile_source(text, f"<hookbus {_name_of(self._body)}>"))
         name, qualname = self._body.__name__, self._body.__qualname__
         flags = code.co_flags | COLOUR_FLAGS[self._colour]
-        return code.replace(co_flags=flags, co_freevars=self._free, co_name=name, co_qualname=qualname)
+        return code.replace(co_flags=flags, co_name=name, co_qualname=qualname)
 
 
-def _own_code(body: Callable[..., Any]) -> CodeType | None:
-    """Return the code of a plain function that shows its true signature, or None for any other callable."""
-    if not isinstance(body, FunctionType) or hasattr(body, "__wrapped__") or hasattr(body, "__signature__"):
-        return None
-    code = body.__code__
-    return code if not code.co_freevars or code.co_code[0] == opmap["COPY_FREE_VARS"] else None
-
-
-def _with_free(code: CodeType, free: tuple[str, ...]) -> CodeType:
-    """Return the same code for a closure that has more cells."""
-    if not code.co_freevars:
-        return code.replace(co_freevars=free)  # nothing is copied, for nothing is looked at
-    copied = bytes([code.co_code[0], len(free)])
-    return code.replace(co_freevars=free, co_code=copied + code.co_code[2:])
+def _class_cell(body: Callable[..., Any]) -> tuple[CellType, ...]:
+    code, closure = getattr(body, "__code__", None), getattr(body, "__closure__", None)
+    if code is None or closure is None or "__class__" not in code.co_freevars:
+        return ()
+    return (closure[code.co_freevars.index("__class__")],)
 
 
 @functools.lru_cache(maxsize=1024)

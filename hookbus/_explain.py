@@ -109,7 +109,8 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
     else:
         # A class stands for its instances, and has no calls of its own that could be hot.
         site = hook.site_of_class(cls)
-        runner, who = hook.plans.get(cls) or Runner(hook, site, build_plan(hook, site, cls), is_own=False), f"any {cls.__qualname__}"
+        made = Runner(hook, site, build_plan(hook, site, cls), is_own=False)
+        runner, who = hook.plans.get(cls) or made, f"any {cls.__qualname__}"
     text = _source_of(runner) if source else None
     return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(runner.plan)), source=text)
 

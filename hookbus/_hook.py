@@ -107,9 +107,8 @@ class Hook:
         self._sites_of_instances: IdentityMap[Site] = IdentityMap()
         self._sites_of_classes: IdentityMap[Site] = IdentityMap()
         self.plans: IdentityMap[Any] = IdentityMap()
-        self.of_class = ClassTable(self.find)
+        self.of_class = ClassTable()
         self.of_one: IdentityMap[Callable[..., Any]] = IdentityMap()
-        self._shell.give(self.of_class.find, self.of_class.get, self.of_one.by_id.get)
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
@@ -128,6 +127,8 @@ class Hook:
 
     def route(self, is_on: bool) -> None:
         """Let every call be looked up; or only those of the objects in `of_one`; or none, where there are no such."""
+        # Given each time: what a pickle brought along is that of another process.
+        self._shell.give(self.find, self.of_class.get, self.of_one.by_id.get)
         if is_on or len(self.of_one):
             self._shell.look_up(classes=is_on, ones=len(self.of_one) > 0)
         else:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
-
-from .exceptions import HookError
 
 V = TypeVar("V")
 
@@ -80,16 +77,9 @@ class ClassTable(Unshipped):
     collection: they keep no class alive that it would have taken.
     """
 
-    def __init__(self, find: Callable[[tuple[Any, ...]], Any] | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._find = find
         _tables.add(self)
-
-    def find(self, values: tuple[Any, ...]) -> Any:
-        """Find what runs a call that nobody has looked up yet."""
-        if self._find is None:
-            raise HookError("this hookable was unpickled without its hook")
-        return self._find(values)
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # type: ignore[assignment]
 

@@ -521,3 +521,24 @@ def test_what_is_held_of_an_undone_method_is_a_plain_passage_whoever_listens(bus
     undo()
     assert held(agent) == agent.reply() == 1
     assert ran == [1]
+
+
+@pytest.mark.parametrize("listens", [False, True])
+def test_the_locals_of_a_method_are_its_own(bus, listens):
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            return locals()
+
+        @hookable("more", bus=bus)
+        def more(self, msg):
+            super()
+            return {name for name in locals() if name != "__class__"}
+
+    if listens:
+        bus.signal("pre_reply").connect(lambda agent: None, sender=Agent)
+        bus.signal("pre_more").connect(lambda agent: None, sender=Agent)
+    agent = Agent()
+    for _ in range(20):
+        assert agent.reply("hi") == {"self": agent, "msg": "hi"}
+        assert agent.more("hi") == {"self", "msg"}
