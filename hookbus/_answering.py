@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
 from . import modes
-from ._cancels import is_cancelled_error, running_task
+from ._callables import is_coroutine_callable
+from ._cancels import Cancels
 from ._hook import FUNCTION_SITE
+from ._plan import Seat
 from ._question import Question
 from ._resume import Unusual
 from ._scope import Scope
 from ._spec import Panel, Spec
+from ._turns import cancellation
 from ._walk import walk
-from ._workers import Pair
+from ._workers import Pair, unpair
 
 HOT: Final = 8
 """So many calls of a question are walked before it is compiled."""
@@ -33,18 +37,30 @@ def enter(spec: Spec, values: tuple[Any, ...]) -> Any:
 
 
 def _resume(
-    spec: Spec, panel: Panel, values: tuple[Any, ...], so_far: list[Any], answer: Any, error: BaseException | None
-) -> Any:
+    spec: Spec, panel: Panel, values: tuple[Any, ...], so_far: list[Any], answer: Any, error: BaseException | None,
+    cancels: int = 0,
+) -> Any:  # fmt: skip
     """Walk on where generated code has stopped."""
-    if error is not None and is_cancelled_error(error) and _is_cancelling():
-        raise error
-    turns: list[Pair] = [(value, None) for value in so_far]
-    if error is not None:
-        turns.append((answer, None) if isinstance(error, Unusual) else (None, error))
-    else:
+    seats = [seat for _, seat in panel.seats]
+    if error is None:
         spec.route(True)  # who now has a first turn can be compiled, too
-    done = dict(zip((seat for _, seat in panel.seats), turns))
-    return walk(_question(spec, values, panel, done=done))
+    elif len(so_far) == len(seats):
+        raise error  # an interrupt that came when all had answered
+    done: dict[Seat, Callable[[], Any]] = {seat: partial(unpair, (value, None)) for seat, value in zip(seats, so_far)}
+    if error is not None:
+        seat = seats[len(so_far)]
+        pair = (answer, None) if isinstance(error, Unusual) else (None, error)
+        done[seat] = partial(_awaited, pair, cancels) if is_coroutine_callable(seat.receiver.function) else partial(unpair, pair)
+    question = _question(spec, values, panel, done=done, scope=None)
+    question.is_observed = False
+    return walk(question)
+
+
+async def _awaited(pair: Pair, cancels: int) -> Any:
+    """Go as a turn went that generated code has awaited."""
+    if Cancels().cancelling() > cancels:
+        raise await cancellation(pair[1])
+    return unpair(pair)
 
 
 def ask_all(spec: Spec, values: tuple[Any, ...]) -> Any:
@@ -69,11 +85,6 @@ def _question(spec: Spec, values: tuple[Any, ...], panel: Panel | None = None, *
     panel = panel or spec.panel()
     options = {"seats": panel.seats, "scope": Scope.around(spec), **options}
     return Question(spec, FUNCTION_SITE, panel.plan, spec.shell, values, **options)
-
-
-def _is_cancelling() -> bool:
-    task = running_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _answers(question: Question, result: Any) -> modes.Answers[Any, Any]:

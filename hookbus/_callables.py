@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
 
@@ -60,10 +61,18 @@ def is_async_callable(function: Any) -> bool:
     code = code_of(function)
     if code is not None:
         return bool(code.co_flags & _ASYNC)
+    return is_coroutine_callable(function) or _is_of(function, inspect.isasyncgenfunction)
+
+
+def is_coroutine_callable(function: Any) -> bool:
+    """Tell whether a callable is known to give a coroutine."""
+    return _is_of(function, inspect.iscoroutinefunction)
+
+
+def _is_of(function: Any, is_kind: Callable[[Any], bool]) -> bool:
     while isinstance(function, functools.partial):
         function = function.func
-    kinds = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
-    return any(is_kind(each) for is_kind in kinds for each in (function, _call_of(function)))
+    return bool(is_kind(function) or is_kind(_call_of(function)))
 
 
 def _call_of(function: Any) -> Any:

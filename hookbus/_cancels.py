@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 _settled_by_methods: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 """How many cancellations of a task its own methods have swallowed. That is theirs to decide, as without hooks."""
+
+
+settled: Final[Mapping[Any, int]] = _settled_by_methods.data  # type: ignore[attr-defined]  # pyright: ignore
+"""The same, for who only asks whether there are any: the dictionary above takes longer to say than a receiver to answer."""
 
 
 def running_task() -> Any:
@@ -34,7 +38,7 @@ class Cancels:
 
     def __init__(self) -> None:
         self._task = running_task()
-        self._count = self._now()
+        self._count = self.cancelling()
 
     @classmethod
     def since(cls, count: int) -> Cancels:
@@ -44,7 +48,8 @@ class Cancels:
             cancels._count -= cancels._task.cancelling() - count
         return cancels
 
-    def _now(self) -> int:
+    def cancelling(self) -> int:
+        """Return how many cancellations are outstanding, without those that methods have swallowed."""
         if self._task is None:
             return 0
         requested: int = self._task.cancelling()
@@ -52,11 +57,11 @@ class Cancels:
 
     def came(self) -> bool:
         """Tell whether the task was cancelled since."""
-        return self._task is not None and self._now() > self._count
+        return self._task is not None and self.cancelling() > self._count
 
     def explain(self, error: BaseException | None) -> bool:
         """Tell whether an exception is the caller's cancellation: the task was cancelled, or there is none to ask."""
-        return is_cancelled_error(error) and (self._task is None or self._now() > 0)
+        return is_cancelled_error(error) and (self._task is None or self.cancelling() > 0)
 
     def raise_if_came(self) -> None:
         if self.came():
@@ -67,7 +72,7 @@ class Cancels:
     def settle(self) -> None:
         """Let the cancellations that came since be the business of the method that swallowed them."""
         if self.came():
-            accept(self._task, self._now() - self._count)
+            accept(self._task, self.cancelling() - self._count)
 
 
 def accept(task: Any, count: int) -> None:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import takewhile
+from types import SimpleNamespace
 from typing import Any, Final, NoReturn
 
 from . import modes
+from ._callables import is_coroutine_callable
+from ._cancels import Cancels, settled, task_lookup
 from ._codegen import declared, free_name, maker
 from ._lines import is_special
 from ._plan import Seat
@@ -19,12 +22,12 @@ from ._spec import Spec
 MOST: Final = 200
 """A question with more receivers than this is walked: to compile it would take too long."""
 
-Resume = Callable[[tuple[Any, ...], list[Any], Any, "BaseException | None"], Any]
+Resume = Callable[..., Any]
 """Lets the walk take over: the values of the parameters, what the first receivers answered, and what the next one answered
-unusually, or what was raised instead. With `Unusual` it is the answer, with None there was neither."""
+unusually, or what was raised instead. With `Unusual` it is the answer, with None there was neither. Last, where receivers are
+awaited, how many cancellations of the task were outstanding at the beginning."""
 
-_FIRST_TURN: Final = 5
-"""The line of the generated text at which the first turn stands."""
+_LOCALS: Final = ("answer", "answers", "error", "caught", "loop", "task", "cancels")
 
 _PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple, set})
 
@@ -39,16 +42,23 @@ def compile_question(spec: Spec, resume: Resume) -> Callable[..., Any] | None:
     rules, panel = spec.rules, spec.panel()
     is_bare = rules.fallback is None and rules.dedup is None and not rules.is_historic
     is_free = not (spec.bus.is_observed or spec.signal.is_muted_somewhere or spec.open_scopes)
-    if spec.is_async or rules.steps not in _MODES or not (is_bare and is_free and panel.plan.is_empty):
+    if rules.steps not in _MODES or not (is_bare and is_free and panel.plan.is_empty):
         return None
     seats = [seat for _, seat in panel.seats]
     known = list(takewhile(lambda seat: seat.receiver.has_fired, seats))
     if not 0 < len(known) <= MOST or not all(_is_plain(seat, spec) for seat in seats):
         return None
-    source, names = _source(spec, known, is_whole=len(known) == len(seats))
+    if rules.steps is modes.void and any(map(_is_awaited, seats)):
+        return None  # they are awaited side by side
     given = {"resume": resume, "refuse": _refuse, "special": is_special, "plain": _PLAIN, "type": type}
     given.update((f"r{place}", seat.receiver.function) for place, seat in enumerate(known))
-    run: Callable[..., Any] = maker(source)(**{names[name]: value for name, value in given.items()})
+    if any(map(_is_awaited, known)):
+        running_loop, task_of = task_lookup()
+        given |= {"running_loop": running_loop, "task_of": task_of, "settled": settled, "Cancels": Cancels}
+    taken = set(spec.function_signature.names)
+    names = {name: free_name(name, taken) for name in (*given, *_LOCALS)}
+    source = _source(spec, known, SimpleNamespace(**names), is_whole=len(known) == len(seats))
+    run: Callable[..., Any] = maker(f"def make({', '.join(names[name] for name in given)}):\n{source}")(*given.values())
     return run
 
 
@@ -64,41 +74,58 @@ def _is_plain(seat: Seat, spec: Spec) -> bool:
     return "ctx" not in receiver.asks.names or spec.has_own_ctx
 
 
-def _source(spec: Spec, seats: list[Seat], *, is_whole: bool) -> tuple[str, dict[str, str]]:
-    """Write the function; return its text, and the names that stand in it for what is given."""
-    arguments = spec.function_signature.names
-    taken = set(arguments)
-    given = {name: free_name(name, taken) for name in ("resume", "refuse", "special", "plain", "type")}
-    given |= {f"r{place}": free_name(f"r{place}", taken) for place in range(len(seats))}
-    answer, answers, error, caught = (free_name(name, taken) for name in ("answer", "answers", "error", "caught"))
-    is_special = f"{given['type']}({answer}) not in {given['plain']} and {given['special']}({answer})"
-    is_first = spec.rules.steps is modes.firstresult
-    turns: list[str] = []
-    for place, seat in enumerate(seats):
-        pairs = seat.receiver.asks.written(arguments)
-        call = f"{given[f'r{place}']}({', '.join(f'{key}={name}' if key else name for key, name in pairs)})"
-        if is_first:  # one line each: where the code stopped is told by the line
-            turns.append(f"if ({answer} := {call}) is not None: return {given['refuse']}() if {is_special} else {answer}")
-        else:
-            turns += [f"{answer} = {call}", f"if {answer} is not None and {is_special}: {given['refuse']}()",
-                      f"{answers}.append({answer})"]  # fmt: skip
-    so_far = f"[None] * ({error}.__traceback__.tb_lineno - {_FIRST_TURN} if {error} else {len(seats)})" if is_first else answers
-    values = "({})".format("".join(f"{name}, " for name in arguments))
-    result = f"[{answer} for {answer} in {answers} if {answer} is not None]" if spec.rules.steps is modes.broadcast else "None"
-    resume = f"{given['resume']}({values}, {so_far}, {answer}, {error})"
-    lines = [
-        f"def make({', '.join(given.values())}):",
-        f"    def question({declared(spec.parameters)}):",
-        f"        {answers}, {answer}, {error} = {'None' if is_first else '[]'}, None, None",
+def _is_awaited(seat: Seat) -> bool:
+    return is_coroutine_callable(seat.receiver.function)
+
+
+def _source(spec: Spec, seats: list[Seat], n: Any, *, is_whole: bool) -> str:
+    """Write the function; `n` has the names of everything that is no parameter."""
+    is_first, counts = spec.rules.steps is modes.firstresult, any(map(_is_awaited, seats))
+    head = [
+        f"    {'async ' if spec.is_async else ''}def question({declared(spec.parameters)}):",
+        *(_count(n) if counts else ()),
+        f"        {n.answers}, {n.answer}, {n.error} = {'None' if is_first else '[]'}, None, None",
         "        try:",
-        *(f"            {turn}" for turn in turns),
-        f"            {f'return {result}' if is_whole else 'pass'}",
-        f"        except BaseException as {caught}: {error} = {caught}",
-        "        try:",
-        f"            return {resume}",
-        "        finally:",
-        f"            del {error}",
-        "    return question",
-        "",
     ]
-    return "\n".join(lines), given
+    turns = [line for place, seat in enumerate(seats) for line in _turn(spec, seat, f"r{place}", n)]
+    # Where the code of firstresult stopped is told by the line; in front of these is the one of `make`.
+    stopped = f"{n.error}.__traceback__.tb_lineno - {len(head) + 2} if {n.error} is not None else {len(seats)}"
+    given = f"[{n.answer} for {n.answer} in {n.answers} if {n.answer} is not None]"
+    result = given if spec.rules.steps is modes.broadcast else "None"
+    values = "({})".format("".join(f"{name}, " for name in spec.function_signature.names))
+    told = [values, f"[None] * ({stopped})" if is_first else n.answers, n.answer, n.error, *([n.cancels] if counts else [])]
+    rest = f"""\
+            {f'return {result}' if is_whole else 'pass'}
+        except BaseException as {n.caught}: {n.error} = {n.caught}
+        try:
+            return {'await ' if spec.is_async else ''}{n.resume}({', '.join(told)})
+        finally:
+            del {n.error}
+    return question
+"""
+    return "\n".join([*head, *(f"            {turn}" for turn in turns), rest])
+
+
+def _count(n: Any) -> list[str]:
+    """Write how cancellations of the running task are counted, as in calls."""
+    return [
+        f"        {n.loop} = {n.running_loop}()",
+        f"        {n.task} = None if {n.loop} is None else {n.task_of}({n.loop})",
+        f"        if {n.task} is None or {n.settled}: {n.task} = {n.Cancels}()",
+        f"        {n.cancels} = {n.task}.cancelling()",
+    ]
+
+
+def _turn(spec: Spec, seat: Seat, receiver: str, n: Any) -> list[str]:
+    """Write a turn; for firstresult in one line. Who is awaited may have swallowed a cancellation."""
+    pairs = seat.receiver.asks.written(spec.function_signature.names)
+    call = f"{getattr(n, receiver)}({', '.join(f'{key}={name}' if key else name for key, name in pairs)})"
+    special = f"{n.type}({n.answer}) not in {n.plain} and {n.special}({n.answer})"
+    swallowed = ""
+    if _is_awaited(seat):
+        call, swallowed = f"await {call}", f"{n.task}.cancelling() > {n.cancels} or "
+    if spec.rules.steps is modes.firstresult:
+        either = f" or {swallowed}".removesuffix(" or ")
+        return [f"if ({n.answer} := {call}) is not None{either}: return {n.refuse}() if {swallowed}{special} else {n.answer}"]
+    unusual = f"{swallowed}{n.answer} is not None and {special}"
+    return [f"{n.answer} = {call}", f"if {unusual}: {n.refuse}()", f"{n.answers}.append({n.answer})"]

@@ -54,6 +54,7 @@ KNOWN_MISSES: dict[str, KnownMiss] = {
     "P2 async, async receivers": KnownMiss("after each that was awaited hookbus looks for a swallowed cancellation", 2.6),
     "P3 async, async receivers": KnownMiss("as P2", 2.0),
     "P4 async": KnownMiss("each level awaits once more than by hand, to judge what came out of it", 2.7),
+    "P5 async": KnownMiss("as P2", 1.8),
     "P9": KnownMiss("attrs writes the classes of the core when they are imported", 2.6),
     "P10 connect": KnownMiss("blinker looks neither at what a receiver asks for nor at what it may be connected to", 80),
     "P12 sync": KnownMiss("the look for an object costs as much as half a bare call", 2.05),

@@ -4,51 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 from typing import Any
-from unittest.mock import patch
 
 import attrs
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from hookbus import Block, Bus, Drop, ReceiverError, Replace, _answering, _question_source, hookspec, modes
+from hookbus import Bus, ReceiverError, hookspec, modes
 
 from .examples import examples
-
-MODES = [modes.void, modes.broadcast, modes.firstresult]
-
-
-async def coroutine() -> int:
-    return 1
-
-
-SAYS: dict[str, Any] = {
-    "none": lambda x: None,
-    "argument": lambda x: x,
-    "zero": lambda x: 0,
-    "object": lambda x: range(x),
-    "block": lambda x: Block("no"),
-    "block with result": lambda x: Block("no", result=("instead", x)),
-    "replace": lambda x: Replace(x),
-    "drop": lambda x: Drop(),
-    "coroutine": lambda x: coroutine(),
-    "raises": lambda x: [][x],
-    "stop iteration": lambda x: next(iter(())),
-    "exits": lambda x: (_ for _ in ()).throw(KeyboardInterrupt(str(x))),
-    "cancelled": lambda x: (_ for _ in ()).throw(asyncio.CancelledError(str(x))),
-}
-
-
-@attrs.frozen
-class Player:
-    """One receiver: what it says in each round, how it is called, and what its failure does."""
-
-    rounds: tuple[str, ...]
-    form: str
-    on_error: str
-    priority: int
-    disconnects: bool
-
+from .question_players import DOES, MODES, SAYS, Player, play, waits
 
 USUAL = st.sampled_from(["none", "none", "argument", "zero", "object"])
 ROUNDS = st.lists(USUAL | st.sampled_from(sorted(SAYS)), min_size=1, max_size=4).map(tuple)
@@ -56,60 +23,43 @@ PLAYERS = st.builds(
     Player, ROUNDS, st.sampled_from(["x", "x=9", "y, *, x", "x, /", "**k", "", "*, x, own=3"]),
     st.sampled_from(["isolate", "isolate", "raise", "block"]), st.integers(-1, 1), st.sampled_from([False] * 9 + [True]),
 )  # fmt: skip
+WHAT = [(where, does) for where in ("", "question", "method") for does in DOES]
+AWAITS = st.none() | st.none() | st.just(("", waits)) | st.sampled_from(WHAT)
+ASYNC_PLAYERS = st.builds(
+    lambda player, is_async, awaits: attrs.evolve(player, is_async=is_async, awaits=awaits), PLAYERS,
+    st.sampled_from(["", "def", "def", "partial", "object", "unknown"]), st.lists(AWAITS, min_size=1, max_size=4).map(tuple),
+)  # fmt: skip
 
 
-def receiver_of(player: Player, number: int, told: list[Any], current: list[int], leave: Any) -> Any:
-    def said(seen: Any) -> Any:
-        told.append((number, seen))
-        if player.disconnects:
-            leave(number)
-        return SAYS[player.rounds[current[0] % len(player.rounds)]](current[0])
-
-    seen = {"": "None", "**k": "sorted(k.items())", "y, *, x": "(x, y)"}.get(player.form, "x")
-    return eval(f"lambda {player.form}: said({seen})", {"said": said})
-
-
-def play(players: list[Player], mode: Any, calls: int, hot: int) -> tuple[list[Any], bool]:
-    """Ask so often; return all that can be seen, and whether generated code ran."""
-    bus, told, current, made = Bus(), [], [0], []
-
-    @hookspec(mode, bus=bus)
-    def question(x: int, y: str = "y") -> Any: ...
-
-    def leave(number: int) -> None:
-        question.disconnect(receivers[(number + 1) % len(receivers)])
-
-    receivers = [receiver_of(player, number, told, current, leave) for number, player in enumerate(players)]
-    for number, (receiver, player) in enumerate(zip(receivers, players)):
-        question.connect(receiver, name=f"r{number}", on_error=player.on_error, priority=player.priority)
-
-    compile_question = _question_source.compile_question
-
-    def noted(*arguments: Any) -> Any:
-        run = compile_question(*arguments)
-        made.append(run is not None)
-        return run
-
-    with patch.object(_answering, "HOT", hot), patch.object(_question_source, "compile_question", noted):
-        for current[0] in range(calls):
-            try:
-                told.append(("result", question(current[0])))
-            except BaseException as error:
-                cause, frame = error.__cause__, error.__context__
-                told.append(("error", type(error), str(error), type(cause), type(frame) if cause is None else None))
-    rows = [(r.name, r.has_fired, r.has_blocked, r.failures, r.fail_opens, (r.last_failure or "").partition(" ")[0])
-            for r in question.signal.connections()]  # fmt: skip
-    return [*told, *rows], any(made)
+def compared(players: list[Player], mode: Any, calls: int, colour: str) -> bool:
+    """Play it twice, and tell whether generated code ran the second time."""
+    walked, was_compiled = play(players, mode, calls, hot=-1, colour=colour)
+    assert not was_compiled
+    compiled, was_compiled = play(players, mode, calls, hot=2, colour=colour)
+    assert compiled == walked
+    return was_compiled
 
 
 @examples(0.2)
 @given(st.lists(PLAYERS, min_size=1, max_size=5), st.sampled_from(MODES), st.integers(4, 9))
 def test_generated_code_does_what_the_walk_does(players, mode, calls):
-    walked, was_compiled = play(players, mode, calls, hot=-1)
-    assert not was_compiled
-    compiled, was_compiled = play(players, mode, calls, hot=2)
-    event(f"compiled: {was_compiled}")
-    assert compiled == walked
+    event(f"compiled: {compared(players, mode, calls, 'sync')}")
+
+
+@examples(0.2)
+@given(st.lists(ASYNC_PLAYERS, min_size=1, max_size=5), st.sampled_from(MODES), st.integers(4, 9))
+def test_generated_code_does_what_the_walk_does_on_an_event_loop(players, mode, calls):
+    event(f"compiled: {compared(players, mode, calls, 'async')}")
+
+
+@pytest.mark.parametrize("mode", [modes.broadcast, modes.firstresult])
+@pytest.mark.parametrize(("where", "does"), WHAT)
+def test_a_cancellation_in_generated_code_goes_where_it_goes_in_the_walk(where, does, mode):
+    """All pairs of what can come one after the other; random programs rarely have two, and late enough."""
+    others = [Player(("none",), "x", "isolate", 0, False, is_async) for is_async in ("", "def")]
+    for second in WHAT:
+        awaits = (None, None, None, (where, does), second, None)
+        assert compared([Player(("none",), "x", "isolate", 1, False, "def", awaits), *others], mode, 6, "async")
 
 
 def test_what_is_drawn_is_compiled_and_stops_half_way_too():
@@ -144,3 +94,48 @@ def test_generated_code_is_left_where_something_changes():
     with question.scope():
         assert [question(1) for _ in range(20)] == [1] * 20
     assert [question(1) for _ in range(20)] == [1] * 20 and inspect.isfunction(question)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("colour", ["sync", "async"])
+def test_an_interrupt_between_two_lines_of_generated_code_goes_out(mode, colour):
+    bus, left = Bus(), [0]
+
+    def plain(x: int) -> Any: ...
+
+    async def coroutine(x: int) -> Any: ...
+
+    question: Any = hookspec(mode, name="question", bus=bus)(plain if colour == "sync" else coroutine)
+    for _ in range(2):
+        question.connect(lambda x: None)
+
+    def interrupt(frame: Any, what: str, _: Any) -> Any:
+        if frame.f_code.co_filename.startswith("<hookbus plan") and what == "line":
+            left[0] -= 1
+            if not left[0]:
+                raise KeyboardInterrupt
+        return interrupt
+
+    async def asks() -> Any:
+        return await question(1)
+
+    def traced() -> Any:
+        previous = sys.gettrace()
+        sys.settrace(interrupt)
+        try:
+            return question(1) if colour == "sync" else asyncio.run(asks())
+        finally:
+            sys.settrace(previous)
+
+    for _ in range(20):
+        usual = traced()
+    lines = 0
+    while True:
+        lines += 1
+        left[0] = lines
+        try:
+            assert traced() == usual
+        except KeyboardInterrupt:
+            continue
+        break
+    assert lines > 5 and left[0] == 1
