@@ -208,12 +208,13 @@ def catch(bug: Bug) -> str | None:
 def main(chosen: list[str]) -> int:
     """Print a line for every bug; return how many got away."""
     numbers = [n for n, bug in enumerate(ALL) if not chosen or str(n + 1) in chosen or any(w in bug.title for w in chosen)]
+    missed = 0
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        results = list(pool.map(lambda number: (number, catch(ALL[number])), numbers))
-    for number, problem in results:
-        print(f"{number + 1:3}  {'caught ' if problem is None else 'MISSED '}  {ALL[number].title}{f': {problem}' if problem else ''}")
-    missed = sum(problem is not None for _, problem in results)
-    print(f"{len(results) - missed} of {len(results)} seeded bugs caught")
+        for number, problem in zip(numbers, pool.map(lambda number: catch(ALL[number]), numbers), strict=True):
+            missed += problem is not None
+            said = "caught  " if problem is None else "MISSED  "
+            print(f"{number + 1:3}  {said}  {ALL[number].title}{f': {problem}' if problem else ''}", flush=True)
+    print(f"{len(numbers) - missed} of {len(numbers)} seeded bugs caught")
     return missed
 
 

@@ -469,3 +469,37 @@ async def test_an_observer_that_fails_beside_others_is_counted_and_harms_none():
     assert await stage.agent.reply([]) == ["body"]
     assert ran == [0, 2]
     assert [receiver.failures for receiver in stage.bus.signal("pre_reply").connections()] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+def test_what_the_method_raises_is_no_failure_of_the_arounds_it_passes_and_the_context_of_what_they_raise(is_hot):
+    stage = Stage()
+
+    def passes(agent, call_next):
+        return call_next()
+
+    def swallows(agent, call_next):
+        try:
+            return call_next()
+        except Broken:
+            pass
+        raise LookupError("the around's own")
+
+    signal = stage.bus.signal("around_think")
+    for around in (passes, swallows, lambda agent, call_next: call_next()):
+        signal.connect(around)
+    if is_hot:
+        stage.heat()
+    stage.body = raises
+    with pytest.raises(LookupError) as caught:
+        stage.agent.think([])
+    assert isinstance(caught.value.__context__, Broken)
+    assert [receiver.failures for receiver in signal.connections()] == [0, 1, 0]
+    signal.disconnect(swallows)
+    if is_hot:
+        stage.body = lambda notes: notes
+        stage.heat()
+        stage.body = raises
+    with pytest.raises(Broken):
+        stage.agent.think([])
+    assert [receiver.failures for receiver in signal.connections()] == [0, 0]
