@@ -503,3 +503,44 @@ def test_what_the_method_raises_is_no_failure_of_the_arounds_it_passes_and_the_c
     with pytest.raises(Broken):
         stage.agent.think([])
     assert [receiver.failures for receiver in signal.connections()] == [0, 0]
+
+
+@pytest.mark.parametrize("phase", ["pre", "around", "an inner around", "post"])
+async def test_a_cancellation_that_a_receiver_swallows_goes_through_in_hot_calls(phase):
+    stage, is_patient = Stage(), False
+
+    async def waits():
+        if is_patient:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                pass
+
+    async def swallows(agent):
+        await waits()
+
+    async def swallows_around(agent, call_next):
+        result = await call_next()
+        await waits()
+        return result
+
+    async def outer(agent, call_next):
+        return await call_next()
+
+    if "inner" in phase:
+        stage.bus.signal("around_reply").connect(outer)
+    if "around" in phase:
+        stage.bus.signal("around_reply").connect(swallows_around)
+    else:
+        stage.bus.signal(f"{phase}_reply").connect(swallows)
+    for _ in range(HOT):
+        await stage.agent.reply([])
+    assert is_compiled(stage.agent.reply)
+    is_patient = True
+    task = asyncio.create_task(stage.agent.reply([]))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert task.cancelled()
