@@ -40,6 +40,10 @@ class Detour:
         """Do what `call_next(**patch)` of around number `depth` does."""
         return self._onion(depth, ran, view).call_next(**patch)
 
+    def threw(self, depth: int, error: BaseException) -> None:
+        """Note that the method inside around number `depth` raised, which is no failure of the arounds it passes."""
+        self._inside[depth + 1] = Reached.of_body(Answer(error=error))
+
     def settle(self, depth: int, ran: int, view: Any, answer: Any, error: BaseException | None) -> Any:
         """Return what an around's answer gives to the one around it, or raise what it raises."""
         reached = self.reach(depth, ran, view, answer, error)

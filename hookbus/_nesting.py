@@ -19,8 +19,7 @@ def write_arounds(text: Lines, arounds: list[tuple[Form, Any]]) -> None:
     for i in reversed(range(last + 1)):
         _open_next(text, i, arounds)
         if i == last:
-            text.add_body("_inner")
-            text.add(f"_ran{i} = 2\nreturn _inner")
+            _write_body(text, i)
         else:
             _inner_around(text, i + 1, arounds[i + 1][0], names[i + 1])
         text.depth -= 1
@@ -50,6 +49,21 @@ def _open_next(text: Lines, i: int, arounds: list[tuple[Form, Any]]) -> None:
             _ran{i} = 1
     """)
     text.depth += 1
+
+
+def _write_body(text: Lines, i: int) -> None:
+    text.add("try:")
+    text.depth += 1
+    text.add_body("_inner")
+    text.depth -= 1
+    text.add(f"""
+        except BaseException as _caught:
+            _detour = _detour or {_new_detour(text)}
+            _detour.threw({i}, _caught)
+            raise
+        _ran{i} = 2
+        return _inner
+    """)
 
 
 def _new_detour(text: Lines) -> str:

@@ -2,8 +2,6 @@
 
 import pytest
 
-from tests.properties.paths import compiled
-
 pytest_plugins = ["pytester"]
 
 
@@ -14,6 +12,8 @@ def pytest_addoption(parser):
 @pytest.fixture(autouse=True)
 def _path(request):
     if request.config.getoption("--compiled"):
+        from tests.properties.paths import compiled
+
         with compiled():
             yield
     else:

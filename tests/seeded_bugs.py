@@ -1,7 +1,8 @@
 """Bugs planted one at a time: the tests must catch every one.
 
-    python -m tests.seeded_bugs          all of them
-    python -m tests.seeded_bugs 3 17     these
+    python -m tests.seeded_bugs              all of them
+    python -m tests.seeded_bugs 3 17         these
+    python -m tests.seeded_bugs compiled     those whose title has this word
 
 Each is planted in a copy of the project; the tests it names are run there and must fail. A bug whose text is not found in
 the source any more is an error too: mend the entry, do not drop it.
@@ -45,8 +46,8 @@ BUGS = [
     Bug("a block keeps an interrupt", "_around.py", "answer.error is not call.ending and answer.must_go_out:", "False:", "tests/guarantees/test_final_blocks.py"),
     Bug("an item leaves after a block", "_stream.py", "(source.onion.view.tampered or call.ending is not None)", "source.onion.view.tampered", "tests/guarantees/test_final_blocks.py"),
     Bug("a receiver in reserve is never asked", "_call.py", "if seat.is_twin and receiver.key in answered:", "if seat.is_twin:", "tests/test_order.py"),
-    Bug("super() fires the hooks twice", "_compile.py", "if {frame}[0] is {names[0]} and {frame}[1] is {mark}:", "if False:", "tests/test_call.py"),
-    Bug("an explicit parent call is not hooked", "_compile.py", "if {frame}[0] is {names[0]} and {frame}[1] is {mark}:", "if True:", "tests/guarantees/test_concurrency_of_frames.py"),
+    Bug("super() fires the hooks twice", "_passage.py", "if {frame}[0] is {names[0]} and {frame}[1] is {mark}:", "if False:", "tests/test_call.py"),
+    Bug("an explicit parent call is not hooked", "_passage.py", "if {frame}[0] is {names[0]} and {frame}[1] is {mark}:", "if True:", "tests/guarantees/test_concurrency_of_frames.py"),
     Bug("a frame outlives its call", "_call.py", "end_frame(frame)", "pass", "tests/test_events.py tests/guarantees/test_concurrency_of_frames.py"),
     Bug("lower priority runs first", "_order.py", "-pair[1].options.priority", "pair[1].options.priority", "tests/test_order.py"),
     Bug("farther scopes run first", "_order.py", "pair[0], pair[1].sequence", "-pair[0], pair[1].sequence", "tests/test_signal.py"),
@@ -119,6 +120,72 @@ BUGS = [
     Bug("an interrupt behind the last answer is lost", "_answering.py", "    elif len(so_far) == len(seats):\n", "    elif False:\n", "tests/properties/test_questions_compiled.py"),
 ]  # fmt: skip
 
+PATHS = "tests/properties/test_compiled_and_walked.py"
+HOT = "tests/guarantees/test_compiled_connections.py"
+STORMS = "tests/guarantees/test_compiled_storms.py"
+
+COMPILED = [
+    Bug("compiled: guards are asked before modifiers", "_forms.py", "(phase.modify, phase.guard, beside)", "(phase.guard, phase.modify, beside)", PATHS),
+    Bug("compiled: observers look before the guards", "_forms.py", "(phase.modify, phase.guard, beside)", "(phase.modify, beside, phase.guard)", PATHS),
+    Bug("compiled: who is asked last is asked first", "_forms.py", "for seat in seats]\n            for form, same in groupby(zip(forms, seats, strict=True)", "for seat in seats][::-1]\n            for form, same in groupby(zip(forms, seats[::-1], strict=True)", PATHS),
+    Bug("compiled: the answer of a guard is ignored", "_source.py", "_answer is not None:\\n    raise _Unusual\")\n\n    def _revise", "False:\\n    raise _Unusual\")\n\n    def _revise", PATHS),
+    Bug("compiled: a patch of an unknown name is taken", "_source.py", "                    if _name not in _names:\n                        raise _Unusual\n", "                    pass\n", PATHS),
+    Bug("compiled: half a patch is kept", "_source.py", "                for _name in _answer:\n                    if _name not in _names:\n                        raise _Unusual\n        \"\"\")\n        for name in names:\n            self.add(f\"if {name!r} in _answer:\\n    {name} = _answer[{name!r}]\", deeper=1)\n", "        \"\"\")\n        for name in names:\n            self.add(f\"if {name!r} in _answer:\\n    {name} = _answer[{name!r}]\", deeper=1)\n        self.add(\"for _name in _answer:\\n    if _name not in _names:\\n        raise _Unusual\", deeper=1)\n", PATHS),
+    Bug("compiled: a draft with another name in it is taken", "_source.py", "f\"_len(_view) != {len(known)}\"", "\"False\"", PATHS),
+    Bug("compiled: what is written to a draft is lost", "_source.py", "            self.add(f\"{name} = _view[{name!r}]\")", "            self.add(f\"{name} = {name}\")", PATHS),
+    Bug("compiled: a verdict of post is data", "_source.py", "                if _type(_answer) not in _plain and _is_special(_answer):\n                    raise _Unusual\n", "", PATHS),
+    Bug("compiled: a verdict of an around is data", "_nesting.py", "_type(_answer) not in _plain and _is_special(_answer)\"", "False\"", PATHS),
+    Bug("compiled: a write by who may only read is ignored", "_source.py", "(\"_view.tampered or \" if form.wants_ctx and form.step != \"pre\" else \"\")", "\"\"", PATHS),
+    Bug("compiled: a write by an around is ignored", "_nesting.py", "f\"{view}.tampered or \" if form.wants_ctx else \"\"", "\"\"", PATHS),
+    Bug("compiled: a cancellation that a receiver swallows is ignored", "_source.py", "\"_cancelling() > _cancels or \" if form.is_async else \"\"", "\"\"", "--compiled tests/guarantees/test_cancellation.py"),
+    Bug("compiled: a cancellation that an around swallows is ignored", "_nesting.py", "swallowed = \"_cancelling() > _cancels or \" if form.is_async else \"\"", "swallowed = \"\"", HOT),
+    Bug("compiled: a method may not swallow a cancellation", "_lines.py", "                if _cancelling() > _cancels:\n                    _accept(", "                if False:\n                    _accept(", "--compiled tests/guarantees/test_cancellation_of_attempts.py"),
+    Bug("compiled: after a cancellation there is another attempt", "_nesting.py", "\" or _cancelling() > _cancels\" if text.counts else \"\"", "\"\"", "--compiled tests/guarantees/test_cancellation_of_attempts.py"),
+    Bug("compiled: the walk asks the one before again", "_resume.py", "self._place(turn) < self._stop.place else", "self._place(turn) < self._stop.place - 1 else", PATHS),
+    Bug("compiled: the walk skips who failed", "_resume.py", "self._place(turn) < self._stop.place else", "self._place(turn) <= self._stop.place else", PATHS),
+    Bug("compiled: the walk asks who failed again", "_resume.py", "if self._place(turn) == self._stop.place else turn", "if False else turn", PATHS),
+    Bug("compiled: the walk runs the method again", "_resume.py", "            call.reached = Reached.of_body(Answer(error=stop.error))\n", "            pass\n", PATHS),
+    Bug("compiled: a draft is shown to the walk as it was", "_resume.py", "            view.clear()\n            view.update(self.view)\n", "            pass\n", PATHS),
+    Bug("compiled: the walk begins a state of its own", "_resume.py", "            call.call_id, call.state = call_id, state\n", "            pass\n", HOT),
+    Bug("compiled: what the method raises concerns nobody", "_compile.py", "is_simple=not any(plan.error) and not any(plan.final)", "is_simple=True", PATHS),
+    Bug("compiled: a frame outlives its call", "_lines.py", "                    _frame[0] = _frame[1] = None\n", "                    pass\n", "--compiled tests/guarantees/test_concurrency_of_frames.py"),
+    Bug("compiled: a frame stays current", "_lines.py", "                        _CURRENT.reset(_token)\n", "                        pass\n", "--compiled tests/guarantees/test_concurrency_of_frames.py tests/test_call.py"),
+    Bug("compiled: super() is always the bare method", "_passage.py", "if {frame}[0] is {names[0]} and {frame}[1] is {mark}:", "if True:", HOT),
+    Bug("compiled: super() is never the bare method", "_passage.py", "if {frame}[0] is {names[0]} and {frame}[1] is {mark}:", "if False:", HOT),
+    Bug("compiled: super() is told by the object alone", "_passage.py", "if {frame}[0] is {names[0]} and {frame}[1] is {mark}:", "if {frame}[0] is {names[0]}:", "tests/test_call.py " + HOT),
+    Bug("compiled: of many the last is left out", "_source.py", "tuple(enumerate(functions, part.place)))}:", "tuple(enumerate(functions, part.place))[:-1])}:", HOT),
+    Bug("compiled: of many another one is named", "_source.py", "tuple(enumerate(functions, part.place)))}:", "tuple(enumerate(functions, part.place + 1)))}:", HOT),
+    Bug("compiled: whoever fails after many is one of them", "_source.py", "            self.add(\"_at = None\")\n", "", HOT),
+    Bug("compiled: a weak receiver is held strongly", "_forms.py", "\"own\" if is_own else \"weak\" if receiver.is_weak else \"strong\"", "\"own\" if is_own else \"strong\"", HOT),
+    Bug("compiled: an agent is held by its own method", "_forms.py", "\"own\" if is_own else \"weak\" if receiver.is_weak else \"strong\"", "\"strong\" if is_own else \"weak\" if receiver.is_weak else \"strong\"", HOT),
+    Bug("compiled: a weak receiver that died is called", "_source.py", "_held = {receiver}()\\nif _held is not None:", "_held = {receiver}()\\nif True:", HOT),
+    Bug("compiled: the plan of one agent is kept for its class", "_hook.py", "                elif not is_own:\n", "                else:\n", STORMS),
+    Bug("compiled: a plan with a receiver that is just coming is for the class", "_runner.py", " and (owner is sender or not plan.has_own(sender))", "", HOT),
+    Bug("compiled: the plan of a class is hot for ever", "_hook.py", "        self.of_class.clear()\n", "", HOT),
+    Bug("compiled: the plan of one agent is hot for ever", "_hook.py", "        self.of_one.set_all(self.start)\n", "", HOT),
+    Bug("compiled: the old plan of one agent is found again", "_hook.py", "            self.plans.pop(sender)\n", "", HOT),
+    Bug("compiled: muting is ignored", "_runner.py", "runner.walking if _is_muted(hook) else runner.run", "runner.run", HOT),
+    Bug("compiled: muting is ignored by the call that makes a plan hot", "_runner.py", " and not _is_muted(hook):", ":", HOT),
+    Bug("compiled: a listener is told nothing of hot calls", "_runner.py", "        if not self.hook.bus.is_observed:\n", "        if True:\n", HOT + " --compiled tests/test_events.py"),
+    Bug("compiled: a table of classes keeps them alive", "_identity.py", "            table.clear()\n", "            pass\n", HOT),
+    Bug("compiled: call_next works when its around has ended", "_nesting.py", "        _ran0 += {ENDED}\n        _result", "        _result", HOT),
+    Bug("compiled: call_next works when its inner around has ended", "_nesting.py", "        else:\n            _ran{i} += {ENDED}\n        _ran{i - 1}", "        _ran{i - 1}", HOT),
+    Bug("compiled: guards are not asked again for a retry", "_nesting.py", "if _patch or _ran{i} or _detour", "if _patch or _detour", PATHS),
+    Bug("compiled: the patch of an around is lost", "_nesting.py", "if _patch or _ran{i} or _detour", "if _ran{i} or _detour", PATHS),
+    Bug("compiled: an inner around that fails is not counted", "_nesting.py", "            _inner, _failure = None, _caught\n", "            raise\n", HOT),
+    Bug("compiled: whatever an around gives, the method returned", "_nesting.py", "_outcome = 'returned' if _ran0 == {ENDED + 2} else 'replaced'", "_outcome = 'returned'", PATHS),
+    Bug("compiled: an answer beside others is lost", "_resume.py", "            is_usual &= await task is None\n", "            await task\n", HOT),
+    Bug("compiled: who looks beside others outlives a cancelled call", "_resume.py", "            task.cancel()\n        await settle({task for task in tasks if not task.done()}, asyncio)\n", "            pass\n", "--compiled tests/guarantees/test_cancellation_and_waiting.py tests/guarantees/test_cancellation.py"),
+    Bug("compiled: when= is ignored", "_forms.py", " or receiver.when or", " or", "--compiled tests/test_call.py"),
+    Bug("compiled: once is ignored", "_forms.py", " or receiver.options.once:", ":", "--compiled tests/test_signal.py"),
+    Bug("compiled: a deadline is ignored", "_forms.py", " or seat.timeout is not None or", " or", "--compiled tests/test_call.py tests/guarantees/test_deadlines.py"),
+    Bug("compiled: a receiver in reserve is asked too", "_forms.py", " or seat.is_twin or", " or", "--compiled tests/test_order.py"),
+    Bug("compiled: a receiver that cannot serve is called", "_forms.py", "    if seat.problem or", "    if", "--compiled tests/test_misuse.py tests/test_signal.py"),
+]  # fmt: skip
+
+
+ALL = BUGS + COMPILED
+
 
 def catch(bug: Bug) -> str | None:
     """Plant one bug and run its tests; return what went wrong with the exercise, or None if the bug was caught."""
@@ -134,9 +201,9 @@ def catch(bug: Bug) -> str | None:
             return f"its place was found {source.count(bug.right)} times in {bug.file}"
         target.write_text(source.replace(bug.right, bug.wrong))
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *bug.tests.split()]
-        environment = {**os.environ, "HOOKBUS_EXAMPLES": "300"}
+        environment = {key: value for key, value in os.environ.items() if key != "HOOKBUS_EXAMPLES"}
         try:
-            ran = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=300, env=environment)
+            ran = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=1200, env={**environment, "HOOKBUS_SHRINK": "no"})
         except subprocess.TimeoutExpired:
             return None  # a hang is a failure anyone notices
         if ran.returncode == 1:
@@ -146,13 +213,14 @@ def catch(bug: Bug) -> str | None:
 
 def main(chosen: list[str]) -> int:
     """Print a line for every bug; return how many got away."""
-    numbers = [int(number) - 1 for number in chosen] or range(len(BUGS))
+    numbers = [n for n, bug in enumerate(ALL) if not chosen or str(n + 1) in chosen or any(w in bug.title for w in chosen)]
+    missed = 0
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        results = list(pool.map(lambda number: (number, catch(BUGS[number])), numbers))
-    for number, problem in results:
-        print(f"{number + 1:3}  {'caught ' if problem is None else 'MISSED '}  {BUGS[number].title}{f': {problem}' if problem else ''}")
-    missed = sum(problem is not None for _, problem in results)
-    print(f"{len(results) - missed} of {len(results)} seeded bugs caught")
+        for number, problem in zip(numbers, pool.map(lambda number: catch(ALL[number]), numbers), strict=True):
+            missed += problem is not None
+            said = "caught  " if problem is None else "MISSED  "
+            print(f"{number + 1:3}  {said}  {ALL[number].title}{f': {problem}' if problem else ''}", flush=True)
+    print(f"{len(numbers) - missed} of {len(numbers)} seeded bugs caught")
     return missed
 
 

@@ -10,7 +10,7 @@ import weakref
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, Replace, explain, hookable
+from hookbus import Block, Bus, HookBlocked, HookError, Replace, explain, hookable
 from tests.properties.paths import is_compiled
 
 HOT = 20
@@ -358,3 +358,189 @@ def test_verdicts_of_hot_calls_are_those_of_cold_ones(stage):
     assert stage.agent.think(["ask"]) == ["patched", "guard", "body"]
     assert stage.agent.think(["ask"]) == ["ask", "first", "guard", "body"]
     assert is_compiled(stage.agent.think)
+
+
+@pytest.mark.parametrize("count", [11, 12, 40], ids=["written out", "just a loop", "a loop"])
+@pytest.mark.parametrize("phase", ["pre", "post"])
+def test_among_many_alike_each_is_asked_once_and_only_who_failed_has_failed(count, phase):
+    stage, bad = Stage(), set()
+
+    def receiver(number):
+        def runs(agent, notes):
+            notes.append(number)
+            if number in bad:
+                raise Broken
+
+        return runs
+
+    signal = stage.bus.signal(f"{phase}_think")
+    for number in range(count):
+        signal.connect(receiver(number))
+    stage.heat()
+    for number in range(count):
+        bad = {number}
+        assert [note for note in stage.agent.think([]) if note != "body"] == [*range(count)]
+    bad = set()
+    stage.body = raises
+    with pytest.raises(Broken):
+        stage.agent.think([])
+    assert is_compiled(stage.agent.think)
+    assert [receiver.failures for receiver in signal.connections()] == [1] * count
+
+
+def test_call_next_is_refused_once_its_around_has_ended_also_for_the_inner_one():
+    stage, kept = Stage(), []
+
+    def keeps(agent, call_next):
+        kept.append(call_next)
+        return call_next()
+
+    for around in (keeps, lambda agent, call_next: keeps(agent, call_next)):
+        stage.bus.signal("around_think").connect(around)
+    stage.heat()
+    kept.clear()
+    assert stage.agent.think([]) == ["body"]
+    for call_next in kept:
+        with pytest.raises(HookError, match="after its around had ended"):
+            call_next()
+    assert len(kept) == 2
+
+
+async def test_call_next_is_refused_once_its_around_has_ended_also_where_it_is_awaited():
+    stage, kept = Stage(), []
+
+    async def keeps(agent, call_next):
+        kept.append(call_next)
+        return await call_next()
+
+    async def keeps_too(agent, call_next):
+        return await keeps(agent, call_next)
+
+    for each in (keeps, keeps_too):
+        stage.bus.signal("around_reply").connect(each)
+    for _ in range(HOT):
+        await stage.agent.reply([])
+    assert is_compiled(stage.agent.reply)
+    for call_next in kept[-2:]:
+        with pytest.raises(HookError, match="after its around had ended"):
+            await call_next()
+
+
+def test_an_around_that_fails_inside_another_is_counted_also_where_the_outer_one_catches_it():
+    stage, bad = Stage(), []
+
+    def catches(agent, call_next):
+        try:
+            return call_next()
+        except Broken:
+            return "caught"
+
+    def breaks(agent, call_next):
+        return raises() if bad else call_next()
+
+    outer = stage.bus.signal("around_think").connect(catches)
+    inner = stage.bus.signal("around_think").connect(breaks)
+    stage.heat()
+    bad.append(True)
+    assert stage.agent.think([]) == "caught"
+    failures = {receiver.function: receiver.failures for receiver in stage.bus.signal("around_think").connections()}
+    assert failures == {outer: 0, inner: 1}
+
+
+async def test_an_observer_that_fails_beside_others_is_counted_and_harms_none():
+    stage, bad, ran = Stage(), [], []
+
+    def observer(number):
+        async def looks(agent):
+            await asyncio.sleep(0)
+            if number in bad:
+                raise Broken
+            ran.append(number)
+
+        return looks
+
+    for number in range(3):
+        stage.bus.signal("pre_reply").connect(observer(number), role="observe")
+    for _ in range(HOT):
+        await stage.agent.reply([])
+    assert is_compiled(stage.agent.reply)
+    ran.clear()
+    bad.append(1)
+    assert await stage.agent.reply([]) == ["body"]
+    assert ran == [0, 2]
+    assert [receiver.failures for receiver in stage.bus.signal("pre_reply").connections()] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+def test_what_the_method_raises_is_no_failure_of_the_arounds_it_passes_and_the_context_of_what_they_raise(is_hot):
+    stage = Stage()
+
+    def passes(agent, call_next):
+        return call_next()
+
+    def swallows(agent, call_next):
+        try:
+            return call_next()
+        except Broken:
+            pass
+        raise LookupError("the around's own")
+
+    signal = stage.bus.signal("around_think")
+    for around in (passes, swallows, lambda agent, call_next: call_next()):
+        signal.connect(around)
+    if is_hot:
+        stage.heat()
+    stage.body = raises
+    with pytest.raises(LookupError) as caught:
+        stage.agent.think([])
+    assert isinstance(caught.value.__context__, Broken)
+    assert [receiver.failures for receiver in signal.connections()] == [0, 1, 0]
+    signal.disconnect(swallows)
+    if is_hot:
+        stage.body = lambda notes: notes
+        stage.heat()
+        stage.body = raises
+    with pytest.raises(Broken):
+        stage.agent.think([])
+    assert [receiver.failures for receiver in signal.connections()] == [0, 0]
+
+
+@pytest.mark.parametrize("phase", ["pre", "around", "an inner around", "post"])
+async def test_a_cancellation_that_a_receiver_swallows_goes_through_in_hot_calls(phase):
+    stage, is_patient = Stage(), False
+
+    async def waits():
+        if is_patient:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                pass
+
+    async def swallows(agent):
+        await waits()
+
+    async def swallows_around(agent, call_next):
+        result = await call_next()
+        await waits()
+        return result
+
+    async def outer(agent, call_next):
+        return await call_next()
+
+    if "inner" in phase:
+        stage.bus.signal("around_reply").connect(outer)
+    if "around" in phase:
+        stage.bus.signal("around_reply").connect(swallows_around)
+    else:
+        stage.bus.signal(f"{phase}_reply").connect(swallows)
+    for _ in range(HOT):
+        await stage.agent.reply([])
+    assert is_compiled(stage.agent.reply)
+    is_patient = True
+    task = asyncio.create_task(stage.agent.reply([]))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert task.cancelled()

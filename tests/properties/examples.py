@@ -2,7 +2,8 @@
 
 Together about 2,000 programs by default, the same ones in every run, so that a change is judged by itself. The environment
 variable `HOOKBUS_EXAMPLES` sets another number (nightly: 100000) and draws new ones each time. Nothing is kept: a failure
-prints its example and a `@reproduce_failure` blob, and `pytest --hypothesis-seed=N` repeats a whole run.
+prints its example and a `@reproduce_failure` blob, and `pytest --hypothesis-seed=N` repeats a whole run. Where only whether a
+test fails is asked (`tests.seeded_bugs`), `HOOKBUS_SHRINK=no` leaves the example as it was found.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
+PHASES: Final = [each for each in Phase if each is not Phase.shrink or os.environ.get("HOOKBUS_SHRINK") != "no"]
 EXAMPLES: Final = int(os.environ.get("HOOKBUS_EXAMPLES", "2000"))
 
 
@@ -20,6 +22,7 @@ def examples(share: float) -> settings:
     return settings(
         max_examples=max(1, round(EXAMPLES * share)),
         deadline=None,
+        phases=PHASES,
         database=None,
         derandomize="HOOKBUS_EXAMPLES" not in os.environ,
         print_blob=True,

@@ -16,8 +16,11 @@ from .scripts import kind_of
 from .stage import Stage
 
 
-def observe(program: Program) -> Seen:
-    """Build `program`, make its call, and return what the caller and everybody else saw."""
+def observe(program: Program, counted: list[Any] | None = None) -> Seen:
+    """Build `program`, make its call, and return what the caller and everybody else saw.
+
+    `counted` is given what is noted of each connection for `report`: its name, its failures, its fail-opens, whether it blocked.
+    """
     with warnings.catch_warnings(record=True) as complaints:
         warnings.simplefilter("always")
         stage = Stage(program)
@@ -28,6 +31,9 @@ def observe(program: Program) -> Seen:
         finally:
             stage.released.set()
     stage.log += [("warned", None, str(one.message)) for one in complaints if one.category is RuntimeWarning]
+    if counted is not None:
+        connections = [one for signal in stage.bus.signals() for one in signal.connections()]
+        counted += [(one.signal_name, one.name, one.failures, one.fail_opens, one.has_blocked) for one in connections]
     return Seen(outcome, comparable(program, stage.log), tuple(stage.refused))
 
 

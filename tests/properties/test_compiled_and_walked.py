@@ -42,10 +42,11 @@ def _plainer(one: Receiver, is_async: bool) -> Receiver:
 def test_generated_code_does_what_the_walk_does(colour, data):
     program = plainer(data.draw(programs(colour)))
     with walked():
-        by_walk = observe(program)
+        by_walk = observe(program, counted_by_walk := [])
     with compiled():
-        by_code = observe(program)
+        by_code = observe(program, counted_by_code := [])
     assert by_code == by_walk, "\n" + by_walk.beside(by_code)
+    assert counted_by_code == counted_by_walk
     assert by_walk == predict(program)
 
 
