@@ -118,7 +118,7 @@ async def _perform_async(turn: Turn) -> Answer:
         CURRENT.set(previous)
     if turn.is_receiver and has_waited and cancels.came():
         error = await cancellation(error)
-    elif not is_cancelled_error(error):
+    elif not turn.is_receiver and not is_cancelled_error(error):
         cancels.settle()
     return Answer(value, error, is_cancel=cancels.explain(error))
 

@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from hookbus import events
+from hookbus import Bus, events, hookable
 
 from ._stepping import Play
 
@@ -93,3 +93,31 @@ def test_two_cancels_at_any_two_steps_end_the_waiting_never_the_record(options):
         play = Play(**options).run(first, second)
         if play.trace.count("cancel") == 2:
             assert_the_cancel_went_through(play)
+
+
+@pytest.mark.parametrize("is_hot", [False, True])
+async def test_a_plain_receiver_that_cancels_its_own_task_ends_the_call_at_the_next_await(is_hot):
+    bus, armed, ran = Bus(), [], []
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        async def reply(self):
+            ran.append("body")
+
+    @bus.signal("pre_reply").connect_via(Agent, priority=2)
+    def stop(agent):
+        if armed:
+            asyncio.current_task().cancel()
+
+    @bus.signal("pre_reply").connect_via(Agent, priority=1)
+    async def ask(agent):
+        await asyncio.sleep(0)
+
+    agent = Agent()
+    for _ in range(20 if is_hot else 0):
+        await agent.reply()
+    ran.clear()
+    armed.append(True)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(agent.reply())
+    assert ran == []
