@@ -11,7 +11,7 @@ import attrs
 
 from hookbus import HookError
 
-from ._openclaw_errors import HandlerError, HandlerErrors, failure, first_line
+from ._openclaw_errors import HandlerError, HandlerErrors, failure, first_line, with_causes
 from ._openclaw_hooks import FROZEN, ClawHook
 from ._openclaw_merges import visible_payload
 from ._openclaw_values import MISSING, NULL, IsolationError, clone, first, frozen, get, is_truthy, spread
@@ -206,7 +206,7 @@ class Dispatch:
         if len(raised) == 1:
             raise raised[0]
         if raised:
-            raise HandlerErrors("; ".join(map(str, raised)), raised)
+            raise HandlerErrors("; ".join(map(with_causes, raised)), raised)
 
 
 

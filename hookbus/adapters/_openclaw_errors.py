@@ -30,7 +30,7 @@ class HandlerErrors(ExceptionGroup[HandlerError]):
         return str(self.message)
 
     def derive(self, excs: Sequence[HandlerError]) -> HandlerErrors:  # type: ignore[override]
-        return HandlerErrors("; ".join(str(error) for error in excs), excs)
+        return HandlerErrors("; ".join(map(with_causes, excs)), excs)
 
 
 class HandlerTimeout(HookError):
@@ -59,16 +59,18 @@ def _named(error: BaseException) -> str:
 
 def one_line(error: BaseException) -> str:
     """Return what an exception and its causes say: one line, without control characters, of 500 characters at most."""
-    printable = "".join(" " if ord(char) <= 31 or ord(char) in (127, 0x2028, 0x2029) else char for char in _with_causes(error))
-    return " ".join(printable.split())[:500] or "unknown error"
+    printable = "".join(" " if ord(char) <= 31 or ord(char) in (127, 0x2028, 0x2029) else char for char in with_causes(error))
+    units = " ".join(printable.split()).encode("utf-16-le", "surrogatepass")[:1000]  # 500 as TypeScript counts them
+    return units.decode("utf-16-le", "ignore") or "unknown error"
 
 
 def first_line(error: BaseException) -> str:
     """Return the first line of what an exception and its causes say."""
-    return _with_causes(error).split("\n")[0].strip() or "unknown error"
+    return with_causes(error).split("\n")[0].strip() or "unknown error"
 
 
-def _with_causes(error: BaseException) -> str:
+def with_causes(error: BaseException) -> str:
+    """Return what an exception says, and its causes where they say something else."""
     text = str(error) or type(error).__name__
     waiting = _causes(error)
     seen = {id(error)}
