@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -15,6 +15,9 @@ from ._openclaw_errors import HandlerError, HandlerErrors, failure, first_line, 
 from ._openclaw_hooks import FROZEN, ClawHook
 from ._openclaw_merges import visible_payload
 from ._openclaw_values import MISSING, NULL, IsolationError, clone, first, frozen, get, is_truthy, spread
+
+if TYPE_CHECKING:
+    from ._openclaw_registry import Registry
 
 Handler = Callable[..., Any]
 Receipt = Literal["allowed", "blocked", "approval_required", "failed_open", "failed_closed"]
@@ -61,14 +64,14 @@ class Dispatch:
 
     Attributes:
         catches: whether a handler that fails is logged and the next one asked; else the failure is raised.
-        is_strict: whether the defects of OpenClaw are cured.
+        registry: whose handlers are asked.
         budgets: the seconds a handler has, by hook, where the runner was told other than usual.
         only: the one plugin that is asked, if it is a targeted run.
         authority: the tool authority of an authorised prompt build; None in an ordinary one.
+        call: the tool call it is part of, if it is.
         merged: what the handlers have returned so far, merged.
         first_error: what the first failing handler said, of a claim.
         assert_active: raises between handlers once the host has stopped waiting.
-        versions: the package version of each plugin, where it is known.
         receipt: is told what each handler of `before_tool_call` decided.
     """
 
@@ -76,17 +79,21 @@ class Dispatch:
     event: Any
     ctx: Any
     catches: bool
-    is_strict: bool
+    registry: Registry
     logger: logging.Logger
-    find: Callable[[str, str], Registration | None]
     budgets: Mapping[str, float] = attrs.field(factory=dict)
     only: str | None = None
     authority: Any = None
     receipt: Callable[[str, Receipt], object] | None = None
     assert_active: Callable[[], object] = bool
-    versions: Mapping[str, str] = attrs.field(factory=dict)
+    call: Any = None
     merged: Any = MISSING
     first_error: str | None = None
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether the defects of OpenClaw are cured."""
+        return self.registry.is_strict
 
     # -- who is asked ---------------------------------------------------------------------------------------------------
 
@@ -171,7 +178,7 @@ class Dispatch:
 
     def plugin_of(self, name: str) -> str:
         """Return the plugin a receiver belongs to; one that was connected to hookbus itself goes by its own name."""
-        registration = self.find(self.hook.name, name)
+        registration = self.registry.find(self.hook.name, name)
         return name if registration is None else registration.plugin_id
 
     # -- failures -------------------------------------------------------------------------------------------------------

@@ -83,11 +83,11 @@ def evaluate(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[An
     """Ask everybody side by side; every outcome with who it is from, failures too."""
     outcomes = []
     for answer in (yield receivers):
-        registration = dispatch.find(dispatch.hook.name, answer.receiver)
+        registration = dispatch.registry.find(dispatch.hook.name, answer.receiver)
         plugin = dispatch.plugin_of(answer.receiver)
         outcome: dict[str, Any] = {"evaluatorId": (registration and registration.registration_id) or plugin, "pluginId": plugin}
-        version = dispatch.versions.get(plugin)
-        outcome |= {"pluginVersion": version} if version else {}
+        known = dispatch.registry.plugins.get(plugin)
+        outcome |= {"pluginVersion": known.version} if known and known.version else {}
         if answer.error is not None:
             said = one_line(answer.error)
             dispatch.logger.error("[hooks] %s handler from %s failed: %s", dispatch.hook.name, plugin, said)

@@ -16,6 +16,7 @@ from ._openclaw_errors import milliseconds
 from ._openclaw_hooks import HOOKS, MATCHED, OLDER, ClawHook, strict
 from ._openclaw_modes import mode_of
 from ._openclaw_plugins import Diagnostic, Matcher, Plugin, PluginApi, eligible, exact_matcher, free_matcher
+from ._openclaw_tools import PRE, TRUSTED, PolicyAnswering, ToolAnswering
 from ._openclaw_turns import AsyncAnswering, SyncAnswering
 
 Timeouts = Mapping[str, float | Mapping[str, float]]
@@ -59,7 +60,7 @@ class Registry:
         self.plugins: dict[str, Plugin] = {}
         self.diagnostics: list[Diagnostic] = []
         self.specs = {name: _declare(hook, self.bus) for name, hook in self.hooks.items()}
-        self._registered: dict[tuple[str, str], tuple[Registration, Connection]] = {}
+        self._registered: dict[tuple[str, str], tuple[Registration, list[Connection]]] = {}
         self._provided: dict[tuple[str, str], tuple[str, Any]] = {}
 
     # -- typed hooks ----------------------------------------------------------------------------------------------------
@@ -151,15 +152,18 @@ class Registry:
         receiver = SyncAnswering(registration) if hook.kind == "sync" else AsyncAnswering(registration)
         if again:
             self._disconnect((hook.name, name))
-        connection = self.specs[hook.name].connected_to(
-            receiver, name=name, priority=registration.priority, when=receiver.is_asked
-        )
-        self._registered[hook.name, name] = registration, connection
+        place: dict[str, Any] = {"name": name, "priority": registration.priority}
+        connections = [self.specs[hook.name].connected_to(receiver, when=receiver.is_asked, **place)]
+        if hook.name == "before_tool_call":
+            in_call = ToolAnswering(registration)
+            connections.append(self.bus.signal(PRE).connected_to(in_call, when=in_call.is_asked, **place))
+        self._registered[hook.name, name] = registration, connections
         return hook.name, name
 
     def _disconnect(self, key: tuple[str, str]) -> None:
         if key in self._registered:
-            self._registered.pop(key)[1].disconnect()
+            for connection in self._registered.pop(key)[1]:
+                connection.disconnect()
 
     @property
     def typed_hooks(self) -> tuple[Registration, ...]:
@@ -209,6 +213,17 @@ class Registry:
         for key in [key for key, (each, _) in self._registered.items() if each.plugin_id == plugin_id]:
             self._disconnect(key)
         self._provided = {key: each for key, each in self._provided.items() if each[0] != plugin_id}
+
+    def trust(
+        self, plugin_id: str, evaluate: Callable[..., Any], *, matcher: Matcher | None = None, is_bundled: bool = False
+    ) -> None:  # fmt: skip
+        """Register a trusted tool policy `(event, ctx)`; the bundled ones are asked first, and all before any handler.
+
+        It sees the latest params and returns None, `params`, `allow: False` or `block: True`, or `requireApproval`.
+        """
+        receiver = PolicyAnswering(plugin_id, evaluate, None if matcher is None else exact_matcher(matcher))
+        priority = TRUSTED if is_bundled else TRUSTED / 10
+        self.bus.signal(PRE).connect(receiver, name=f"{plugin_id} policy", priority=priority, on_error="block")
 
     def provide(self, plugin_id: str, kind: str, name: str, value: Any) -> bool:
         """Register something that has one owner, such as a command, a route or a tool; return whether it was free.

@@ -12,7 +12,7 @@ from hookbus import HookError
 from hookbus.exceptions import did_you_mean
 
 from ._openclaw_dispatch import DISPATCH, Dispatch, Receipt
-from ._openclaw_hooks import FAIL_CLOSED, FROZEN, ClawHook
+from ._openclaw_hooks import FAIL_CLOSED, FROZEN
 from ._openclaw_merges import tool_id
 from ._openclaw_registry import Registry
 from ._openclaw_turns import Invocation
@@ -83,34 +83,35 @@ class HookRunner:
             HandlerErrors: if several observers have.
             IsolationError: if the event is to be copied and cannot be.
         """
+        dispatch = self.dispatch(hook, event, ctx)
+        dispatch.receipt = receipt
+        return self._run_sync(dispatch) if dispatch.hook.kind == "sync" else self._run(dispatch)
+
+    def dispatch(self, hook: str, event: Any, ctx: Any) -> Dispatch:
+        """Return a run of a hook that has not begun.
+
+        Raises:
+            HookError: if there is no such hook.
+        """
         registry = self.registry
         if hook not in registry.hooks:
             raise HookError(f"{hook!r} is no hook{did_you_mean(str(hook), registry.hooks)}")
-        ctx = {} if ctx is None else ctx
-        dispatch = self._dispatch(registry, registry.hooks[hook], event, ctx)
-        dispatch.receipt = receipt
-        if dispatch.hook.kind == "sync":
-            return self._run_sync(registry, dispatch)
-        return self._run(registry, dispatch)
-
-    def _dispatch(self, registry: Registry, hook: ClawHook, event: Any, ctx: Any) -> Dispatch:
-        catches = self._catches and self._policy.get(hook.name, "fail-open") == "fail-open"
-        versions = {plugin.id: plugin.version for plugin in registry.plugins.values() if plugin.version}
+        catches = self._catches and self._policy.get(hook, "fail-open") == "fail-open"
         return Dispatch(
-            hook, event, ctx, catches, registry.is_strict, self._logger, registry.find, self._timeouts, versions=versions
+            registry.hooks[hook], event, {} if ctx is None else ctx, catches, registry, self._logger, self._timeouts
         )  # fmt: skip
 
-    def _run_sync(self, registry: Registry, dispatch: Dispatch) -> Any:
+    def _run_sync(self, dispatch: Dispatch) -> Any:
         event, token = dispatch.event, DISPATCH.set(dispatch)
         try:
-            result = registry.specs[dispatch.hook.name](event, dispatch.ctx)
+            result = dispatch.registry.specs[dispatch.hook.name](event, dispatch.ctx)
         finally:
             DISPATCH.reset(token)
         if dispatch.hook.name == "before_message_write" and result is not None and "block" not in result:
             return None if is_same(get(result, "message"), get(event, "message")) else result
         return result
 
-    async def _run(self, registry: Registry, dispatch: Dispatch) -> Any:
+    async def _run(self, dispatch: Dispatch) -> Any:
         hook = dispatch.hook.name
         if hook == "before_prompt_build" and dispatch.authority is None:
             building = _building.get()
@@ -118,30 +119,30 @@ class HookRunner:
                 return None  # asked by one of its own handlers
             outer = _building.set((self, [True]))
             try:
-                return await self._ask(registry, dispatch)
+                return await self._ask(dispatch)
             finally:
                 (_building.get() or (None, [True]))[1].clear()
                 _building.reset(outer)
-        return await self._ask(registry, dispatch)
+        return await self._ask(dispatch)
 
-    async def _ask(self, registry: Registry, dispatch: Dispatch) -> Any:
+    async def _ask(self, dispatch: Dispatch) -> Any:
         hook = dispatch.hook.name
-        event = self._prepared(registry, hook, dispatch.event, dispatch.ctx)
-        dispatch.event = event
+        event = dispatch.event = self._prepared(dispatch)
         token = DISPATCH.set(dispatch)
         try:
-            result = await registry.specs[hook](event, dispatch.ctx)
+            result = await dispatch.registry.specs[hook](event, dispatch.ctx)
         finally:
             DISPATCH.reset(token)
         if hook == "resolve_exec_env":
             return {} if result is None else result
         return result
 
-    def _prepared(self, registry: Registry, hook: str, event: Any, ctx: Any) -> Any:
+    def _prepared(self, dispatch: Dispatch) -> Any:
         """Return the event as all handlers of one run share it."""
+        hook, event, ctx = dispatch.hook.name, dispatch.event, dispatch.ctx
         if hook in ("agent_end", "before_agent_finalize") and not is_truthy(get(event, "runId")) and is_truthy(get(ctx, "runId")):
             return {**spread(event), "runId": ctx["runId"]}
-        if not self.get_hook_count(hook):
+        if not any(each.hook.name == hook for each in dispatch.registry.typed_hooks):
             return event
         if hook in FROZEN:
             return frozen(clone(event, hook))
@@ -167,12 +168,11 @@ class HookRunner:
         """
         if not fingerprint.strip():
             return None
-        registry = self.registry
         authority = ToolAuthority(active_tools, fingerprint.strip(), assert_host_active)
-        dispatch = self._dispatch(registry, registry.hooks["before_prompt_build"], event, {} if ctx is None else ctx)
+        dispatch = self.dispatch("before_prompt_build", event, ctx)
         dispatch.authority, dispatch.assert_active = {"toolAuthority": authority}, authority.assert_active
         try:
-            result = await self._run(registry, dispatch)
+            result = await self._run(dispatch)
         finally:
             authority.end()
         return result and {key: result[key] for key in ("prependContext", "appendContext") if is_truthy(get(result, key))}
@@ -189,9 +189,9 @@ class HookRunner:
             return {"status": "missing_plugin"}
         if not any(each.plugin_id == plugin_id and each.hook.name == "inbound_claim" for each in registry.typed_hooks):
             return {"status": "no_handler"}
-        dispatch = self._dispatch(registry, registry.hooks["inbound_claim"], event, {} if ctx is None else ctx)
+        dispatch = self.dispatch("inbound_claim", event, ctx)
         dispatch.only = plugin_id
-        result = await self._run(registry, dispatch)
+        result = await self._run(dispatch)
         if result is not None:
             return {"status": "handled", "result": result}
         return {"status": "error", "error": dispatch.first_error} if dispatch.first_error else {"status": "declined"}
