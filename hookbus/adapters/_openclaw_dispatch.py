@@ -31,6 +31,7 @@ class Registration:
         name: what it is called in events, `explain` and errors: the plugin, with a number where it has several for a hook.
         timeout: the seconds it may take, where the operator or the plugin has said so.
         matcher: the tools it is for; None for all.
+        overlay: what has it only inside a `with` block of its own; None for the others.
     """
 
     plugin_id: str
@@ -44,6 +45,7 @@ class Registration:
     eligible_triggers: tuple[str, ...] | None = None
     eligible_dispatch_kinds: tuple[str, ...] | None = None
     requires_tool_authority: bool = False
+    overlay: object = None
 
     def is_same_as(self, other: Registration) -> bool:
         """Tell whether it is the same handler of the same plugin for the same hook."""
@@ -99,7 +101,7 @@ class Dispatch:
 
     def asks(self, registration: Registration, event: Any, ctx: Any) -> bool:
         """Tell whether a handler is asked in this run."""
-        if self.only is not None and registration.plugin_id != self.only:
+        if not self.registry.is_visible(registration) or self.only not in (None, registration.plugin_id):
             return False
         if registration.requires_tool_authority is not (self.authority is not None) and self.hook.name == "before_prompt_build":
             return False

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 import attrs
@@ -18,6 +20,8 @@ from ._openclaw_modes import mode_of
 from ._openclaw_plugins import Diagnostic, Matcher, Plugin, PluginApi, eligible, exact_matcher, free_matcher
 from ._openclaw_tools import PRE, TRUSTED, PolicyAnswering, ToolAnswering
 from ._openclaw_turns import AsyncAnswering, SyncAnswering
+
+_overlays: ContextVar[tuple[object, ...]] = ContextVar("hookbus_openclaw_overlays", default=())
 
 Timeouts = Mapping[str, float | Mapping[str, float]]
 
@@ -144,7 +148,7 @@ class Registry:
         """Connect a handler and return its key. With `strict=True` one that is there already takes the new options."""
         hook, plugin = registration.hook, registration.plugin_id
         mine = [each for each, _ in self._registered.values() if (each.hook, each.plugin_id) == (hook, plugin)]
-        again = [each for each in mine if each.is_same_as(registration)] if self.is_strict else []
+        again = [each for each in mine if each.is_same_as(registration) and not registration.overlay] if self.is_strict else []
         taken = {each.name for each in mine}
         names = (plugin, *(f"{plugin}#{number}" for number in range(2, len(mine) + 3)))
         name = again[0].name if again else next(name for name in names if name not in taken)
@@ -168,7 +172,35 @@ class Registry:
     @property
     def typed_hooks(self) -> tuple[Registration, ...]:
         """The handlers that are registered, in the order they were."""
-        return tuple(registration for registration, _ in self._registered.values())
+        return tuple(each for each, _ in self._registered.values() if self.is_visible(each))
+
+    def is_visible(self, registration: Registration) -> bool:
+        """Tell whether a handler is there for the running code: an overlay hides what its plugin has for the same hooks."""
+        overlays = _overlays.get()
+        if registration.overlay is not None or not overlays:
+            return registration.overlay is None or registration.overlay in overlays
+        return not any(
+            each.overlay in overlays and (each.plugin_id, each.hook) == (registration.plugin_id, registration.hook)
+            for each, _ in self._registered.values()
+        )
+
+    @contextmanager
+    def overlay(self, plugin_id: str, register: Callable[[PluginApi], object]) -> Iterator[None]:
+        """Have a plugin register for the running task only, while the block is open.
+
+        For the hooks it registers for, what the plugin has otherwise is hidden there.
+        """
+        mark, api = object(), PluginApi(self, plugin_id, {})
+        register(api)
+        api.close()
+        keys = [self._connect(attrs.evolve(each, overlay=mark)) for each in api.registrations]
+        token = _overlays.set((*_overlays.get(), mark))
+        try:
+            yield
+        finally:
+            _overlays.reset(token)
+            for key in keys:
+                self._disconnect(key)
 
     def find(self, hook: str, name: str) -> Registration | None:
         """Return the handler that goes by a name among the receivers of a hook."""

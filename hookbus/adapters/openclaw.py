@@ -10,6 +10,7 @@ dicts with OpenClaw's own keys. Every hook is a hookspec on `registry.bus`, and 
 """
 
 from ._openclaw_approvals import ApprovalRequest
+from ._openclaw_background import Background
 from ._openclaw_dispatch import Registration
 from ._openclaw_errors import HandlerError, HandlerErrors, HandlerTimeout
 from ._openclaw_hooks import HOOKS
@@ -20,6 +21,6 @@ from ._openclaw_tools import ToolCalls
 from ._openclaw_values import NULL, IsolationError
 
 __all__ = [
-    "GLOBAL_POLICY", "HOOKS", "NULL", "ApprovalRequest", "Diagnostic", "HandlerError", "HandlerErrors", "HandlerTimeout", "HookRunner",
+    "GLOBAL_POLICY", "HOOKS", "NULL", "ApprovalRequest", "Background", "Diagnostic", "HandlerError", "HandlerErrors", "HandlerTimeout", "HookRunner",
     "IsolationError", "Plugin", "PluginApi", "Registration", "Registry", "ToolCalls",
 ]  # fmt: skip
