@@ -131,8 +131,9 @@ def _text(value: Any) -> str:
     return "".join(char for char in value if char.isprintable()) if isinstance(value, str) else ""
 
 
-def _seconds(milliseconds: Any) -> float:
-    is_number = isinstance(milliseconds, (int, float)) and not isinstance(milliseconds, bool)
-    if not is_number or not math.isfinite(milliseconds) or milliseconds <= 0:
+def _seconds(milliseconds: object) -> float:
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, (int, float)):
+        return USUAL_SECONDS
+    if not math.isfinite(milliseconds) or milliseconds <= 0:
         return USUAL_SECONDS
     return min(math.floor(milliseconds) / 1000, MOST_SECONDS)

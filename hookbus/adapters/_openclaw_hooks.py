@@ -42,7 +42,7 @@ class ClawHook:
     def is_over(self, merged: Any) -> bool:
         """Tell whether nobody else is to be asked."""
         if self.kind == "gate":
-            return get(get(merged, "decision"), "outcome") == "block"
+            return bool(get(get(merged, "decision"), "outcome") == "block")
         return self.ends is not None and get(merged, self.ends) is True
 
 

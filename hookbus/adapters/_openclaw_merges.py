@@ -6,7 +6,20 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ._openclaw_values import MISSING, NULL, clone, first, get, is_nullish, is_truthy, joined, last, spread, sticky, without_missing
+from ._openclaw_values import (
+    MISSING,
+    NULL,
+    clone,
+    first,
+    get,
+    is_nullish,
+    is_truthy,
+    joined,
+    last,
+    spread,
+    sticky,
+    without_missing,
+)
 
 Merge = Callable[[Any, Any, str, Any], Any]
 """`merge(merged, returned, plugin_id, event)`; `merged` is MISSING before anybody has returned anything."""

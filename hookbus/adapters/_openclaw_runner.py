@@ -16,11 +16,11 @@ from ._openclaw_hooks import FAIL_CLOSED, FROZEN
 from ._openclaw_merges import tool_id
 from ._openclaw_registry import Registry
 from ._openclaw_turns import Invocation
-from ._openclaw_values import clone, frozen, get, is_same, is_truthy, spread, thawed
+from ._openclaw_values import clone, frozen, get, is_same, is_truthy, spread
 
 Policy = Literal["fail-open", "fail-closed"]
 
-GLOBAL_POLICY: Final[Mapping[str, Policy]] = {hook: "fail-closed" for hook in FAIL_CLOSED}
+GLOBAL_POLICY: Final[Mapping[str, Policy]] = dict.fromkeys(FAIL_CLOSED, "fail-closed")
 """The failure policy of OpenClaw's own global runner."""
 
 _log: Final = logging.getLogger("hookbus.adapters.openclaw")

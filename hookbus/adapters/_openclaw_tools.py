@@ -89,17 +89,18 @@ class ToolAnswering:
                 dispatch.logger.error("%s", failed)
                 return Block("Tool call blocked because before_tool_call hook failed")
             raise
-        return _verdict(call, before)
+        return _verdict(call, before, returned)
 
 
-def _verdict(call: ToolCall, before: Any) -> Block | dict[str, Any] | None:
+def _verdict(call: ToolCall, before: Any, returned: Any) -> Block | dict[str, Any] | None:
     """Return what a handler's turn means for the call."""
     merged = call.dispatch.merged
     if get(merged, "block") is True:
         return Block(get(merged, "blockReason") or "Tool call blocked by plugin hook")
     patch = {}
     params = get(merged, "params")
-    if isinstance(params, Mapping) and params is not get(before, "params"):
+    is_said = get(returned, "params") is not MISSING  # an approval copies what was said before
+    if is_said and isinstance(params, Mapping) and params is not get(before, "params"):
         patch["params"] = call.written = {**spread(call.params), **params}
     if get(merged, "requireApproval") is not get(before, "requireApproval"):
         patch["approval"] = merged["requireApproval"]

@@ -10,7 +10,16 @@ import pytest
 
 from hookbus import Block, Bus, HookBlocked, HookError, explain, load_plugins, report
 from hookbus.adapters.openclaw import (
-    GLOBAL_POLICY, HOOKS, NULL, Background, HandlerError, HandlerErrors, HookRunner, IsolationError, Registry, ToolCalls,
+    GLOBAL_POLICY,
+    HOOKS,
+    NULL,
+    Background,
+    HandlerError,
+    HandlerErrors,
+    HookRunner,
+    IsolationError,
+    Registry,
+    ToolCalls,
 )  # fmt: skip
 from hookbus.testing import record
 
@@ -568,7 +577,7 @@ async def test_openclaw_merge_claim_hooks_say_how_a_targeted_claim_ended(host):
     assert await claim("a", {}) == {"status": "missing_plugin"}
 
 
-async def test_openclaw_before_agent_start_the_older_hook_can_still_be_had():
+async def test_openclaw_P16_the_older_before_agent_start_can_still_be_had():
     registry = Registry(older=True)
     runner = HookRunner(registry)
     for plugin, returned in (("a", {"systemPrompt": "S1", "prependContext": "x"}), ("b", {"systemPrompt": "S2", "prependContext": "y"})):
@@ -576,7 +585,7 @@ async def test_openclaw_before_agent_start_the_older_hook_can_still_be_had():
     assert await runner.run("before_agent_start", {"prompt": "p"}) == {"systemPrompt": "S2", "prependContext": "x\n\ny"}
 
 
-async def test_openclaw_the_older_tool_hook_failed_open(caplog):
+async def test_openclaw_O7_the_older_tool_hook_failed_open(caplog):
     registry = Registry()
     registry.on("boom", "before_tool_call", raising(LookupError("policy down")))
     registry.on("b", "before_tool_call", lambda event, ctx: {"params": {"cmd": "pwd"}})
