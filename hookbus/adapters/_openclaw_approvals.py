@@ -52,9 +52,9 @@ def request_of(approval: Any, tool: str, params: Any) -> ApprovalRequest:
     said = get(approval, "allowedDecisions")
     allowed = tuple(dict.fromkeys(each for each in said if each in DECISIONS)) if isinstance(said, (list, tuple)) else ()
     return ApprovalRequest(
-        str(approval.get("pluginId", "")), _text(get(approval, "title"))[:80], _text(get(approval, "description"))[:512], tool, params,
-        _text(get(approval, "severity")) or "warning", scope_of(get(approval, "scope")),
-        (*(allowed or DECISIONS), *(() if "deny" in (allowed or DECISIONS) else ("deny",))), _seconds(get(approval, "timeoutMs")),
+        str(approval.get("pluginId", "")), _text(get(approval, "title"))[:80], _text(get(approval, "description"))[:512],
+        tool, params, _text(get(approval, "severity")) or "warning", scope_of(get(approval, "scope")),
+        tuple(dict.fromkeys((*(allowed or DECISIONS), "deny"))), _seconds(get(approval, "timeoutMs")),
     )  # fmt: skip
 
 
@@ -112,7 +112,8 @@ async def _tell(approval: Any, resolution: Resolution, logger: logging.Logger) -
 def scope_of(scope: Any) -> dict[str, Any] | None:
     """Return the facts of a scope as they may be shown: of a known kind, without control characters, within their bounds."""
     rules = {
-        "message-send": {"target": 128}, "payment": {"amount": 40, "currency": 12, "target": 128}, "external-post": {"target": 128},
+        "message-send": {"target": 128}, "external-post": {"target": 128},
+        "payment": {"amount": 40, "currency": 12, "target": 128},
     }.get(_text(get(scope, "kind")))  # fmt: skip
     if rules is None:
         return None

@@ -64,7 +64,8 @@ _BUDGETS: Final = {
 }  # fmt: skip
 
 _MERGED: Final = (
-    _modify("before_model_resolve", "modelOverride first, providerOverride first", merges.model, "modelOverride providerOverride"),
+    _modify("before_model_resolve", "modelOverride first, providerOverride first", merges.model,
+            "modelOverride providerOverride"),
     _modify("agent_turn_prepare", "contexts joined", merges.contexts, _CONTEXTS),
     _modify("before_prompt_build", "systemPrompt first, contexts joined, toolsAllow intersects", merges.prompt, _PROMPTS, 15.0),
     _modify("before_agent_finalize", "finalize before revise before continue, reasons joined", merges.finalize,
@@ -76,17 +77,20 @@ _MERGED: Final = (
     _both("before_tool_call", _TOOL[0], merges.tool_call, *_TOOL[1:]),
     _both("message_sending", "content last, cancel ends, reason and metadata last", merges.message, "cancel",
           "content cancel cancelReason metadata"),
-    _both("reply_payload_sending", "payload chained, cancel ends, reason last", merges.payload, "cancel", "payload cancel reason"),
-    _both("before_install", "findings added up, block ends, blockReason last", merges.install, "block", "findings block blockReason"),
+    _both("reply_payload_sending", "payload chained, cancel ends, reason last", merges.payload, "cancel",
+          "payload cancel reason"),
+    _both("before_install", "findings added up, block ends, blockReason last", merges.install, "block",
+          "findings block blockReason"),
 )  # fmt: skip
 
 _OTHERS: Final[dict[Kind, str]] = {
     "claim": "before_agent_reply inbound_claim before_dispatch reply_dispatch",
     "sync": "tool_result_persist before_message_write",
     "evaluate": "skill_proposal_evaluate",
-    "observe": "model_call_started model_call_ended llm_input llm_output agent_end before_compaction after_compaction before_reset "
-    "channel_pairing_requested message_received message_sent after_tool_call session_start session_end subagent_spawned "
-    "subagent_progress subagent_ended gateway_start gateway_stop cron_reconciled cron_changed skill_proposal_changed skill_changed",
+    "observe": "model_call_started model_call_ended llm_input llm_output agent_end before_compaction after_compaction "
+    "before_reset channel_pairing_requested message_received message_sent after_tool_call session_start session_end "
+    "subagent_spawned subagent_progress subagent_ended gateway_start gateway_stop cron_reconciled cron_changed "
+    "skill_proposal_changed skill_changed",
 }
 
 _RULES: Final[dict[Kind, str]] = {

@@ -179,7 +179,7 @@ def finalize(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def retry_candidates(result: Any) -> tuple[dict[str, Any], ...]:
-    """Return what the handlers that asked for a revision propose to retry with: `instruction`, `idempotencyKey`, `maxAttempts`."""
+    """Return what the handlers that asked for a revision propose: `instruction`, `idempotencyKey`, `maxAttempts`."""
     if get(result, "action") != "revise":
         return ()
     listed = result.candidates if isinstance(result, _Revision) else get(result, "retryCandidates")

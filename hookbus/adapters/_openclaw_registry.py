@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
 from hookbus import Bus, Connection, HookError, hookspec
 from hookbus.exceptions import did_you_mean
 
+from ._openclaw_budgets import Timeouts, check_timeouts, is_seconds
 from ._openclaw_dispatch import Handler, Registration
 from ._openclaw_errors import milliseconds
 from ._openclaw_hooks import HOOKS, MATCHED, OLDER, ClawHook, strict
@@ -22,11 +22,6 @@ from ._openclaw_tools import PRE, TRUSTED, PolicyAnswering, ToolAnswering
 from ._openclaw_turns import AsyncAnswering, SyncAnswering
 
 _overlays: ContextVar[tuple[object, ...]] = ContextVar("hookbus_openclaw_overlays", default=())
-
-Timeouts = Mapping[str, float | Mapping[str, float]]
-
-LONGEST: Final = 600.0
-"""The most seconds an operator may give a handler."""
 
 
 class Registry:
@@ -40,7 +35,9 @@ class Registry:
         diagnostics: what was refused, and why.
     """
 
-    def __init__(self, bus: Bus | None = None, *, strict: bool = False, timeouts: Timeouts | None = None, older: bool = False) -> None:
+    def __init__(
+        self, bus: Bus | None = None, *, strict: bool = False, timeouts: Timeouts | None = None, older: bool = False
+    ) -> None:
         """Declare the hooks on a bus.
 
         Args:
@@ -57,10 +54,10 @@ class Registry:
         self.is_strict = strict
         self.hooks = _hooks(strict, older)
         self._timeouts = dict(timeouts or {})
-        _check_timeouts(self._timeouts, self.hooks)
+        check_timeouts(self._timeouts, self.hooks)
         taken = sorted(set(self.hooks) & set(self.bus.hook_names()))
         if taken:
-            raise HookError(f"this bus has the hook {taken[0]} already; one bus has one registry: give this one a Bus() of its own")
+            raise HookError(f"this bus has the hook {taken[0]} already; one bus has one registry: give this one a Bus()")
         self.plugins: dict[str, Plugin] = {}
         self.diagnostics: list[Diagnostic] = []
         self.specs = {name: _declare(hook, self.bus) for name, hook in self.hooks.items()}
@@ -99,8 +96,8 @@ class Registry:
         Args:
             priority: higher is asked first; None is 0. Of equals the one registered first.
             timeout: the seconds it may take; the operator's word goes first, the hook's own budget last.
-            matcher: the exact ids of the tools it is for, of `before_tool_call` and `after_tool_call`; with `strict=True` globs, a
-                pattern, or a predicate of the id, too.
+            matcher: the exact ids of the tools it is for, of `before_tool_call` and `after_tool_call`; with `strict=True`
+                globs, a pattern, or a predicate of the id, too.
             registration_id: who it is among the plugin's handlers, as the outcomes of evaluators say it.
             eligible_triggers: of `before_agent_reply`: `cron`, `heartbeat`, `user`.
             eligible_dispatch_kinds: of `reply_dispatch`: `agent`, `acp`.
@@ -139,7 +136,7 @@ class Registry:
         operators = said.get(hook, said.get("*")) if isinstance(said, Mapping) else said
         if operators is not None:
             return milliseconds(operators) / 1000
-        if given is not None and not _is_seconds(given):
+        if given is not None and not is_seconds(given):
             self._object(plugin_id, f'typed hook "{hook}" ignores a timeout of {given!r:.40}', "; give seconds, from 0.001 on")
             return None
         return None if given is None else milliseconds(given) / 1000
@@ -286,16 +283,3 @@ def _declare(hook: ClawHook, bus: Bus) -> Any:
     async def question_later(event: Any, ctx: Any) -> Any: ...
 
     return hookspec(mode_of(hook), name=hook.name, bus=bus)(question if hook.kind == "sync" else question_later)
-
-
-def _is_seconds(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0.001
-
-
-def _check_timeouts(timeouts: Timeouts, hooks: Mapping[str, ClawHook]) -> None:
-    for plugin, said in timeouts.items():
-        for hook, seconds in said.items() if isinstance(said, Mapping) else [("*", said)]:
-            if hook != "*" and hook not in hooks:
-                raise HookError(f"timeouts of {plugin} name {hook!r}, which is no hook{did_you_mean(hook, hooks)}")
-            if not _is_seconds(seconds) or seconds > LONGEST:
-                raise HookError(f"timeouts give {plugin} {seconds!r:.40} for {hook}; give seconds, from 0.001 to {LONGEST:.0f}")

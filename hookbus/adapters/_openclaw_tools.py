@@ -160,7 +160,8 @@ class ToolCalls:
 
         bus = runner.registry.bus
         self.tool_call = hookable(HOOK, bus=bus)(tool_call)
-        bus.signal(PRE).connect(self._ask_trusted, self.tool_call, priority=TRUSTED / 100, name="trusted approval", on_error="block")
+        options: dict[str, Any] = {"priority": TRUSTED / 100, "name": "trusted approval", "on_error": "block"}
+        bus.signal(PRE).connect(self._ask_trusted, self.tool_call, **options)
 
     async def call(self, tool: str, params: Any, ctx: Any = None, **event: Any) -> Any:
         """Call a tool.

@@ -175,7 +175,7 @@ class FrozenDict(dict[str, Any]):
     def _refuse_write(self, *_: Any, **__: Any) -> NoReturn:
         _refuse("this event is frozen: a handler that wants to change it makes a copy")
 
-    __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse_write
+    __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse_write  # pyright: ignore[reportAssignmentType]
 
     def __copy__(self) -> dict[str, Any]:
         return dict(self)
@@ -196,7 +196,7 @@ class FrozenList(list[Any]):
     def _refuse_write(self, *_: Any, **__: Any) -> NoReturn:
         _refuse("this event is frozen: a handler that wants to change it makes a copy")
 
-    __delitem__ = append = clear = extend = insert = pop = remove = reverse = sort = _refuse_write
+    __delitem__ = append = clear = extend = insert = pop = remove = reverse = sort = _refuse_write  # pyright: ignore[reportAssignmentType]
     __iadd__ = __imul__ = _refuse_write
 
     def __copy__(self) -> list[Any]:

@@ -5,8 +5,8 @@
     runner = HookRunner(registry, failure_policy=GLOBAL_POLICY)
     result = await runner.run("before_tool_call", {"toolName": "exec", "params": {"cmd": "ls"}}, {})
 
-OpenClaw is TypeScript: this is its plugin API, its registry and its hook runner, and no package of it is needed. Events and results are
-dicts with OpenClaw's own keys. Every hook is a hookspec on `registry.bus`, and every handler a receiver there.
+OpenClaw is TypeScript: this is its plugin API, its registry and its hook runner, and no package of it is needed. Events and
+results are dicts with OpenClaw's own keys. Every hook is a hookspec on `registry.bus`, and every handler a receiver there.
 """
 
 from ._openclaw_approvals import ApprovalRequest
@@ -21,6 +21,6 @@ from ._openclaw_tools import ToolCalls
 from ._openclaw_values import NULL, IsolationError
 
 __all__ = [
-    "GLOBAL_POLICY", "HOOKS", "NULL", "ApprovalRequest", "Background", "Diagnostic", "HandlerError", "HandlerErrors", "HandlerTimeout", "HookRunner",
-    "IsolationError", "Plugin", "PluginApi", "Registration", "Registry", "ToolCalls",
+    "GLOBAL_POLICY", "HOOKS", "NULL", "ApprovalRequest", "Background", "Diagnostic", "HandlerError", "HandlerErrors",
+    "HandlerTimeout", "HookRunner", "IsolationError", "Plugin", "PluginApi", "Registration", "Registry", "ToolCalls",
 ]  # fmt: skip

@@ -25,7 +25,7 @@ class Error(Exception):
 
 
 def replay(vector: dict[str, Any], *, logger: logging.Logger | None = None) -> dict[str, Any]:
-    """Run a vector; return the `order` of the plugins asked, what each `saw`, the `result` or what was `raised`, and `event_after`."""
+    """Run a vector; return the `order` of the plugins, what each `saw`, the `result` or what was `raised`, and `event_after`."""
     registry, order, saw = Registry(), [], []
     for number, handler in enumerate(vector["handlers"]):
         plugin = handler.get("plugin", f"plugin{number}")

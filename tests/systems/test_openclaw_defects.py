@@ -381,7 +381,8 @@ async def test_openclaw_OI5_every_change_is_attributed_and_guards_see_what_is_us
     with record(bus) as fired:
         await Agent().tool("exec", {"a": 1})
     [change] = fired.of(Mutated)
-    assert (change.receiver, change.before, change.after) == ("changer", {"a": 1}, {"a": 1, "b": 2}) and seen == [{"a": 1, "b": 2}]
+    assert (change.receiver, change.before, change.after) == ("changer", {"a": 1}, {"a": 1, "b": 2})
+    assert seen == [{"a": 1, "b": 2}]
 
 
 async def test_openclaw_OI5_params_are_frozen_by_an_approval_and_changes_are_attributed_in_the_adapter():
@@ -428,7 +429,10 @@ def test_openclaw_OI6_a_guard_stops_the_outermost_call_and_one_decorator_is_enou
     def run(prompt):
         ran.append(prompt)
 
-    bus.signal("pre_run").connect(lambda function, prompt: Block("not now") if "rm" in prompt else None, role="guard", name="gate")
+    @bus.signal("pre_run").connect_via(role="guard", name="gate")
+    def gate(function, prompt):
+        return Block("not now") if "rm" in prompt else None
+
     run("ls")
     with pytest.raises(HookBlocked, match="not now"):
         run("rm -rf")

@@ -91,9 +91,10 @@ async def test_openclaw_contract_gate_a_block_stops_the_rest(host):
     assert host.order == ["a"]
 
 
-@pytest.mark.parametrize(
-    "hook, end", [(name, "cancel" if "sending" in name else "block") for name, hook in HOOKS.items() if hook.kind == "modify_gate"]
-)
+@pytest.mark.parametrize("hook, end", [
+    ("before_tool_call", "block"), ("before_install", "block"),
+    ("message_sending", "cancel"), ("reply_payload_sending", "cancel"),
+])  # fmt: skip
 async def test_openclaw_contract_modify_gate_ends_with_a_block_or_a_cancel(host, hook, end):
     host.returns("a", hook, {end: False})
     host.returns("b", hook, {end: True})
@@ -580,8 +581,8 @@ async def test_openclaw_merge_claim_hooks_say_how_a_targeted_claim_ended(host):
 async def test_openclaw_P16_the_older_before_agent_start_can_still_be_had():
     registry = Registry(older=True)
     runner = HookRunner(registry)
-    for plugin, returned in (("a", {"systemPrompt": "S1", "prependContext": "x"}), ("b", {"systemPrompt": "S2", "prependContext": "y"})):
-        registry.on(plugin, "before_agent_start", lambda event, ctx, returned=returned: returned)
+    registry.on("a", "before_agent_start", lambda event, ctx: {"systemPrompt": "S1", "prependContext": "x"})
+    registry.on("b", "before_agent_start", lambda event, ctx: {"systemPrompt": "S2", "prependContext": "y"})
     assert await runner.run("before_agent_start", {"prompt": "p"}) == {"systemPrompt": "S2", "prependContext": "x\n\ny"}
 
 
@@ -654,8 +655,8 @@ async def test_openclaw_O20_a_policy_that_breaks_blocks():
 async def test_openclaw_O21_only_a_decision_that_was_offered_lets_the_tool_run(decision, ran, told):
     host, resolutions = Tools(decision), []
     host.returns("a", "before_tool_call", {"params": {"cmd": "pwd"}, "requireApproval": {
-        "title": "T" * 100, "description": "D" * 600, "allowedDecisions": ["allow-once"], "timeoutMs": 20, "timeoutBehavior": "allow",
-        "onResolution": resolutions.append,
+        "title": "T" * 100, "description": "D" * 600, "allowedDecisions": ["allow-once"], "timeoutMs": 20,
+        "timeoutBehavior": "allow", "onResolution": resolutions.append,
     }})  # fmt: skip
     if ran:
         await host.call(cmd="ls")
@@ -706,17 +707,17 @@ async def test_openclaw_O23_after_tool_call_tells_of_success_error_and_block(hos
             raise LookupError("no rm here")
         return "done"
 
-    calls = ToolCalls(host.runner, {"exec": tool})
-    host.registry.on("g", "before_tool_call", lambda event, ctx: {"block": event["params"]["cmd"] == "dd", "blockReason": "never dd"})
+    calls = ToolCalls(host.runner, {"exec": tool, "disk": tool})
+    host.returns("g", "before_tool_call", {"block": True, "blockReason": "never dd"}, matcher=["disk"])
     host.returns("a", "after_tool_call")
     for command in ("ls", "rm", "dd"):
         try:
-            await calls.call("exec", {"cmd": command}, toolCallId=command)
+            await calls.call("disk" if command == "dd" else "exec", {"cmd": command}, toolCallId=command)
         except (LookupError, HookBlocked):
             pass
-    told = [(event["toolCallId"], event.get("result"), event.get("error")) for _, event in host.seen]
+    told = [(event["toolCallId"], event.get("result"), event.get("error")) for plugin, event in host.seen if plugin == "a"]
     assert told == [("ls", "done", None), ("rm", None, "no rm here"), ("dd", None, "never dd")]
-    assert all(event["durationMs"] >= 0 for _, event in host.seen)
+    assert all(event["durationMs"] >= 0 for plugin, event in host.seen if plugin == "a")
 
 
 # -- plugins, manifests, conflicts ---------------------------------------------------------------------------------------
@@ -759,7 +760,8 @@ def test_openclaw_O29_P18_the_first_registration_stands_and_the_later_one_is_tol
     assert host.registry.provide("b", "route", "deploy", 3) is True
     assert host.registry.provided("command") == {"deploy": 1}
     [diagnostic] = host.registry.diagnostics
-    assert (diagnostic.level, diagnostic.plugin_id, diagnostic.message) == ("error", "b", "command already registered: deploy (a)")
+    assert (diagnostic.level, diagnostic.plugin_id) == ("error", "b")
+    assert diagnostic.message == "command already registered: deploy (a)"
     host.registry.on("a", "session_start", print)
     host.registry.on("b", "session_start", print)
     assert len(host.registry.typed_hooks) == 2 and len(host.registry.diagnostics) == 1
@@ -787,7 +789,8 @@ async def test_openclaw_O31_explain_and_report_show_every_handler_where_it_stand
 def test_openclaw_P2_the_recorded_runs_cover_every_rule_they_are_held_against():
     from .openclaw_replay import replay
 
-    chained, replaced = VECTORS["payload rewrites DO chain"], VECTORS["content: last returned wins, each handler saw the original"]
+    chained = VECTORS["payload rewrites DO chain"]
+    replaced = VECTORS["content: last returned wins, each handler saw the original"]
     assert [event["payload"]["text"] for event in replay(chained)["saw"]] == ["hi", "hi A"]
     assert [event["content"] for event in replay(replaced)["saw"]] == ["hi", "hi"]
 
@@ -847,7 +850,7 @@ async def test_openclaw_P9_handlers_of_before_tool_call_share_nothing(host):
     assert event["params"] == {"cmd": "ls"} and kept[0] is not kept[1]
 
 
-@pytest.mark.parametrize("unique", [threading.Lock(), print, lambda: None, (n for n in "ab")], ids=["lock", "builtin", "function", "generator"])
+@pytest.mark.parametrize("unique", [threading.Lock(), print, lambda: None, (n for n in "ab")], ids=lambda one: type(one).__name__)
 async def test_openclaw_P9_what_cannot_be_copied_raises_whatever_the_policy(host, unique):
     open_runner = HookRunner(host.registry, failure_policy={"before_tool_call": "fail-open"})
     host.returns("a", "before_tool_call", {})
@@ -871,7 +874,8 @@ async def test_openclaw_P9_shared_memory_raises_too(host):
 
 async def test_openclaw_P10_an_approval_freezes_the_params_and_a_block_still_wins():
     event = {"toolName": "x", "params": {"cmd": "ls"}}
-    first, asks, later = {"params": {"cmd": "a"}}, {"requireApproval": {"title": "T", "pluginId": "spoof"}}, {"params": {"cmd": "b"}}
+    first, later = {"params": {"cmd": "a"}}, {"params": {"cmd": "b"}}
+    asks = {"requireApproval": {"title": "T", "pluginId": "spoof"}}
     stamped = {"requireApproval": {"title": "T", "pluginId": "p1"}}
     assert await merged("before_tool_call", first, asks, later, event=event) == {**first, **stamped}
     stamped["requireApproval"]["pluginId"] = "p0"
