@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Literal
 
+import attrs
+
 from hookbus import HookError
 from hookbus.exceptions import did_you_mean
 
@@ -24,7 +26,17 @@ GLOBAL_POLICY: Final[Mapping[str, Policy]] = dict.fromkeys(FAIL_CLOSED, "fail-cl
 """The failure policy of OpenClaw's own global runner."""
 
 _log: Final = logging.getLogger("hookbus.adapters.openclaw")
-_building: ContextVar[tuple[object, list[bool]] | None] = ContextVar("hookbus_openclaw_prompt_build", default=None)
+
+
+@attrs.define(eq=False)
+class _Build:
+    """A prompt build under way."""
+
+    runner: object
+    is_open: bool = True
+
+
+_building: ContextVar[_Build | None] = ContextVar("hookbus_openclaw_prompt_build", default=None)
 
 
 class HookRunner:
@@ -112,18 +124,18 @@ class HookRunner:
         return result
 
     async def _run(self, dispatch: Dispatch) -> Any:
-        hook = dispatch.hook.name
-        if hook == "before_prompt_build" and dispatch.authority is None:
-            building = _building.get()
-            if building is not None and building[0] is self and building[1]:
-                return None  # asked by one of its own handlers
-            outer = _building.set((self, [True]))
-            try:
-                return await self._ask(dispatch)
-            finally:
-                (_building.get() or (None, [True]))[1].clear()
-                _building.reset(outer)
-        return await self._ask(dispatch)
+        if dispatch.hook.name != "before_prompt_build" or dispatch.authority is not None:
+            return await self._ask(dispatch)
+        outer = _building.get()
+        if outer is not None and outer.is_open and outer.runner is self:
+            return None  # asked by one of its own handlers
+        build = _Build(self)
+        token = _building.set(build)
+        try:
+            return await self._ask(dispatch)
+        finally:
+            build.is_open = False  # for tasks that handlers have left behind
+            _building.reset(token)
 
     async def _ask(self, dispatch: Dispatch) -> Any:
         hook = dispatch.hook.name

@@ -153,13 +153,6 @@ def frozen(value: Any) -> Any:
     return frozenset(value) if isinstance(value, set) else value
 
 
-def thawed(value: Any) -> Any:
-    """Return a value with plain dicts and lists."""
-    if isinstance(value, dict):
-        return {key: thawed(item) for key, item in value.items()}
-    return [thawed(item) for item in value] if isinstance(value, list) else value
-
-
 def _refuse(said: str) -> NoReturn:
     raise TypeError(said)
 

@@ -74,6 +74,8 @@ def handler_of(said: dict[str, Any], plugin: str, order: list[str], saw: list[An
             target = event
             for key in path:
                 target = target[key]
+            if isinstance(target, str):
+                raise TypeError(f"Cannot create property '{last}' on string '{target}'")
             target[last] = deepcopy(said["mutate"]["value"])
 
     def end() -> Any:
