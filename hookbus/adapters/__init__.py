@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import agentscope as agentscope
+    from . import openclaw as openclaw
 
-__all__ = ["agentscope"]
+__all__ = ["agentscope", "openclaw"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,90 @@
+"""What is raised and logged when a handler fails, in OpenClaw's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hookbus import HookError
+
+
+class HandlerError(HookError):
+    """A handler failed where its hook fails closed; its own exception is the `__cause__`.
+
+    Attributes:
+        hook: the name of the hook.
+        plugin_id: the plugin that registered the handler.
+    """
+
+    def __init__(self, text: str, hook: str, plugin_id: str) -> None:
+        super().__init__(text, hook, plugin_id)
+        self.text, self.hook, self.plugin_id = text, hook, plugin_id
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class HandlerErrors(ExceptionGroup[HandlerError]):
+    """Several observers failed in one call; `exceptions` holds the `HandlerError` of each."""
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+    def derive(self, excs: Sequence[HandlerError]) -> HandlerErrors:  # type: ignore[override]
+        return HandlerErrors("; ".join(map(with_causes, excs)), excs)
+
+
+class HandlerTimeout(HookError):
+    """A handler passed its deadline; it was cancelled, and what it returns is dropped."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"timed out after {milliseconds(seconds)}ms")
+
+
+def milliseconds(seconds: float) -> int:
+    """Return seconds as whole milliseconds, at least one."""
+    return max(1, int(seconds * 1000 + 1e-6))
+
+
+def failure(hook: str, plugin_id: str, error: BaseException, *, is_sync: bool = False) -> HandlerError:
+    """Return the failure of a handler; it is raised from the exception."""
+    said = _named(error) if is_sync else one_line(error)
+    return HandlerError(f"[hooks] {hook} handler from {plugin_id} failed: {said}", hook, plugin_id)
+
+
+def _named(error: BaseException) -> str:
+    is_plain = type(error) is Exception or isinstance(error, HookError)
+    name = "Error" if is_plain else type(error).__name__
+    return f"{name}: {error}" if str(error) else name
+
+
+def one_line(error: BaseException) -> str:
+    """Return what an exception and its causes say: one line, without control characters, of 500 characters at most."""
+    printable = "".join(" " if ord(char) <= 31 or ord(char) in (127, 0x2028, 0x2029) else char for char in with_causes(error))
+    units = " ".join(printable.split()).encode("utf-16-le", "surrogatepass")[:1000]  # 500 as TypeScript counts them
+    return units.decode("utf-16-le", "ignore") or "unknown error"
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an exception and its causes say."""
+    return with_causes(error).split("\n")[0].strip() or "unknown error"
+
+
+def with_causes(error: BaseException) -> str:
+    """Return what an exception says, and its causes where they say something else."""
+    text = str(error) or type(error).__name__
+    waiting = _causes(error)
+    seen = {id(error)}
+    while waiting:
+        cause = waiting.pop(0)
+        if id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        waiting += _causes(cause)
+        if str(cause) and str(cause) not in text:
+            text += f" | {cause}"
+    return text
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return [*([error.__cause__] if error.__cause__ is not None else []), *members]

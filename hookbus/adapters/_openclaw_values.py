@@ -1,0 +1,202 @@
+"""Values as OpenClaw sees them: what is not there, what is null, copies that share nothing, and what nobody can write to."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from copy import deepcopy
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, Final, NoReturn
+
+from hookbus import HookError
+
+
+class _Mark:
+    """A value that stands for itself."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __copy__(self) -> _Mark:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> _Mark:
+        return self
+
+
+NULL: Final[Any] = _Mark("NULL")
+"""What a handler returns where TypeScript would return `null`. None is `undefined`: no opinion."""
+
+MISSING: Final[Any] = _Mark("MISSING")
+"""A key that is not there."""
+
+
+class IsolationError(HookError):
+    """An event cannot be copied for a handler, so that no handler may see it; raised whatever the failure policy is."""
+
+
+# -- reading ------------------------------------------------------------------------------------------------------------
+
+
+def get(value: Any, key: str) -> Any:
+    """Return what a mapping holds under a key; MISSING if it has no such key or is no mapping."""
+    return value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
+
+
+def is_nullish(value: Any) -> bool:
+    """Tell whether a value says nothing: it is not there, or null."""
+    return value is None or value is MISSING or value is NULL
+
+
+def is_truthy(value: Any) -> bool:
+    """Tell whether a value counts as true in TypeScript, where an empty list does."""
+    if isinstance(value, (Mapping, list, tuple, set)):
+        return True
+    return bool(value) and not (isinstance(value, float) and math.isnan(value))
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Tell whether two values are one: the same object, or equal where they are no objects."""
+    plain = (str, int, float, bool)
+    return one is other or (isinstance(one, plain) and isinstance(other, plain) and one == other)
+
+
+def without_missing(**items: Any) -> dict[str, Any]:
+    """Return the items that are there."""
+    return {key: value for key, value in items.items() if value is not MISSING}
+
+
+def first(earlier: Any, later: Any) -> Any:
+    """Keep what was said first."""
+    return later if is_nullish(earlier) else earlier
+
+
+def last(earlier: Any, later: Any) -> Any:
+    """Keep what was said last."""
+    return earlier if is_nullish(later) else later
+
+
+def sticky(earlier: Any, later: Any) -> Any:
+    """True once anybody has said exactly true."""
+    return True if earlier is True or later is True else MISSING
+
+
+def joined(earlier: Any, later: Any) -> Any:
+    """Join two texts with a blank line; an explicit empty text that comes later stands alone."""
+    if is_truthy(earlier) and is_truthy(later):
+        return f"{earlier}\n\n{later}"
+    return earlier if is_nullish(later) else later
+
+
+def spread(value: Any) -> dict[str, Any]:
+    """Return the keys and values that a value has when it is spread into an object."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {str(place): item for place, item in enumerate(value)} if isinstance(value, (str, list, tuple)) else {}
+
+
+# -- copies -------------------------------------------------------------------------------------------------------------
+
+
+def clone(value: Any, hook: str) -> Any:
+    """Return a copy of a value that shares nothing with it.
+
+    Raises:
+        IsolationError: if something in it cannot be copied, or would be shared: a function, a lock, shared memory.
+    """
+    try:
+        _refuse_shared(value, set())
+        memo: dict[int, Any] = {}
+        copied = deepcopy(value, memo)
+        if any(_is_shared_memory(each) for each in memo.values()):
+            raise TypeError("shared memory cannot be isolated")
+    except Exception as cause:
+        raise IsolationError(f"[hooks] {hook} mutable input isolation failed") from cause
+    return copied
+
+
+_SHARED: Final = (FunctionType, MethodType, BuiltinFunctionType, ModuleType)
+"""What `deepcopy` hands on as it is, though it is no plain value."""
+
+
+def _refuse_shared(value: Any, seen: set[int]) -> None:
+    if isinstance(value, _SHARED) or _is_shared_memory(value):
+        raise TypeError(f"a {type(value).__name__} cannot be isolated")
+    if id(value) in seen or not isinstance(value, (Mapping, list, tuple, set, frozenset)):
+        return
+    seen.add(id(value))
+    for item in (*value, *value.values()) if isinstance(value, Mapping) else value:
+        _refuse_shared(item, seen)
+
+
+def _is_shared_memory(value: Any) -> bool:
+    module = sys.modules.get("multiprocessing.shared_memory")
+    return module is not None and isinstance(value, module.SharedMemory)
+
+
+# -- what nobody can write to -------------------------------------------------------------------------------------------
+
+
+def frozen(value: Any) -> Any:
+    """Return a value whose dicts and lists, at any depth, refuse to be written to."""
+    if isinstance(value, Mapping):
+        return FrozenDict({key: frozen(item) for key, item in value.items()})
+    if isinstance(value, (list, tuple)):
+        return FrozenList(frozen(item) for item in value)
+    return frozenset(value) if isinstance(value, set) else value
+
+
+def _refuse(said: str) -> NoReturn:
+    raise TypeError(said)
+
+
+class FrozenDict(dict[str, Any]):
+    """A dict that nobody can write to; a copy of it is an ordinary dict."""
+
+    def __setitem__(self, key: str, value: Any) -> NoReturn:
+        if key in self:
+            _refuse(f"Cannot assign to read only property '{key}' of object '#<Object>'")
+        _refuse(f"Cannot add property {key}, object is not extensible")
+
+    def _refuse_write(self, *_: Any, **__: Any) -> NoReturn:
+        _refuse("this event is frozen: a handler that wants to change it makes a copy")
+
+    __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse_write  # pyright: ignore[reportAssignmentType]
+
+    def __copy__(self) -> dict[str, Any]:
+        return dict(self)
+
+    def __deepcopy__(self, memo: Any) -> dict[str, Any]:
+        return {key: deepcopy(item, memo) for key, item in self.items()}
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+
+class FrozenList(list[Any]):
+    """A list that nobody can write to; a copy of it is an ordinary list."""
+
+    def __setitem__(self, place: Any, value: Any) -> NoReturn:
+        _refuse(f"Cannot assign to read only property '{place}' of object '[object Array]'")
+
+    def _refuse_write(self, *_: Any, **__: Any) -> NoReturn:
+        _refuse("this event is frozen: a handler that wants to change it makes a copy")
+
+    __delitem__ = append = clear = extend = insert = pop = remove = reverse = sort = _refuse_write  # pyright: ignore[reportAssignmentType]
+    __iadd__ = __imul__ = _refuse_write
+
+    def __copy__(self) -> list[Any]:
+        return list(self)
+
+    def __deepcopy__(self, memo: Any) -> list[Any]:
+        return [deepcopy(item, memo) for item in self]
+
+    def __reduce__(self) -> Any:
+        return list, (list(self),)

@@ -1,0 +1,458 @@
+"""OpenClaw's defects are hookbus's neither by itself nor under the adapter with `strict=True`."""
+
+import asyncio
+import re
+
+import pytest
+
+from hookbus import (
+    Block,
+    Bus,
+    HookBlocked,
+    HookError,
+    ReceiverError,
+    Replace,
+    explain,
+    hookable,
+    hookspec,
+    load_plugins,
+    modes,
+    report,
+)  # fmt: skip
+from hookbus.adapters.openclaw import GLOBAL_POLICY, HOOKS, Background, HandlerError, HookRunner, Registry, ToolCalls
+from hookbus.events import Failed, Mutated
+from hookbus.testing import record
+
+
+@pytest.fixture
+def bus():
+    return Bus(values=True)
+
+
+@pytest.fixture
+def Agent(bus):
+    class Agent:
+        def __init__(self):
+            self.bodies = []
+
+        @hookable("tool", bus=bus)
+        async def tool(self, name, params):
+            self.bodies.append(params)
+            return f"{name} ran"
+
+    return Agent
+
+
+class Strict:
+    """The adapter with `strict=True`: its registry, its runner, and one tool."""
+
+    def __init__(self, approve=None):
+        self.bus = Bus(values=True)
+        self.registry = Registry(self.bus, strict=True)
+        self.runner = HookRunner(self.registry, failure_policy=GLOBAL_POLICY)
+        self.ran = []
+        self.calls = ToolCalls(self.runner, {"exec": lambda params: self.ran.append(params) or "done"}, approve=approve)
+
+    async def call(self, **params):
+        return await self.calls.call("exec", params)
+
+
+@pytest.fixture
+def strict():
+    return Strict()
+
+
+def redact(event, ctx):
+    return {"params": {**event["params"], "secret": "***"}}
+
+
+def stamp(event, ctx):
+    return {"params": {**event["params"], "stamp": 1}}
+
+
+EVENT = {"toolName": "exec", "params": {"cmd": "ls", "secret": "4711"}}
+
+
+async def test_openclaw_XO1_rewrites_compose(bus, Agent):
+    bus.signal("pre_tool").connect(lambda agent, params: {"params": {**params, "secret": "***"}}, priority=10)
+    bus.signal("pre_tool").connect(lambda agent, params: {"params": {**params, "stamp": 1}})
+    agent = Agent()
+    await agent.tool("exec", EVENT["params"])
+    assert agent.bodies == [{"cmd": "ls", "secret": "***", "stamp": 1}]
+
+
+async def test_openclaw_XO1_rewrites_compose_in_the_adapter(strict):
+    strict.registry.on("redact", "before_tool_call", redact, priority=10)
+    strict.registry.on("stamp", "before_tool_call", stamp)
+    strict.registry.on("partial", "before_tool_call", lambda event, ctx: {"params": {"more": 2}}, priority=-1)
+    expected = {"cmd": "ls", "secret": "***", "stamp": 1, "more": 2}
+    assert await strict.runner.run("before_tool_call", EVENT) == {"params": expected}
+    await strict.call(**EVENT["params"])
+    assert strict.ran == [expected]
+
+
+def test_openclaw_XO2_any_rule_but_the_usual_one_is_named_where_it_stands(bus):
+    @hookspec(modes.merge("last", tools="intersect"), bus=bus)
+    def limits(agent): ...
+
+    [row] = report(bus).hooks
+    assert row["mode"] == "merge(last, tools=intersect)"
+
+
+async def test_openclaw_XO2_handlers_see_the_latest_in_the_adapter(strict):
+    seen = []
+
+    def handler(event, ctx):
+        seen.append(event["content"])
+        return {"content": event["content"] + "!"}
+
+    for plugin in ("a", "b"):
+        strict.registry.on(plugin, "message_sending", handler)
+    assert await strict.runner.run("message_sending", {"content": "hi"}) == {"content": "hi!!"}
+    assert seen == ["hi", "hi!"]
+    rules = {row["hook"]: row["mode"] for row in report(strict.bus).hooks}
+    assert all(rules[name] for name in HOOKS)
+    assert "params chained" in rules["before_tool_call"] and "content chained" in rules["message_sending"]
+
+
+async def test_openclaw_XO3_an_observer_cannot_tamper(bus, Agent):
+    seen = []
+
+    def tamper(agent, ctx):
+        ctx.kwargs["params"] = "TAMPERED"
+
+    bus.signal("post_tool").connect(tamper, role="observe", priority=10)
+    bus.signal("post_tool").connect(lambda agent, params, result: seen.append((params, result)), role="observe")
+    with record(bus) as fired:
+        assert await Agent().tool("exec", {"cmd": "ls"}) == "exec ran"
+    assert seen == [({"cmd": "ls"}, "exec ran")] and len(fired.of(Failed)) == 1
+
+
+@pytest.mark.parametrize("hook", [name for name, hook in HOOKS.items() if hook.kind == "observe"])
+async def test_openclaw_XO3_an_observer_cannot_tamper_in_the_adapter(strict, hook):
+    seen = []
+
+    def tamper(event, ctx):
+        event["result"]["text"] = "TAMPERED"
+
+    strict.registry.on("evil", hook, tamper, priority=10)
+    strict.registry.on("audit", hook, lambda event, ctx: seen.append(event["result"]["text"]))
+    event = {"toolName": "exec", "result": {"text": "real"}}
+    with record(strict.bus) as fired:
+        await strict.runner.run(hook, event)
+    assert seen == ["real"] and event["result"] == {"text": "real"}
+    assert [(failed.receiver, type(failed.exception)) for failed in fired.of(Failed)] == [("evil", TypeError)]
+
+
+@pytest.mark.parametrize("malformed", ["deny", {"deny": True}, True, False, 5], ids=repr)
+async def test_openclaw_XO4_a_malformed_verdict_of_a_guard_blocks_and_names_it(bus, Agent, malformed):
+    bus.signal("pre_tool").connect(lambda agent: malformed, role="guard", name="policy")
+    agent = Agent()
+    with pytest.raises(HookBlocked) as blocked:
+        await agent.tool("exec", {})
+    assert blocked.value.receiver == "policy" and agent.bodies == []
+
+
+@pytest.mark.parametrize("malformed", ["deny", {"deny": True}, True, {"block": "yes"}, {"block": 1}, 5, ["block"]], ids=repr)
+async def test_openclaw_XO4_a_malformed_verdict_blocks_in_the_adapter(strict, malformed):
+    strict.registry.on("policy", "before_tool_call", lambda event, ctx: malformed)
+    with record(strict.bus) as fired, pytest.raises(HandlerError, match="from policy failed") as refused:
+        await strict.runner.run("before_tool_call", EVENT)
+    assert refused.value.plugin_id == "policy" and [failed.receiver for failed in fired.of(Failed)] == ["policy"]
+    with pytest.raises(HookBlocked) as blocked:
+        await strict.call(cmd="ls")
+    assert blocked.value.receiver == "policy" and strict.ran == []
+
+
+async def test_openclaw_XO5_OI3_a_deadline_cancels_and_returns_control(bus, Agent):
+    cancelled = []
+
+    async def hung(agent):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(1)
+            raise
+
+    bus.signal("pre_tool").connect(hung, timeout=0.01)
+    agent = Agent()
+    assert await agent.tool("exec", {}) == "exec ran" and cancelled == [1]
+    bus.signal("pre_tool").connect(hung, role="guard", timeout=0.01)
+    with pytest.raises(HookBlocked):
+        await agent.tool("exec", {})
+    assert Bus(timeout=5.0).timeout == 5.0
+
+
+@pytest.mark.parametrize("hook", [name for name, hook in HOOKS.items() if hook.kind != "sync"])
+async def test_openclaw_XO5_OI3_every_hook_has_a_budget_in_the_adapter(hook, caplog):
+    registry = Registry(strict=True)
+    assert registry.hooks[hook].budget > 0
+    cancelled = []
+
+    async def hung(event, ctx):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(1)
+            raise
+
+    registry.on("hung", hook, hung)
+    runner = HookRunner(registry, timeouts={hook: 0.01}, failure_policy={"before_agent_run": "fail-open"})
+    await runner.run(hook, {"toolName": "x", "payload": {}})
+    await asyncio.sleep(0)
+    assert cancelled == [1] and f"{hook} handler from hung failed: timed out after 10ms" in caplog.text
+
+
+def test_openclaw_XO6_anybody_can_declare_a_hook(strict):
+    @hookspec(modes.firstresult, bus=strict.bus)
+    def pick_voice(language): ...
+
+    strict.bus.signal("pick_voice").connect(lambda language: "Anna" if language == "de" else None, name="voices")
+    assert pick_voice("de") == "Anna" and pick_voice("en") is None
+
+
+async def test_openclaw_XO7_one_receiver_can_be_disconnected_and_scopes_say_whom_it_is_for(bus, Agent):
+    class Other(Agent):
+        pass
+
+    seen, one, other = [], Agent(), Other()
+    everyone = bus.signal("pre_tool").connected_to(lambda agent: seen.append("every"), name="every")
+    bus.signal("pre_tool").connect(lambda agent: seen.append("class"), Other, name="class")
+    bus.signal("pre_tool").connect(lambda agent: seen.append("instance"), one, name="instance")
+    await one.tool("exec", {})
+    await other.tool("exec", {})
+    everyone.disconnect()
+    with bus.signal("pre_tool").connected_to(lambda agent: seen.append("call"), other, name="call"):
+        await other.tool("exec", {})
+    await other.tool("exec", {})
+    assert seen == ["instance", "every", "class", "every", "call", "class", "class"]
+
+
+async def test_openclaw_XO7_one_handler_can_be_taken_out_of_the_adapter(strict):
+    seen = []
+    off = strict.registry.on("a", "session_start", lambda event, ctx: seen.append("a1"))
+    strict.registry.on("a", "session_start", lambda event, ctx: seen.append("a2"))
+    off()
+    off()
+    await strict.runner.run("session_start", {})
+    assert seen == ["a2"] and strict.runner.get_hook_count("session_start") == 1
+
+
+async def test_openclaw_XO8_around_calls_the_tool_never_once_or_often(bus, Agent):
+    async def retrying(agent, call_next, params):
+        if "cached" in params:
+            return "from the cache"
+        await call_next()
+        return await call_next(params={"again": True})
+
+    bus.signal("around_tool").connect(retrying)
+    agent = Agent()
+    assert await agent.tool("exec", {"cached": 1}) == "from the cache" and agent.bodies == []
+    assert await agent.tool("exec", {}) == "exec ran" and agent.bodies == [{}, {"again": True}]
+
+
+async def test_openclaw_XO8_around_and_replacing_in_the_adapter(strict):
+    async def twice(tools, call_next):
+        return [await call_next(), await call_next()]
+
+    strict.bus.signal("around_tool_call").connect(twice)
+    assert await strict.call(cmd="ls") == ["done", "done"] and len(strict.ran) == 2
+    strict.bus.signal("pre_tool_call").connect(lambda tools: Replace("from the cache"))
+    assert await strict.call(cmd="ls") == "from the cache" and len(strict.ran) == 2
+
+
+async def test_openclaw_XO9_globs_and_predicates_and_a_plan_that_is_made_once(bus, Agent):
+    seen = []
+    bus.signal("pre_tool").connect(lambda agent, name: seen.append(name), when={"name": "ba*"}, name="glob")
+    bus.signal("pre_tool").connect(lambda agent, name: seen.append(name), when=lambda name: name[0] == "e", name="predicate")
+    agent = Agent()
+    for name in ("bash", "exec", "read"):
+        await agent.tool(name, {})
+    assert seen == ["bash", "exec"]
+
+
+async def test_openclaw_XO9_globs_patterns_and_predicates_in_the_adapter(strict):
+    seen = []
+    matchers = {"glob": ["re*", "x"], "pattern": re.compile("read|write"), "predicate": lambda tool: tool.endswith("d")}
+    for plugin, matcher in matchers.items():
+        strict.registry.on(plugin, "before_tool_call", lambda event, ctx, plugin=plugin: seen.append(plugin), matcher=matcher)
+    await strict.runner.run("before_tool_call", {"toolName": "read", "params": {}})
+    await strict.runner.run("before_tool_call", {"toolName": "write", "params": {}})
+    assert seen == ["glob", "pattern", "predicate", "pattern"]
+    for wrong in ([], [""], 5, [5]):
+        with pytest.raises(TypeError):
+            strict.registry.on("a", "before_tool_call", print, matcher=wrong)
+
+
+async def test_openclaw_XO10_what_does_not_fit_is_counted_told_and_refused_if_so_declared():
+    told, gate = [], asyncio.Event()
+    background = Background(most_running=1, most_queued=0, on_full="raise", on_drop=told.append)
+    assert background.start(gate.wait, "fits")
+    with pytest.raises(HookError, match="a does not fit: 1 run"):
+        background.start(gate.wait, "a")
+    first, background = background, Background(most_running=1, most_queued=1, on_drop=told.append)
+    assert [background.start(gate.wait, label) for label in "bcd"] == [True, True, False]
+    assert (background.dropped, told) == (1, ["a", "d"])
+    gate.set()
+    await first.drain()
+    await background.drain()
+    with pytest.raises(HookError, match="'drop' or 'raise'"):
+        Background(on_full="wait")
+
+
+def test_openclaw_OI1_what_never_fires_is_listed_with_a_suggestion(bus, Agent):
+    bus.signal("pre_tol").connect(lambda agent: None, name="misspelt")
+    bus.signal("pre_tool").connect(lambda agent: None, name="quiet")
+    findings = "\n".join(report(bus).findings)
+    assert "nobody emits pre_tol" in findings and "did you mean 'pre_tool'" in findings
+    assert any(finding.startswith("never fired: ") and "quiet" in finding for finding in report(bus).findings)
+
+
+def test_openclaw_OI1_what_never_fires_is_refused_or_listed_in_the_adapter(strict):
+    with pytest.raises(HookError, match="did you mean 'session_start'"):
+        strict.registry.on("a", "sesion_start", print)
+    with pytest.raises(HookError, match="ignores tool matcher"):
+        strict.registry.on("a", "session_start", print, matcher=["exec"])
+    strict.registry.on("a", "session_start", print)
+    assert any("never fired" in finding and "session_start" in finding for finding in report(strict.bus).findings)
+
+
+async def test_openclaw_OI2_twice_connected_is_once(bus, Agent):
+    seen = []
+
+    def note(agent):
+        seen.append(1)
+
+    for _ in range(3):
+        bus.signal("pre_tool").connect(note)
+    await Agent().tool("exec", {})
+    assert seen == [1]
+
+
+async def test_openclaw_OI2_twice_registered_or_reloaded_is_once_in_the_adapter(strict):
+    seen = []
+
+    def note(event, ctx):
+        seen.append(event.get("toolName"))
+
+    def register(api):
+        api.on("before_tool_call", note)
+        api.on("before_tool_call", note, priority=3)
+
+    for _ in range(3):
+        strict.registry.load("a", register)
+    strict.registry.on("a", "before_tool_call", note, priority=5)
+    await strict.call(cmd="ls")
+    await strict.runner.run("before_tool_call", EVENT)
+    assert seen == ["exec", "exec"] and [each.priority for each in strict.registry.typed_hooks] == [5]
+
+
+async def test_openclaw_OI4_references_held_across_a_reload_reach_the_current_receivers(bus, Agent, tmp_path):
+    (tmp_path / "p").mkdir()
+    manifest = 'format = 1\nid = "p"\nversion = "1"\nhooks = ["post_tool"]'
+    (tmp_path / "p" / "hookbus-plugin.toml").write_text(manifest)
+    source = "def hide(agent, result):\n    return {!r}\ndef register(api):\n    api.connect('post_tool', hide)\n"
+    (tmp_path / "p" / "plugin.py").write_text(source.format("old"))
+    plugins, agent = load_plugins(bus, user=tmp_path, installed=False), Agent()
+    held = agent.tool
+    before = await held("exec", {})
+    (tmp_path / "p" / "plugin.py").write_text(source.format("the new one"))
+    plugins.reload("p")
+    assert (before, await held("exec", {})) == ("old", "the new one")
+    plugins.close()
+
+
+async def test_openclaw_OI4_references_held_across_a_reload_in_the_adapter(strict):
+    seen, held = [], strict.runner.run
+
+    def saying(word):
+        return lambda api: api.on("session_start", lambda event, ctx: seen.append(word))
+
+    for word in ("old", "new"):
+        strict.registry.load("a", saying(word))
+        await held("session_start", {})
+    assert seen == ["old", "new"]
+
+
+async def test_openclaw_OI5_every_change_is_attributed_and_guards_see_what_is_used(bus, Agent):
+    bus.signal("pre_tool").connect(lambda agent, params: {"params": {**params, "b": 2}}, name="changer")
+    seen = []
+    bus.signal("pre_tool").connect(lambda agent, params: seen.append(params), role="guard", name="last word", priority=99)
+    with record(bus) as fired:
+        await Agent().tool("exec", {"a": 1})
+    [change] = fired.of(Mutated)
+    assert (change.receiver, change.before, change.after) == ("changer", {"a": 1}, {"a": 1, "b": 2})
+    assert seen == [{"a": 1, "b": 2}]
+
+
+async def test_openclaw_OI5_params_are_frozen_by_an_approval_and_changes_are_attributed_in_the_adapter():
+    requests = []
+
+    def approve(request):
+        requests.append(request.params)
+        return "allow-once"
+
+    strict = Strict(approve)
+    strict.registry.on("redact", "before_tool_call", redact, priority=9)
+    strict.registry.on("asks", "before_tool_call", lambda event, ctx: {"requireApproval": {"title": "T"}}, priority=5)
+    with record(strict.bus) as fired:
+        await strict.call(secret="4711")
+    changes = [(change.receiver, change.name) for change in fired.of(Mutated)]
+    assert changes == [("redact", "params"), ("asks", "approval")]
+    assert requests == strict.ran == [{"secret": "***"}]
+    strict.registry.on("late", "before_tool_call", stamp)
+    with pytest.raises(HookBlocked) as blocked:
+        await strict.call(secret="4711")
+    assert blocked.value.receiver == "late" and len(strict.ran) == 1
+    with pytest.raises(HandlerError, match="an approval is requested for other params"):
+        await strict.runner.run("before_tool_call", EVENT)
+
+
+async def test_openclaw_OI5_who_changes_params_past_an_approval_has_it_asked_again():
+    requests = []
+    strict = Strict(lambda request: requests.append(request.params) or "allow-once")
+    strict.registry.on("asks", "before_tool_call", lambda event, ctx: {"requireApproval": {"title": "T"}})
+
+    async def twice(tools, call_next):
+        await call_next()
+        return await call_next(params={"cmd": "rm"})
+
+    strict.bus.signal("around_tool_call").connect(twice)
+    await strict.call(cmd="ls")
+    assert requests == strict.ran == [{"cmd": "ls"}, {"cmd": "rm"}]
+
+
+def test_openclaw_OI6_a_guard_stops_the_outermost_call_and_one_decorator_is_enough():
+    bus, ran = Bus(), []
+
+    @hookable(bus=bus)
+    def run(prompt):
+        ran.append(prompt)
+
+    @bus.signal("pre_run").connect_via(role="guard", name="gate")
+    def gate(function, prompt):
+        return Block("not now") if "rm" in prompt else None
+
+    run("ls")
+    with pytest.raises(HookBlocked, match="not now"):
+        run("rm -rf")
+    assert ran == ["ls"] and [row.receiver for row in explain(run)] == ["gate"]
+
+
+async def test_openclaw_OI6_a_guard_stops_a_run_in_the_adapter(strict):
+    strict.bus.signal("pre_before_agent_run").connect(lambda spec, event: Block("not now"), role="guard", name="gate")
+    asked = []
+    strict.registry.on("a", "before_agent_run", lambda event, ctx: asked.append(1))
+    with pytest.raises(HookBlocked, match="not now"):
+        await strict.runner.run("before_agent_run", {"prompt": "p"})
+    assert asked == []
+
+
+async def test_a_modifier_that_asks_to_raise_is_told_apart_from_the_tools_own_error(strict):
+    def broken(tools):
+        raise LookupError("the log is full")
+
+    strict.bus.signal("pre_tool_call").connect(broken, on_error="raise", name="broken")
+    with pytest.raises(ReceiverError, match="broken"):
+        await strict.call(cmd="ls")
+    assert strict.ran == []
