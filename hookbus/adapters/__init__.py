@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import agentscope as agentscope
+    from . import agno as agno
 
-__all__ = ["agentscope"]
+__all__ = ["agentscope", "agno"]
 
 
 def __getattr__(name: str) -> Any:
