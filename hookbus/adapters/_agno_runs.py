@@ -84,6 +84,8 @@ class RunHooks:
 
     def ask_around(self, own: AroundHook, kwargs: Any, call_next: Hook) -> Any:
         """Ask one of the run's own hooks, and then what is inside."""
+        # Where a receiver has put another object in its place, the hook is given that one.
+        self.arguments[self._level.hook] = kwargs[self._level.hook]
         ask = self._ask_async if self._is_async else self._ask
         return ask(own.index, self._hooks[own.index], call_next)
 
@@ -99,7 +101,7 @@ class RunHooks:
             finally:
                 self._reset()
         # A hook changes the input in place, so guards are asked again about what it has become.
-        yield from call_next(**{self._level.hook: self.subject})
+        yield from call_next(**{self._level.hook: self.arguments[self._level.hook]})
 
     async def _ask_async(self, index: int, hook: Hook, call_next: Hook) -> AsyncGenerator[Any, None]:
         if not self._is_queued(hook):
@@ -115,7 +117,7 @@ class RunHooks:
                 self._failed(index, hook, error)
             finally:
                 self._reset()
-        async for event in call_next(**{self._level.hook: self.subject}):
+        async for event in call_next(**{self._level.hook: self.arguments[self._level.hook]}):
             yield event
 
     # -- one hook ---------------------------------------------------------------------------------------------------------
@@ -160,7 +162,7 @@ class RunHooks:
             return
         level, response = self._level, self._given["run_response" if self._level.is_input else "run_output"]
         name = level.module.get_hook_name(hook)
-        named = {"run_input": self.subject, "pre_hook_name": name} if level.is_input else {"post_hook_name": name}
+        named = {"run_input": self.arguments["run_input"], "pre_hook_name": name} if level.is_input else {"post_hook_name": name}
         yield level.module.handle_event(
             run_response=response, event=make(from_run_response=response, **named), events_to_skip=self.owner.events_to_skip,
             store_events=self.owner.store_events,

@@ -11,6 +11,7 @@ Agno's own hooks go on working; they are receivers, which `explain(function.tool
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 import weakref
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -63,12 +64,13 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
             for method in (run_input, arun_input, run_output, arun_output):
                 _add_hook(patches, bus, owner, method)
             adapter.watch_runs(owner, f"initialize_{name}")
+            patches.replace(owner, "__init__", adapter.making(owner.__init__, adapter.connect_runs))
         for colour, make in (("", adapter.executing), ("a", adapter.executing_async)):
             name = f"_{colour}execute" if hasattr(call_class, "_execute") else f"{colour}execute"
             patches.replace(call_class, name, make(getattr(call_class, name)))
         model_class = import_module("agno.models.base").Model
         patches.replace(model_class, "arun_function_call", adapter.running(model_class.arun_function_call))
-        patches.replace(function_class, "__init__", adapter.making(function_class.__init__))
+        patches.replace(function_class, "__init__", adapter.making(function_class.__init__, adapter.is_hooked))
         replace_runs(patches, bus, adapter.registry, strict=strict)
         if strict:
             merge_scopes(patches, function_class)
@@ -150,10 +152,14 @@ class _Adapter:
 
         return arun_function_call
 
-    def making(self, stock: Callable[..., Any]) -> Callable[..., Any]:
-        def __init__(function: Any, /, **data: Any) -> None:
-            stock(function, **data)
-            self.is_hooked(function)
+    def making(self, stock: Callable[..., Any], connect: Callable[[Any], object]) -> Callable[..., Any]:
+        """Return an `__init__` after which the hooks a thing was made with are connected."""
+
+        @functools.wraps(stock)
+        def __init__(made: Any, /, *args: Any, **kwargs: Any) -> None:
+            stock(made, *args, **kwargs)
+            if self._patches.is_live:
+                connect(made)
 
         return __init__
 
@@ -180,6 +186,11 @@ class _Adapter:
                 future.cancel()
 
     # -- runs -------------------------------------------------------------------------------------------------------------
+
+    def connect_runs(self, owner: Any) -> None:
+        """Connect the hooks of an agent or team, as they are now."""
+        self.registry.sync(owner, "around_run_input", owner.pre_hooks or ())
+        self.registry.sync(owner, "around_run_output", owner.post_hooks or ())
 
     def watch_runs(self, cls: Any, method: str) -> None:
         """Let receivers hear of the runs of an agent or team that has no hooks of its own: Agno runs none where its list is None."""
