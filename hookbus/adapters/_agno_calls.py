@@ -36,7 +36,7 @@ class ToolCall:
         self._hooks = tuple(fc.function.tool_hooks or ())
         self._start, self._first_args = 0, None
         self._given: Any = None
-        self._placed: Any = None
+        self._placed: Any = ()
         self._parts: dict[str, Any] = {}
         self._refusal: BaseException | None = None
         self._must_end = True
