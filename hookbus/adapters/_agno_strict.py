@@ -35,7 +35,7 @@ class StrictToolCall(ToolCall):
     def must_place(self, args: dict[str, Any]) -> bool:
         if self._approved is not None and args != self._approved:
             raise HookError(f"{self.function.name} was approved with other arguments; a hook may not change them after that")
-        return args is not (self.fc.arguments or args)
+        return args is not self.fc.arguments and bool(args or self.fc.arguments)
 
     # -- async hooks of a plain call ----------------------------------------------------------------------------------------
 
@@ -87,17 +87,18 @@ class StrictToolCall(ToolCall):
     # -- tools that stream ------------------------------------------------------------------------------------------------------
 
     def _dispatch(self, name: str, func: Any, args: dict[str, Any]) -> Any:
-        if not inspect.isgeneratorfunction(self.function.entrypoint):
+        if not inspect.isgeneratorfunction(inspect.unwrap(self.function.entrypoint)):
             return super()._dispatch(name, func, args)
         self._begin(args)
         self._is_stream, self._must_end = True, False
         return self._streamed(name, args)
 
     async def _dispatch_async(self, name: str, func: Any, args: dict[str, Any]) -> Any:
-        if inspect.isgeneratorfunction(self.function.entrypoint):
+        tool = inspect.unwrap(self.function.entrypoint)  # Agno checks arguments in a function around it
+        if inspect.isgeneratorfunction(tool):
             self._is_async = False
             return self._dispatch(name, func, args)
-        if not inspect.isasyncgenfunction(self.function.entrypoint):
+        if not inspect.isasyncgenfunction(tool):
             return await super()._dispatch_async(name, func, args)
         self._begin(args)
         self._is_stream, self._must_end = True, False
@@ -155,7 +156,9 @@ class StrictToolCall(ToolCall):
         self, own: AroundHook, hook: Hook, args: dict[str, Any], call_next: Hook
     ) -> AsyncGenerator[Any, None]:
         next_func = self._next_of_stream(args, call_next)
-        result = hook(**self.arguments_of(own, hook, _awaitable(next_func) if is_async_hook(hook) else next_func, args))
+        if is_async_hook(hook) or inspect.isasyncgenfunction(hook):
+            next_func = _awaitable(next_func)
+        result = hook(**self.arguments_of(own, hook, next_func, args))
         if inspect.isawaitable(result):
             result = await result
         if not hasattr(result, "__aiter__"):
