@@ -9,8 +9,9 @@ from typing import Any
 
 from hookbus import Bus, HookError, ReceiverError
 
+from ._agno_ends import ToolEnds
 from ._agno_hooks import AroundHook, Hook, OwnHook, Registry, is_async_hook
-from ._agno_views import View, frozen, shielded
+from ._agno_views import View, frozen
 
 SEEN: ContextVar[tuple[ToolCall, dict[str, Any], dict[str, Any]] | None] = ContextVar("hookbus_agno_seen", default=None)
 """What the hook further out passed to the next one, which Agno does not pass on to the tool."""
@@ -20,7 +21,7 @@ async def _always_async() -> None:
     """Stand for a hook that makes Agno take its async path."""
 
 
-class ToolCall:
+class ToolCall(ToolEnds):
     """One call of a tool, as its receivers see it: they ask for `call`.
 
     Attributes:
@@ -30,16 +31,14 @@ class ToolCall:
     """
 
     def __init__(self, agno: Any, fc: Any, *, is_async: bool, off_loop: bool) -> None:
-        self.fc, self.function = fc, fc.function
-        self.agent, self.team, self.run_context = fc.function._agent, fc.function._team, fc.function._run_context
-        self._agno, self._is_async, self._off_loop = agno, is_async, off_loop
+        super().__init__(agno, fc, is_async=is_async)
+        self._off_loop = off_loop
         self._hooks = tuple(fc.function.tool_hooks or ())
-        self._start, self._first_args = 0, None
+        self._start = 0
+        self._first_args: dict[str, Any] | None = None
         self._given: Any = None
         self._placed: Any = ()
         self._parts: dict[str, Any] = {}
-        self._refusal: BaseException | None = None
-        self._must_end = True
 
     def __repr__(self) -> str:
         return f"<call of {self.function.name}>"
@@ -75,14 +74,20 @@ class ToolCall:
         try:
             return self.function.tool_call(name, args, self)
         except ReceiverError as error:
-            raise self._agno.control_flow_in(error) or error
+            steering = self._agno.control_flow_in(error)
+            if steering is None:
+                raise
+        raise steering
 
     async def _dispatch_async(self, name: str, func: Any, args: dict[str, Any]) -> Any:
         self._begin(args)
         try:
             return await self.function.atool_call(name, args, self)
         except ReceiverError as error:
-            raise self._agno.control_flow_in(error) or error
+            steering = self._agno.control_flow_in(error)
+            if steering is None:
+                raise
+        raise steering
 
     def _begin(self, args: dict[str, Any]) -> None:
         self._given = args
@@ -135,9 +140,7 @@ class ToolCall:
     def check_sync(self, hook: Hook) -> None:
         """Look at a hook of a plain call before any is asked."""
         if inspect.iscoroutinefunction(hook):
-            self._agno.log_warning(
-                f"Cannot use async hooks with sync function calls. Skipping hook: {hook.__name__}"  # type: ignore[attr-defined]
-            )
+            self._agno.log_warning(f"Cannot use async hooks with sync function calls. Skipping hook: {hook.__name__}")
 
     def ask_sync(self, own: AroundHook, hook: Hook, args: dict[str, Any], call_next: Hook) -> Any:
         if self.is_left_out(hook):
@@ -214,13 +217,14 @@ class ToolCall:
         outer = SEEN.get()
         if outer is not None and outer[0] is self and outer[1] is args:
             return outer[2]
-        return args if self._first_args is None else self._first_args
+        first: dict[str, Any] = args if self._first_args is None else self._first_args
+        return first
 
     def _inside(self, own: AroundHook, kwargs: dict[str, Any]) -> ToolCall:
         """Return the call that a hook which is a generator begins when it is iterated, long after its own is over."""
         inside: ToolCall = object.__new__(type(self))
         inside.__dict__.update(self.__dict__)
-        inside._start, inside._first_args = own.index + 1, kwargs  # type: ignore[assignment]
+        inside._start, inside._first_args = own.index + 1, kwargs
         return inside
 
     def arguments_of(self, own: OwnHook, hook: Hook, next_func: Hook, args: dict[str, Any]) -> dict[str, Any]:
@@ -231,112 +235,6 @@ class ToolCall:
             "args": args, "arguments": args,
         }  # fmt: skip
         return self.asked_for(own, hook, known)
-
-    def asked_for(self, own: OwnHook, hook: Hook, known: dict[str, Any]) -> dict[str, Any]:
-        names = own.names if own.names is not None else inspect.signature(hook).parameters
-        asked = {name: known[name] for name in names if name in known}
-        if "run_context" in asked:
-            asked["run_context"] = shielded(asked["run_context"])
-        return asked
-
-    # -- pre_hook and post_hook -----------------------------------------------------------------------------------------
-
-    def ask_own(self, own: OwnHook) -> Any:
-        """Ask the `pre_hook` or `post_hook` of the tool."""
-        known = {"agent": self.agent, "team": self.team, "run_context": self.run_context, "fc": self.fc}
-        hook = self._own
-        try:
-            answer = hook(**self.asked_for(own, hook, known))
-            return self._settled(answer) if self._is_async and inspect.isawaitable(answer) else self.read(answer)
-        except BaseException as error:
-            self.note(error)
-            raise
-
-    async def _settled(self, answer: Any) -> Any:
-        try:
-            return self.read(await answer)
-        except BaseException as error:
-            self.note(error)
-            raise
-
-    def read(self, answer: Any) -> Any:
-        """Return what a `pre_hook` or `post_hook` says to hookbus. Agno takes no notice of what they return."""
-        if inspect.isawaitable(answer):
-            return answer  # hookbus closes it and says so
-        return None
-
-    def note(self, error: BaseException) -> None:
-        """Keep what must go out, and log the rest as Agno does."""
-        if isinstance(error, self._agno.control_flow):
-            self._control = error
-        elif isinstance(error, Exception):
-            self._agno.log_warning(f"Error in {self._phase} callback: {error}")
-            self._agno.log_exception(error)
-
-    _control: BaseException | None = None
-    _own: Any = None
-    _phase = ""
-
-    def _ready(self, phase: str) -> bool:
-        """Connect the hook of a phase; return whether the call has that phase."""
-        self._control, self._phase = None, phase
-        self._own = self.function.pre_hook if phase == "pre-hook" else self.function.post_hook
-        return self.is_due(phase)
-
-    def is_due(self, phase: str) -> bool:
-        return True
-
-    def _start_sync(self) -> None:
-        if self._ready("pre-hook"):
-            try:
-                self.function.tool_start(self)
-            except Exception as error:
-                self.refuse(error)
-            self.let_out()
-
-    async def _start_async(self) -> None:
-        if self._ready("pre-hook"):
-            try:
-                await self.function.atool_start(self)
-            except Exception as error:
-                self.refuse(error)
-            self.let_out()
-
-    def refuse(self, error: Exception) -> None:
-        """Keep the tool from running, as a failed call that the model is told of."""
-        self._refusal = self._control or self._agno.control_flow_in(error) or error
-
-    def let_out(self) -> None:
-        """Raise what a hook raised to steer the run."""
-        if self._control is not None:
-            if isinstance(self._control, self._agno.control_flow[0]):
-                self.fc.error = str(self._control)
-            raise self._control
-
-    def _end_sync(self) -> None:
-        if self._ready("post-hook"):
-            try:
-                self.function.tool_end(self)
-            except Exception as error:
-                self._withheld = error
-            self.let_out()
-
-    async def _end_async(self) -> None:
-        if self._ready("post-hook"):
-            try:
-                await self.function.atool_end(self)
-            except Exception as error:
-                self._withheld = error
-            self.let_out()
-
-    _withheld: Exception | None = None
-
-    def outcome(self, outcome: Any) -> Any:
-        """Return what the caller of the tool gets: nothing of it where a receiver of its end stopped it."""
-        if self._withheld is not None:
-            self.fc.error, self.fc.result = str(self._withheld), None
-            return type(outcome)(status="failure", error=str(self._withheld))
-        return outcome
 
 
 def connect(registry: Registry, function: Any, on_error: str | None) -> None:

@@ -34,7 +34,7 @@ class OwnHook:
     @property
     def __wrapped__(self) -> Hook:
         # Where `explain` and failures say that this receiver stands.
-        hook = self.is_same(None)
+        hook: Hook | None = self.is_same(None)
         if hook is None:
             raise AttributeError("the hook is gone")
         return hook

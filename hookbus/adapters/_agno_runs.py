@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from importlib import import_module
 from typing import Any
 
 import attrs
 
-from hookbus import Bus, HookBlocked
+from hookbus import HookBlocked
 
 from ._agno_hooks import AroundHook, Hook, Registry, is_async_hook, title_of
 from ._patches import Patches
@@ -186,8 +186,8 @@ class RunHooks:
 
     # -- after the last ---------------------------------------------------------------------------------------------------
 
-    def finish(self, subject: Any) -> None:
-        """Take the input or output as the hooks have left it."""
+    def finish(self, subject: Any) -> Iterable[Any]:
+        """Take the input or output as the hooks have left it; of that there are no events."""
         if subject is not self.subject:
             # The run holds the object that was there: a receiver's other one goes into it.
             vars(self.subject).update(vars(subject))
@@ -197,6 +197,7 @@ class RunHooks:
                 self._queue(hook, copies)
         elif self._level.is_input:
             self._given["run_response"].input = self.subject
+        return ()
 
     def stop(self, blocked: HookBlocked) -> Exception:
         """Return what stops the run where a receiver blocked it. Output that was blocked does not leave."""
@@ -206,7 +207,7 @@ class RunHooks:
         return error
 
 
-def replace_runs(patches: Patches, bus: Bus, registry: Registry, *, strict: bool) -> None:
+def replace_runs(patches: Patches, registry: Registry, *, strict: bool) -> None:
     """Let the hooks of agents' and teams' runs be run by hookbus."""
     for name, prefix in (("agent", ""), ("team", "_")):
         for hook, phase in (("run_input", "pre"), ("run_output", "post")):
@@ -214,12 +215,12 @@ def replace_runs(patches: Patches, bus: Bus, registry: Registry, *, strict: bool
             for colour in ("", "a"):
                 function = f"{prefix}{colour}execute_{phase}_hooks"
                 make = _replaced_async if colour else _replaced
-                patches.replace(level.module, function, make(patches, bus, registry, level, function, strict))
+                patches.replace(level.module, function, make(patches, registry, level, function, strict))
 
 
 def _begin(
-    patches: Patches, bus: Bus, registry: Registry, level: Level, signature: inspect.Signature, strict: bool,
-    is_async: bool, args: Any, kwargs: Any,
+    patches: Patches, registry: Registry, level: Level, signature: inspect.Signature, strict: bool, is_async: bool,
+    args: Any, kwargs: Any,
 ) -> RunHooks | None:  # fmt: skip
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
@@ -230,12 +231,12 @@ def _begin(
     return run
 
 
-def _replaced(patches: Patches, bus: Bus, registry: Registry, level: Level, function: str, strict: bool) -> Any:
+def _replaced(patches: Patches, registry: Registry, level: Level, function: str, strict: bool) -> Any:
     stock = getattr(level.module, function)
     signature = inspect.signature(stock)
 
     def execute_hooks(*args: Any, **kwargs: Any) -> Generator[Any, None, None]:
-        run = _begin(patches, bus, registry, level, signature, strict, False, args, kwargs)
+        run = _begin(patches, registry, level, signature, strict, False, args, kwargs)
         if run is None:
             yield from stock(*args, **kwargs)
             return
@@ -247,12 +248,12 @@ def _replaced(patches: Patches, bus: Bus, registry: Registry, level: Level, func
     return execute_hooks
 
 
-def _replaced_async(patches: Patches, bus: Bus, registry: Registry, level: Level, function: str, strict: bool) -> Any:
+def _replaced_async(patches: Patches, registry: Registry, level: Level, function: str, strict: bool) -> Any:
     stock = getattr(level.module, function)
     signature = inspect.signature(stock)
 
     async def execute_hooks(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
-        run = _begin(patches, bus, registry, level, signature, strict, True, args, kwargs)
+        run = _begin(patches, registry, level, signature, strict, True, args, kwargs)
         events = stock(*args, **kwargs) if run is None else getattr(run.owner, f"a{level.hook}")(
             run.subject, call=run, **_shown(run)
         )  # fmt: skip
@@ -275,27 +276,21 @@ def _shown(run: RunHooks) -> dict[str, Any]:
 
 def run_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
     """Take the input of a run, once its hooks have seen it."""
-    call.finish(run_input)
-    yield from ()
+    yield from call.finish(run_input)
 
 
 async def arun_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
     """Take the input of an async run, once its hooks have seen it."""
-    call.finish(run_input)
-    for nothing in ():
-        yield nothing
+    for event in call.finish(run_input):
+        yield event
 
 
 def run_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
     """Take the output of a run, once its hooks have seen it."""
-    call.finish(run_output)
-    yield from ()
+    yield from call.finish(run_output)
 
 
-async def arun_output(
-    self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any
-) -> Any:
+async def arun_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
     """Take the output of an async run, once its hooks have seen it."""
-    call.finish(run_output)
-    for nothing in ():
-        yield nothing
+    for event in call.finish(run_output):
+        yield event

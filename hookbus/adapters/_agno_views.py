@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Hashable
 from typing import Any
 
 
@@ -33,7 +34,8 @@ def shielded(run_context: Any) -> Any:
     """
     if getattr(run_context, "messages", None) is None:
         return run_context
-    shield = object.__new__(_shield_of(type(run_context)))
+    cls: Any = type(run_context)
+    shield = object.__new__(_shield_of(cls))
     # The same dict, so that what a hook writes is written to the real one.
     object.__setattr__(shield, "__dict__", run_context.__dict__)
     shield.messages = list(run_context.messages)
@@ -41,10 +43,11 @@ def shielded(run_context: Any) -> Any:
 
 
 @functools.cache
-def _shield_of(cls: type) -> Any:
+def _shield_of(cls: Hashable) -> Any:
     slot = "_own_messages"
-    body: dict[str, Any] = {"__slots__": (slot,), "__module__": cls.__module__, "__qualname__": cls.__qualname__}
-    shield = type(cls.__name__, (cls,), body)
+    kind: Any = cls
+    body = {"__slots__": (slot,), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    shield = type(kind.__name__, (kind,), body)
     own = vars(shield)[slot]
     shield.messages = property(own.__get__, own.__set__)  # type: ignore[attr-defined]
     return shield

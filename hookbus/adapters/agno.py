@@ -71,7 +71,7 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         model_class = import_module("agno.models.base").Model
         patches.replace(model_class, "arun_function_call", adapter.running(model_class.arun_function_call))
         patches.replace(function_class, "__init__", adapter.making(function_class.__init__, adapter.is_hooked))
-        replace_runs(patches, bus, adapter.registry, strict=strict)
+        replace_runs(patches, adapter.registry, strict=strict)
         if strict:
             merge_scopes(patches, function_class)
             replace_registration(patches)
@@ -193,7 +193,7 @@ class _Adapter:
         self.registry.sync(owner, "around_run_output", owner.post_hooks or ())
 
     def watch_runs(self, cls: Any, method: str) -> None:
-        """Let receivers hear of the runs of an agent or team that has no hooks of its own: Agno runs none where its list is None."""
+        """Let receivers hear of the runs of an agent or team without hooks: Agno asks nobody where its list is None."""
         stock = getattr(cls, method)
         signals = {f"{phase}_hooks": [self._bus.signal(f"{each}_{hook}") for each in _PHASES]
                    for hook, phase in (("run_input", "pre"), ("run_output", "post"))}  # fmt: skip

@@ -35,8 +35,7 @@ def Toolbox(bus):
 
         @hookable("tool", bus=bus)
         def stream(self, name, args):
-            for each in range(args["n"]):
-                yield each
+            yield from range(args["n"])
 
     return Toolbox
 
@@ -195,6 +194,7 @@ def test_agno_T12_a_pause_for_a_human_is_a_guard_and_the_call_can_be_made_again(
         if question not in approved:
             asked.append(question)
             return Block("waits for confirmation", result="paused")
+        return None
 
     bus.signal("pre_tool").connect(confirm, role="guard", when={"name": "delete*"}, name="confirm")
     toolbox = Toolbox()

@@ -1,4 +1,4 @@
-"""What Agno's users rely on, on the real package: before `install`, while it runs on hookbus, heard or not, and after `uninstall`.
+"""What Agno's users rely on, on the real package: before `install`, on hookbus, heard or not, and after `uninstall`.
 
 Each test is the same in all of them; that it passes before says that it describes Agno and not the adapter.
 """
@@ -216,7 +216,8 @@ def test_agno_P4_what_the_outermost_hook_changes_in_place_reaches_the_tool(execu
         args["more"].append(2)
         return func(**args)
 
-    fc, done = called(execute, lambda x, more: (x, more), {"x": 1, "more": [1]}, tool_hooks=[change, lambda func, args: func(**args)])
+    hooks = [change, lambda func, args: func(**args)]
+    fc, done = called(execute, lambda x, more: (x, more), {"x": 1, "more": [1]}, tool_hooks=hooks)
     assert done.result == (99, [1, 2]) and fc.arguments == {"x": 99, "more": [1, 2]}
 
 
@@ -784,7 +785,8 @@ def test_agno_P19_events_come_before_and_after_each_hook(made):
 
     owner = made(model=ScriptedModel(), pre_hooks=[named, Called(), fails], post_hooks=[lambda: None])
     for event in owner.run("hi", stream=True, stream_events=True):
-        order.append((event.event.removeprefix("Team"), getattr(event, "pre_hook_name", None) or getattr(event, "post_hook_name", None)))
+        name = getattr(event, "pre_hook_name", None) or getattr(event, "post_hook_name", None)
+        order.append((event.event.removeprefix("Team"), name))
     told = [each for each in order if each == "hook" or "Hook" in each[0]]
     assert told == [
         ("PreHookStarted", "named"), "hook", ("PreHookCompleted", "named"), ("PreHookStarted", "Called"),
@@ -796,7 +798,8 @@ def test_agno_P19_events_come_before_and_after_each_hook(made):
 def test_agno_P19_events_are_stored_or_left_out_as_the_agent_says():
     from agno.run.agent import RunEvent
 
-    agent = Agent(model=ScriptedModel(), pre_hooks=[lambda: None], store_events=True, events_to_skip=[RunEvent.pre_hook_completed])
+    skipped = [RunEvent.pre_hook_completed]
+    agent = Agent(model=ScriptedModel(), pre_hooks=[lambda: None], store_events=True, events_to_skip=skipped)
     for _ in agent.run("hi", stream=True, stream_events=True):
         pass
     [output] = [event for event in agent.run("hi", stream=True, stream_events=True, yield_run_output=True)

@@ -167,7 +167,8 @@ async def test_agno_AG5_partials_run_are_awaited_and_have_a_name(strict, bus):
     def plain(limit, func, args):
         return f"{limit}: {func(**args)}"
 
-    function = Function(name="tool", entrypoint=lambda x: x, tool_hooks=[functools.partial(limited, 3), functools.partial(plain, 4)])
+    hooks = [functools.partial(limited, 3), functools.partial(plain, 4)]
+    function = Function(name="tool", entrypoint=lambda x: x, tool_hooks=hooks)
     assert [row.receiver for row in explain(function.tool_call)] == ["limited", "plain"]
     done = await FunctionCall(function=function, arguments={"x": 1}).aexecute()
     assert done.result == "3: 4: 1"
@@ -228,7 +229,7 @@ def test_agno_AG7_what_stops_the_run_still_stops_it(strict):
 
 @pytest.mark.parametrize("make", [Agent, functools.partial(Team, members=[])], ids=["agent", "team"])
 def test_agno_AG8_a_wrong_name_is_refused_when_the_agent_is_made(strict, make):
-    with pytest.raises(HookError, match="validate in pre_hooks asks for 'runinput', which it does not get; did you mean 'run_input'"):
+    with pytest.raises(HookError, match="validate in pre_hooks asks for 'runinput', which .* did you mean 'run_input'"):
 
         def validate(runinput):
             pass
@@ -529,7 +530,8 @@ def test_agno_AG18_what_was_approved_is_what_runs(strict, bus):
         return func(**args)
 
     def approved(**options):
-        function = Function(name="tool", entrypoint=lambda path: bodies.append(path) or path, requires_confirmation=True, **options)
+        options |= {"entrypoint": lambda path: bodies.append(path) or path, "requires_confirmation": True}
+        function = Function(name="tool", **options)
         return FunctionCall(function=function, arguments={"path": "/tmp"}).execute()
 
     def swap(fc):
