@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import agentscope as agentscope
+    from . import agno as agno
     from . import openclaw as openclaw
 
-__all__ = ["agentscope", "openclaw"]
+__all__ = ["agentscope", "agno", "openclaw"]
 
 
 def __getattr__(name: str) -> Any:

@@ -29,7 +29,7 @@ class System(NamedTuple):
 
 SYSTEMS = {
     "agentscope": System("agentscope", "3.11", extras=("agentscope",)),
-    "agno": System("agno", "3.11", packages=("agno==3.1.10",)),
+    "agno": System("agno", "3.11", extras=("agno",)),
     "agno-2": System("agno", "3.11", packages=("agno==2.9.0",)),
     "agenticx": System("agenticx", "3.11", packages=("agenticx==0.6.5",)),
     "bub": System("bub", "3.12", packages=("bub==0.5.1",)),
