@@ -121,7 +121,7 @@ BUGS = [
 ]  # fmt: skip
 
 PATHS = "tests/properties/test_compiled_and_walked.py"
-HOT = "tests/guarantees/test_compiled_connections.py"
+HOT = "tests/guarantees/test_compiled_connections.py tests/guarantees/test_compiled_failures.py"
 STORMS = "tests/guarantees/test_compiled_storms.py"
 
 COMPILED = [
@@ -137,10 +137,10 @@ COMPILED = [
     Bug("compiled: a verdict of an around is data", "_nesting.py", "_type(_answer) not in _plain and _is_special(_answer)\"", "False\"", PATHS),
     Bug("compiled: a write by who may only read is ignored", "_source.py", "(\"_view.tampered or \" if form.wants_ctx and form.step != \"pre\" else \"\")", "\"\"", PATHS),
     Bug("compiled: a write by an around is ignored", "_nesting.py", "f\"{view}.tampered or \" if form.wants_ctx else \"\"", "\"\"", PATHS),
-    Bug("compiled: a cancellation that a receiver swallows is ignored", "_source.py", "\"_cancelling() > _cancels or \" if form.is_async else \"\"", "\"\"", "--compiled tests/guarantees/test_cancellation.py"),
+    Bug("compiled: a cancellation that a receiver swallows is ignored", "_source.py", "\"_cancelling() > _cancels or \" if form.is_async else \"\"", "\"\"", HOT),
     Bug("compiled: a cancellation that an around swallows is ignored", "_nesting.py", "swallowed = \"_cancelling() > _cancels or \" if form.is_async else \"\"", "swallowed = \"\"", HOT),
-    Bug("compiled: a method may not swallow a cancellation", "_lines.py", "                if _cancelling() > _cancels:\n                    _accept(", "                if False:\n                    _accept(", "--compiled tests/guarantees/test_cancellation_of_attempts.py"),
-    Bug("compiled: after a cancellation there is another attempt", "_nesting.py", "\" or _cancelling() > _cancels\" if text.counts else \"\"", "\"\"", "--compiled tests/guarantees/test_cancellation_of_attempts.py"),
+    Bug("compiled: a method may not swallow a cancellation", "_lines.py", "                if _cancelling() > _cancels:\n                    _accept(", "                if False:\n                    _accept(", HOT),
+    Bug("compiled: after a cancellation there is another attempt", "_nesting.py", "\" or _cancelling() > _cancels\" if text.counts else \"\"", "\"\"", HOT),
     Bug("compiled: the walk asks the one before again", "_resume.py", "self._place(turn) < self._stop.place else", "self._place(turn) < self._stop.place - 1 else", PATHS),
     Bug("compiled: the walk skips who failed", "_resume.py", "self._place(turn) < self._stop.place else", "self._place(turn) <= self._stop.place else", PATHS),
     Bug("compiled: the walk asks who failed again", "_resume.py", "if self._place(turn) == self._stop.place else turn", "if False else turn", PATHS),
@@ -148,19 +148,19 @@ COMPILED = [
     Bug("compiled: a draft is shown to the walk as it was", "_resume.py", "            view.clear()\n            view.update(self.view)\n", "            pass\n", PATHS),
     Bug("compiled: the walk begins a state of its own", "_resume.py", "            call.call_id, call.state = call_id, state\n", "            pass\n", HOT),
     Bug("compiled: what the method raises concerns nobody", "_compile.py", "is_simple=not any(plan.error) and not any(plan.final)", "is_simple=True", PATHS),
-    Bug("compiled: a frame outlives its call", "_lines.py", "                    _frame[0] = _frame[1] = None\n", "                    pass\n", "--compiled tests/guarantees/test_concurrency_of_frames.py"),
-    Bug("compiled: a frame stays current", "_lines.py", "                        _CURRENT.reset(_token)\n", "                        pass\n", "--compiled tests/guarantees/test_concurrency_of_frames.py tests/test_call.py"),
+    Bug("compiled: a frame outlives its call", "_lines.py", "                    _frame[0] = _frame[1] = None\n", "                    pass\n", HOT),
+    Bug("compiled: a frame stays current", "_lines.py", "                        _CURRENT.reset(_token)\n", "                        pass\n", HOT),
     Bug("compiled: super() is always the bare method", "_passage.py", "if {frame}[0] is {names[0]} and {frame}[1] is {mark}:", "if True:", HOT),
     Bug("compiled: super() is never the bare method", "_passage.py", "if {frame}[0] is {names[0]} and {frame}[1] is {mark}:", "if False:", HOT),
-    Bug("compiled: super() is told by the object alone", "_passage.py", "if {frame}[0] is {names[0]} and {frame}[1] is {mark}:", "if {frame}[0] is {names[0]}:", "tests/test_call.py " + HOT),
+    Bug("compiled: super() is told by the object alone", "_passage.py", "if {frame}[0] is {names[0]} and {frame}[1] is {mark}:", "if {frame}[0] is {names[0]}:", HOT),
     Bug("compiled: of many the last is left out", "_source.py", "tuple(enumerate(functions, part.place)))}:", "tuple(enumerate(functions, part.place))[:-1])}:", HOT),
     Bug("compiled: of many another one is named", "_source.py", "tuple(enumerate(functions, part.place)))}:", "tuple(enumerate(functions, part.place + 1)))}:", HOT),
     Bug("compiled: whoever fails after many is one of them", "_source.py", "            self.add(\"_at = None\")\n", "", HOT),
     Bug("compiled: a weak receiver is held strongly", "_forms.py", "\"own\" if is_own else \"weak\" if receiver.is_weak else \"strong\"", "\"own\" if is_own else \"strong\"", HOT),
     Bug("compiled: an agent is held by its own method", "_forms.py", "\"own\" if is_own else \"weak\" if receiver.is_weak else \"strong\"", "\"strong\" if is_own else \"weak\" if receiver.is_weak else \"strong\"", HOT),
     Bug("compiled: a weak receiver that died is called", "_source.py", "_held = {receiver}()\\nif _held is not None:", "_held = {receiver}()\\nif True:", HOT),
-    Bug("compiled: the plan of one agent is kept for its class", "_hook.py", "                elif not is_own:\n", "                else:\n", STORMS),
-    Bug("compiled: a plan with a receiver that is just coming is for the class", "_runner.py", " and (owner is sender or not plan.has_own(sender))", "", HOT),
+    Bug("compiled: the plan of one agent is kept for its class", "_hook.py", "                elif not is_own:\n", "                else:\n", HOT),
+    Bug("compiled: a plan with a receiver that is just coming is for the class", "_runner.py", " and (owner is sender or not plan.has_own(sender))", "", STORMS),
     Bug("compiled: the plan of a class is hot for ever", "_hook.py", "        self.of_class.clear()\n", "", HOT),
     Bug("compiled: the plan of one agent is hot for ever", "_hook.py", "        self.of_one.set_all(self.start)\n", "", HOT),
     Bug("compiled: the old plan of one agent is found again", "_hook.py", "            self.plans.pop(sender)\n", "", HOT),
