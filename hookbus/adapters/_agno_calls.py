@@ -206,7 +206,7 @@ class ToolCall(ToolEnds):
 
     def passed(self, args: dict[str, Any], before: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments that go in from a hook: what it changed in place, and not what it gave to next."""
-        live = self.fc.arguments
+        live: dict[str, Any] = self.fc.arguments
         if args is self._given and live is not args and live is not self._placed:
             # Nothing was given, so what the hook has is its own; unless somebody has put arguments there since.
             return live if live else args
