@@ -122,7 +122,6 @@ BUGS = [
 
 PATHS = "tests/properties/test_compiled_and_walked.py"
 HOT = "tests/guarantees/test_compiled_connections.py tests/guarantees/test_compiled_failures.py"
-STORMS = "tests/guarantees/test_compiled_storms.py"
 
 COMPILED = [
     Bug("compiled: guards are asked before modifiers", "_forms.py", "(phase.modify, phase.guard, beside)", "(phase.guard, phase.modify, beside)", PATHS),
@@ -158,9 +157,8 @@ COMPILED = [
     Bug("compiled: whoever fails after many is one of them", "_source.py", "            self.add(\"_at = None\")\n", "", HOT),
     Bug("compiled: a weak receiver is held strongly", "_forms.py", "\"own\" if is_own else \"weak\" if receiver.is_weak else \"strong\"", "\"own\" if is_own else \"strong\"", HOT),
     Bug("compiled: an agent is held by its own method", "_forms.py", "\"own\" if is_own else \"weak\" if receiver.is_weak else \"strong\"", "\"strong\" if is_own else \"weak\" if receiver.is_weak else \"strong\"", HOT),
-    Bug("compiled: a weak receiver that died is called", "_source.py", "_held = {receiver}()\\nif _held is not None:", "_held = {receiver}()\\nif True:", HOT),
     Bug("compiled: the plan of one agent is kept for its class", "_hook.py", "                elif not is_own:\n", "                else:\n", HOT),
-    Bug("compiled: a plan with a receiver that is just coming is for the class", "_runner.py", " and (owner is sender or not plan.has_own(sender))", "", STORMS),
+    Bug("compiled: a plan with a receiver that is just coming is for the class", "_runner.py", " and (owner is sender or not plan.has_own(sender))", "", HOT),
     Bug("compiled: the plan of a class is hot for ever", "_hook.py", "        self.of_class.clear()\n", "", HOT),
     Bug("compiled: the plan of one agent is hot for ever", "_hook.py", "        self.of_one.set_all(self.start)\n", "", HOT),
     Bug("compiled: the old plan of one agent is found again", "_hook.py", "            self.plans.pop(sender)\n", "", HOT),

@@ -9,7 +9,7 @@ import weakref
 
 import pytest
 
-from hookbus import explain, hookable
+from hookbus import _runner, explain, hookable
 from tests.properties.paths import is_compiled
 
 from ._hot import HOT, Plural, Stage
@@ -34,6 +34,19 @@ def test_a_receiver_that_comes_or_goes_is_asked_or_not_from_the_next_call_on(sta
         stage.bus.signal("pre_think").disconnect(second)
         assert stage.agent.think([]) == ["first", "guard", "body"]
         stage.heat()
+
+
+def test_what_comes_goes_or_is_muted_for_all_counts_for_an_agent_with_receivers_of_its_own(stage):
+    stage.connect("own", sender=stage.agent)
+    stage.heat()
+    second = stage.connect("second")
+    assert stage.agent.think([]) == ["own", "first", "second", "guard", "body"]
+    stage.heat()
+    with stage.bus.signal("pre_think").muted():
+        assert stage.agent.think([]) == ["guard", "body"]
+    stage.heat()
+    stage.bus.signal("pre_think").disconnect(second)
+    assert stage.agent.think([]) == ["own", "first", "guard", "body"]
 
 
 @pytest.mark.parametrize("sender", ["the agent", "its class", "anyone"])
@@ -280,3 +293,22 @@ def test_a_hot_call_leaves_the_context_as_it_found_it_and_its_frame_to_nobody():
     assert dict(contextvars.copy_context()) == before
     (inside,) = kept
     assert inside.run(stage.Parent.think, stage.agent, []) == ["asked", "think"]
+
+
+def test_a_receiver_of_one_agent_that_comes_while_a_plan_is_made_is_not_part_of_that_of_its_class(stage, monkeypatch):
+    other, build_plan, waiting = stage.Agent(), _runner.build_plan, []
+
+    def connect_meanwhile(*arguments):
+        monkeypatch.undo()
+        with monkeypatch.context() as patch:  # another thread has registered it, and is yet to say so
+            patch.setattr(stage.bus, "_changed", lambda *given: waiting.append(given))
+            stage.connect("own", sender=stage.agent)
+        return build_plan(*arguments)
+
+    stage.connect("second")  # every plan has to be made anew
+    monkeypatch.setattr(_runner, "build_plan", connect_meanwhile)
+    stage.agent.think([])
+    stage.bus._changed(*waiting.pop())
+    for _ in range(HOT):
+        assert stage.agent.think([]) == ["own", "first", "second", "guard", "body"]
+        assert other.think([]) == ["first", "second", "guard", "body"]
