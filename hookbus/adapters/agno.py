@@ -221,10 +221,12 @@ async def _awaited() -> None:
 
 def tool_start(self: Any, call: Any) -> None:
     """Run the `pre_hook` of a tool: it is a receiver of this."""
+    call.reach()
 
 
 async def atool_start(self: Any, call: Any) -> None:
     """Run the `pre_hook` of a tool in an async call."""
+    call.reach()
 
 
 def tool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
@@ -254,7 +256,9 @@ async def astool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> 
 
 def tool_end(self: Any, call: Any) -> None:
     """Run the `post_hook` of a tool: it is a receiver of this."""
+    call.reach()
 
 
 async def atool_end(self: Any, call: Any) -> None:
     """Run the `post_hook` of a tool in an async call."""
+    call.reach()
