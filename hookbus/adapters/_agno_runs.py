@@ -282,25 +282,3 @@ def _replaced_async(patches: Patches, registry: Registry, level: Level, function
 
 def _shown(run: RunHooks) -> dict[str, Any]:
     return {name: run.arguments[name] for name in ("session", "run_context", "user_id", "metadata")}
-
-
-def run_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the input of a run, once its hooks have seen it."""
-    yield from call.finish(run_input)
-
-
-async def arun_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the input of an async run, once its hooks have seen it."""
-    for event in call.finish(run_input):
-        yield event
-
-
-def run_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the output of a run, once its hooks have seen it."""
-    yield from call.finish(run_output)
-
-
-async def arun_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the output of an async run, once its hooks have seen it."""
-    for event in call.finish(run_output):
-        yield event
