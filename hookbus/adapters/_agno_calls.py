@@ -70,7 +70,8 @@ class ToolCall(ToolEnds):
         return self._dispatch_async
 
     def _dispatch(self, name: str, func: Any, args: dict[str, Any]) -> Any:
-        self._begin(args)
+        if self._is_answered(args):
+            return self._answer
         try:
             return self.function.tool_call(name, args, self)
         except ReceiverError as error:
@@ -80,7 +81,8 @@ class ToolCall(ToolEnds):
         raise steering
 
     async def _dispatch_async(self, name: str, func: Any, args: dict[str, Any]) -> Any:
-        self._begin(args)
+        if self._is_answered(args):
+            return self._answer
         try:
             return await self.function.atool_call(name, args, self)
         except ReceiverError as error:
@@ -89,10 +91,12 @@ class ToolCall(ToolEnds):
                 raise
         raise steering
 
-    def _begin(self, args: dict[str, Any]) -> None:
+    def _is_answered(self, args: dict[str, Any]) -> bool:
+        """Take up the arguments; return whether a receiver of the start has answered in place of the tool."""
         self._given = args
         if self._refusal is not None:
             raise self._refusal
+        return not self._is_reached
 
     # -- the tool -------------------------------------------------------------------------------------------------------
 
@@ -206,7 +210,7 @@ class ToolCall(ToolEnds):
 
     def passed(self, args: dict[str, Any], before: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments that go in from a hook: what it changed in place, and not what it gave to next."""
-        live: dict[str, Any] = self.fc.arguments
+        live: dict[str, Any] | None = self.fc.arguments
         if args is self._given and live is not args and live is not self._placed:
             # Nothing was given, so what the hook has is its own; unless somebody has put arguments there since.
             return live if live else args
@@ -217,8 +221,7 @@ class ToolCall(ToolEnds):
         outer = SEEN.get()
         if outer is not None and outer[0] is self and outer[1] is args:
             return outer[2]
-        first: dict[str, Any] = args if self._first_args is None else self._first_args
-        return first
+        return args if self._first_args is None else self._first_args
 
     def _inside(self, own: AroundHook, kwargs: dict[str, Any]) -> ToolCall:
         """Return the call that a hook which is a generator begins when it is iterated, long after its own is over."""

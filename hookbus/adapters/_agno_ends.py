@@ -25,6 +25,9 @@ class ToolEnds:
         self._own: Any = None
         self._phase = ""
         self._must_end = True
+        # Whether a receiver has let the start, or the end, come about; and what it answered where it has not.
+        self._is_reached = False
+        self._answer: Any = None
         # What a hook raised to steer the run; what keeps the tool from running; what keeps its result from leaving.
         self._control: BaseException | None = None
         self._refusal: BaseException | None = None
@@ -64,7 +67,7 @@ class ToolEnds:
 
     def _ready(self, phase: str) -> bool:
         """Take up the hook of a phase; return whether the phase is due."""
-        self._control, self._phase = None, phase
+        self._control, self._phase, self._is_reached = None, phase, False
         self._own = self.function.pre_hook if phase == "pre-hook" else self.function.post_hook
         return self.is_due(phase)
 
@@ -75,7 +78,7 @@ class ToolEnds:
     def _start_sync(self) -> None:
         if self._ready("pre-hook"):
             try:
-                self.function.tool_start(self)
+                self._answer = self.function.tool_start(self)
             except Exception as error:
                 self.refuse(error)
             self.let_out()
@@ -83,7 +86,7 @@ class ToolEnds:
     async def _start_async(self) -> None:
         if self._ready("pre-hook"):
             try:
-                await self.function.atool_start(self)
+                self._answer = await self.function.atool_start(self)
             except Exception as error:
                 self.refuse(error)
             self.let_out()
@@ -102,7 +105,7 @@ class ToolEnds:
     def _end_sync(self) -> None:
         if self._ready("post-hook"):
             try:
-                self.function.tool_end(self)
+                self._answer = self.function.tool_end(self)
             except Exception as error:
                 self._withheld = error
             self.let_out()
@@ -110,7 +113,7 @@ class ToolEnds:
     async def _end_async(self) -> None:
         if self._ready("post-hook"):
             try:
-                await self.function.atool_end(self)
+                self._answer = await self.function.atool_end(self)
             except Exception as error:
                 self._withheld = error
             self.let_out()
@@ -120,7 +123,13 @@ class ToolEnds:
         if self._withheld is not None:
             self.fc.error, self.fc.result = str(self._withheld), None
             return type(outcome)(status="failure", error=str(self._withheld))
+        if not self._is_reached and self._must_end:
+            outcome.result = self.fc.result = self._answer
         return outcome
+
+    def reach(self) -> None:
+        """Note that the start, or the end, comes about."""
+        self._is_reached = True
 
     def asked_for(self, own: OwnHook, hook: Hook, known: dict[str, Any]) -> dict[str, Any]:
         """Return what a hook asks for of what is known."""

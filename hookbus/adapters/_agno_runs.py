@@ -78,6 +78,7 @@ class RunHooks:
         self._tasks = given["background_tasks"]
         self._all_in_background = self.owner._run_hooks_in_background is True and self._tasks is not None
         self._waiting: list[Hook] = []
+        self._is_finished = False
 
     def __repr__(self) -> str:
         return f"<{self._level.hook} of {self._level.name}>"
@@ -188,6 +189,7 @@ class RunHooks:
 
     def finish(self, subject: Any) -> Iterable[Any]:
         """Take the input or output as the hooks have left it; of that there are no events."""
+        self._is_finished = True
         if subject is not self.subject:
             # The run holds the object that was there: a receiver's other one goes into it.
             vars(self.subject).update(vars(subject))
@@ -199,12 +201,17 @@ class RunHooks:
             self._given["run_response"].input = self.subject
         return ()
 
-    def stop(self, blocked: HookBlocked) -> Exception:
+    def stop(self, reason: object) -> Exception:
         """Return what stops the run where a receiver blocked it. Output that was blocked does not leave."""
         if not self._level.is_input:
             self.subject.content = None
-        error: Exception = self._level.check_error(str(blocked))
+        error: Exception = self._level.check_error(str(reason))
         return error
+
+    def check(self) -> None:
+        """Stop the run where a receiver gave other items in place of taking the input or output."""
+        if not self._is_finished:
+            raise self.stop(f"{self._level.hook} was stopped by a receiver")
 
 
 def replace_runs(patches: Patches, registry: Registry, *, strict: bool) -> None:
@@ -244,6 +251,7 @@ def _replaced(patches: Patches, registry: Registry, level: Level, function: str,
             yield from getattr(run.owner, level.hook)(run.subject, call=run, **_shown(run))
         except HookBlocked as blocked:
             raise run.stop(blocked) from blocked
+        run.check()
 
     return execute_hooks
 
@@ -266,31 +274,11 @@ def _replaced_async(patches: Patches, registry: Registry, level: Level, function
             raise run.stop(blocked) from blocked
         finally:
             await events.aclose()
+        if run is not None:
+            run.check()
 
     return execute_hooks
 
 
 def _shown(run: RunHooks) -> dict[str, Any]:
     return {name: run.arguments[name] for name in ("session", "run_context", "user_id", "metadata")}
-
-
-def run_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the input of a run, once its hooks have seen it."""
-    yield from call.finish(run_input)
-
-
-async def arun_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the input of an async run, once its hooks have seen it."""
-    for event in call.finish(run_input):
-        yield event
-
-
-def run_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the output of a run, once its hooks have seen it."""
-    yield from call.finish(run_output)
-
-
-async def arun_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the output of an async run, once its hooks have seen it."""
-    for event in call.finish(run_output):
-        yield event

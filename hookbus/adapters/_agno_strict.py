@@ -21,7 +21,7 @@ class StrictToolCall(ToolCall):
 
     def __init__(self, agno: Any, fc: Any, *, is_async: bool, off_loop: bool) -> None:
         super().__init__(agno, fc, is_async=is_async, off_loop=off_loop)
-        self._approved = frozen(fc.arguments or {}) if fc.function.requires_confirmation else None
+        self._approved: Any = None
         self._is_stream = False
 
     # -- arguments --------------------------------------------------------------------------------------------------------
@@ -76,6 +76,8 @@ class StrictToolCall(ToolCall):
             super().let_out()
 
     def is_due(self, phase: str) -> bool:
+        if phase == "pre-hook" and self.function.requires_confirmation:
+            self._approved = frozen(self.fc.arguments or {})
         return phase == "pre-hook" or self._must_end
 
     def outcome(self, outcome: Any) -> Any:
@@ -89,7 +91,8 @@ class StrictToolCall(ToolCall):
     def _dispatch(self, name: str, func: Any, args: dict[str, Any]) -> Any:
         if not inspect.isgeneratorfunction(inspect.unwrap(self.function.entrypoint)):
             return super()._dispatch(name, func, args)
-        self._begin(args)
+        if self._is_answered(args):
+            return self._answer
         self._is_stream, self._must_end = True, False
         return self._streamed(name, args)
 
@@ -100,7 +103,8 @@ class StrictToolCall(ToolCall):
             return self._dispatch(name, func, args)
         if not inspect.isasyncgenfunction(tool):
             return await super()._dispatch_async(name, func, args)
-        self._begin(args)
+        if self._is_answered(args):
+            return self._answer
         self._is_stream, self._must_end = True, False
         return self._streamed_async(name, args)
 

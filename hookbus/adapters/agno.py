@@ -23,7 +23,7 @@ from hookbus import Bus, ReceiverError, default_bus, instrument
 from ._agno_calls import ToolCall, connect, is_listened_to
 from ._agno_checks import replace_registration
 from ._agno_hooks import OwnHook, Registry, is_async_hook
-from ._agno_runs import arun_input, arun_output, replace_runs, run_input, run_output
+from ._agno_runs import replace_runs
 from ._agno_strict import StrictToolCall, merge_scopes
 from ._agno_views import View
 from ._patches import Patches, Uninstall
@@ -221,10 +221,12 @@ async def _awaited() -> None:
 
 def tool_start(self: Any, call: Any) -> None:
     """Run the `pre_hook` of a tool: it is a receiver of this."""
+    call.reach()
 
 
 async def atool_start(self: Any, call: Any) -> None:
     """Run the `pre_hook` of a tool in an async call."""
+    call.reach()
 
 
 def tool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
@@ -254,7 +256,31 @@ async def astool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> 
 
 def tool_end(self: Any, call: Any) -> None:
     """Run the `post_hook` of a tool: it is a receiver of this."""
+    call.reach()
 
 
 async def atool_end(self: Any, call: Any) -> None:
     """Run the `post_hook` of a tool in an async call."""
+    call.reach()
+
+
+def run_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
+    """Take the input of a run, once its hooks have seen it."""
+    yield from call.finish(run_input)
+
+
+async def arun_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
+    """Take the input of an async run, once its hooks have seen it."""
+    for event in call.finish(run_input):
+        yield event
+
+
+def run_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
+    """Take the output of a run, once its hooks have seen it."""
+    yield from call.finish(run_output)
+
+
+async def arun_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
+    """Take the output of an async run, once its hooks have seen it."""
+    for event in call.finish(run_output):
+        yield event
