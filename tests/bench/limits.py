@@ -56,10 +56,10 @@ KNOWN_MISSES: dict[str, KnownMiss] = {
     "P4 async": KnownMiss("each level awaits once more than by hand, to judge what came out of it", 2.7),
     "P5 async": KnownMiss("as P2", 1.8),
     "P9": KnownMiss("attrs writes the classes of the core when they are imported", 2.6),
-    "P10 connect": KnownMiss("blinker looks neither at what a receiver asks for nor at what it may be connected to", 80),
+    "P10 connect": KnownMiss("blinker looks neither at what a receiver asks for nor at what it may be connected to", 40),
     "P12 sync": KnownMiss("the look for an object costs as much as half a bare call", 2.05),
-    "P13 sync": KnownMiss("a context variable is set and reset, which is as long as two bare calls", 3.3),
-    "P13 async": KnownMiss("as P13 sync", 2.5),
+    "P13 sync": KnownMiss("a context variable is set and reset, which is as long as two bare calls", 3.8),
+    "P13 async": KnownMiss("as P13 sync", 2.7),
 }
 
 Verdict = Literal["pass", "miss", "known miss", "wrong", "not there yet", ""]
