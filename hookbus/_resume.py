@@ -194,18 +194,19 @@ async def beside(seats: tuple[Seat, ...], coroutines: Any, cancelling: Callable[
 
     create_task = asyncio.get_running_loop().create_task
     tasks = [create_task(_answered(coroutine)) for coroutine in coroutines]
-    is_usual, cancel = True, None
+    cancel: BaseException | None = None
     try:
-        for task in tasks:
-            is_usual &= await task is None
-        if cancelling() > cancels:
-            cancel = await cancellation(None)
+        await asyncio.sleep(0)  # most have answered by then
     except asyncio.CancelledError as error:
         cancel = error
         for task in tasks:
             task.cancel()
-        await settle({task for task in tasks if not task.done()}, asyncio)
-    if is_usual and cancel is None:
+    # To await the tasks themselves would hand a cancellation on to one of them only.
+    if waiting := {task for task in tasks if not task.done()}:
+        cancel = await settle(waiting, asyncio, cancel)
+    if cancel is None and cancelling() > cancels:
+        cancel = await cancellation(None)
+    if cancel is None and not any(task.cancelled() or task.result() for task in tasks):
         return None
     answers = [
         task.result() or Answer() if task.done() and not task.cancelled() else Answer(error=asyncio.CancelledError())

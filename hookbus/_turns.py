@@ -224,12 +224,11 @@ def _perform_first_half(turn: Turn) -> Answer | Turn:
     return attrs.evolve(turn, call=lambda: answer.value, is_async=True) if isawaitable(answer.value) else answer
 
 
-async def settle(tasks: set[Any], asyncio: Any) -> BaseException | None:
+async def settle(tasks: set[Any], asyncio: Any, cancel: BaseException | None = None) -> BaseException | None:
     """Wait until all are done; return the cancellation of this task that came meanwhile, if any.
 
-    The first one is passed on to the tasks, each of which has begun; a second one ends the waiting.
+    The first one is passed on to the tasks, each of which has begun, unless `cancel` was already; a second one ends the waiting.
     """
-    cancel: BaseException | None = None
     while tasks:
         try:
             _, tasks = await asyncio.wait(tasks)

@@ -370,3 +370,82 @@ def test_a_call_keeps_its_number_and_its_state_where_the_walk_takes_over():
     with pytest.raises(HookBlocked):
         stage.agent.think([])
     assert seen == [*[("returned", True)] * HOT, ("blocked", True)]
+
+
+def test_a_hot_call_is_replaced_where_the_method_did_not_run_and_returned_where_it_did():
+    stage, way, outcomes = Stage(), ["as usual"], []
+
+    def around(agent, call_next):
+        if way[0] == "not at all":
+            return "instead"
+        try:
+            return call_next()
+        except Broken:
+            return "instead"
+
+    stage.bus.signal("around_think").connect(around)
+    stage.bus.signal("finally_think").connect(lambda agent, ctx: outcomes.append(ctx.outcome))
+    stage.heat()
+    way[0] = "not at all"
+    assert stage.agent.think([]) == "instead"
+    way[0], stage.body = "as usual", raises
+    assert stage.agent.think([]) == "instead"
+    assert outcomes == [*["returned"] * HOT, "replaced", "replaced"]
+
+
+async def test_observers_side_by_side_have_all_ended_before_a_cancelled_hot_call_has():
+    stage, is_patient, ended = Stage(), False, []
+
+    def observer(number):
+        async def looks(agent):
+            try:
+                await (asyncio.Event().wait() if is_patient else asyncio.sleep(0))
+            finally:
+                ended.append(number)
+
+        return looks
+
+    for number in range(3):
+        stage.bus.signal("pre_reply").connect(observer(number), role="observe")
+    for _ in range(HOT):
+        await stage.agent.reply([])
+    assert is_compiled(stage.agent.reply)
+    is_patient = True
+    ended.clear()
+    task = asyncio.create_task(stage.agent.reply([]))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert sorted(ended) == [0, 1, 2]
+
+
+async def test_a_second_cancel_ends_the_waiting_of_a_hot_call_for_observers_that_hang():
+    stage, is_patient, gate = Stage(), False, asyncio.Event()
+
+    async def hangs(agent):
+        while is_patient and not gate.is_set():
+            try:
+                await gate.wait()
+            except asyncio.CancelledError:
+                pass
+
+    async def hangs_too(agent):
+        await hangs(agent)
+
+    for observer in (hangs, hangs_too):
+        stage.bus.signal("pre_reply").connect(observer, role="observe")
+    for _ in range(HOT):
+        await stage.agent.reply([])
+    assert is_compiled(stage.agent.reply)
+    is_patient = True
+    task = asyncio.create_task(stage.agent.reply([]))
+    for _ in range(2):
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not task.done()
+        task.cancel()
+    done, _ = await asyncio.wait([task], timeout=5)
+    gate.set()
+    assert done and task.cancelled()
