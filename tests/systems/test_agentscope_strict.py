@@ -493,7 +493,6 @@ async def test_a_method_borrowed_from_another_class_is_hooked_for_both(either):
     assert seen == (["hi"] if either else ["hi", "ho"])
 
 
-@pytest.mark.xfail(strict=True, reason="a hookable that was looked up once is in a cycle through its code's constants")
 async def test_agentscope_d19_classes_made_while_installed_are_collected(either):
     class Local(Agent):
         async def reply(self, msg):
