@@ -9,7 +9,7 @@ import traceback
 import pytest
 
 from hookbus import Block, HookBlocked, HookError, Replace, hookable
-from tests.properties.paths import is_compiled
+from tests.properties.paths import compiled, is_compiled
 
 from ._hot import HOT, Broken, Stage, raises
 
@@ -461,9 +461,30 @@ def test_a_receiver_in_reserve_is_asked_only_where_its_twin_has_not_answered_how
 
     stage.bus.signal("pre_think").connect(receiver, sender=stage.Agent)
     stage.bus.signal("pre_think").connect(receiver, on_error="block")
-    assert [stage.agent.think([]) for _ in range(HOT)] == [["asked", "body"]] * HOT
-    is_bad.append(True)
-    notes = []
-    with pytest.raises(HookBlocked):
-        stage.agent.think(notes)
+    with compiled():
+        assert [stage.agent.think([]) for _ in range(HOT)] == [["asked", "body"]] * HOT
+        is_bad.append(True)
+        notes = []
+        with pytest.raises(HookBlocked):
+            stage.agent.think(notes)
     assert notes == ["asked", "asked"]
+
+
+@pytest.mark.parametrize("change", [{"unknown": 1}, {"notes": ["patched"], "unknown": 1}])
+@pytest.mark.parametrize("way", ["a patch", "a draft"])
+def test_a_patch_of_an_unknown_name_fails_in_a_hot_call_and_none_of_it_is_kept(way, change):
+    stage, is_bad = Stage(), []
+
+    def patches(agent):
+        return change if is_bad else None
+
+    def drafts(agent, ctx):
+        if is_bad:
+            ctx.kwargs.update(change)
+
+    stage.bus.signal("pre_think").connect(patches if way == "a patch" else drafts)
+    stage.heat()
+    is_bad.append(True)
+    assert stage.agent.think([]) == ["body"]
+    (receiver,) = stage.bus.signal("pre_think").connections()
+    assert receiver.failures == 1
