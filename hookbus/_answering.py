@@ -58,7 +58,7 @@ def _resume(
 
 async def _awaited(pair: Pair, cancels: int) -> Any:
     """Go as a turn went that generated code has awaited."""
-    if Cancels().cancelling() > cancels:
+    if Cancels.since(cancels).came():
         raise await cancellation(pair[1])
     return unpair(pair)
 

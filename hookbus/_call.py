@@ -86,7 +86,8 @@ class Call:
 
     def inside(self, kwargs: dict[str, Any]) -> Generator[Any, Any, Answer]:
         """Do what the arounds are around, with these arguments: run the method."""
-        answer: Answer = yield Turn(self.body(kwargs), "body", frame=self.own_frame, is_receiver=False)
+        settles = self.plan.awaits
+        answer: Answer = yield Turn(self.body(kwargs), "body", frame=self.own_frame, is_receiver=False, settles=settles)
         return answer
 
     # -- begin and end --------------------------------------------------------------------------------------------------

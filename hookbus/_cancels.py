@@ -42,10 +42,9 @@ class Cancels:
 
     @classmethod
     def since(cls, count: int) -> Cancels:
-        """Return what counts from when `cancelling()` of the running task was this."""
+        """Return what counts from when `cancelling()` was this."""
         cancels = cls()
-        if cancels._task is not None:
-            cancels._count -= cancels._task.cancelling() - count
+        cancels._count = count
         return cancels
 
     def cancelling(self) -> int:
@@ -72,12 +71,8 @@ class Cancels:
     def settle(self) -> None:
         """Let the cancellations that came since be the business of the method that swallowed them."""
         if self.came():
-            accept(self._task, self.cancelling() - self._count)
-
-
-def accept(task: Any, count: int) -> None:
-    """Note that so many cancellations of a task are the affair of a method that swallowed them."""
-    _settled_by_methods[task] = _settled_by_methods.get(task, 0) + count
+            came = self.cancelling() - self._count
+            _settled_by_methods[self._task] = _settled_by_methods.get(self._task, 0) + came
 
 
 def task_lookup() -> tuple[Callable[[], Any], Callable[[Any], Any]]:
@@ -88,8 +83,3 @@ def task_lookup() -> tuple[Callable[[], Any], Callable[[Any], Any]]:
         return asyncio._get_running_loop, asyncio.current_task
     # There `current_task` is written in Python, and takes longer than five receivers.
     return asyncio._get_running_loop, asyncio.tasks._current_tasks.get  # type: ignore[attr-defined]
-
-
-def never() -> int:
-    """Count for who has no task: it cannot be cancelled."""
-    return 0

@@ -40,7 +40,8 @@ class Compiled:
 def compile_plan(hook: Hook, site: Site, plan: Plan, sender: Any) -> Compiled | None:
     """Return a plan as generated code, or None where it has to be walked."""
     seats = [seat for _, each in plan.phases() for seat in each]
-    if hook.is_stream or plan.unaskable or not all(is_plain(seat, hook) for seat in seats):
+    has_sender = site.attribute is None or hook.function_signature.positional  # else it is the first of `*args`
+    if hook.is_stream or plan.unaskable or not has_sender or not all(is_plain(seat, hook) for seat in seats):
         return None
     before = parts_of(hook, site, sender, 0, ("pre", plan.pre))
     body = sum(len(part.seats) for part in before)

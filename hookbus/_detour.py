@@ -8,7 +8,7 @@ from typing import Any, Final
 from ._around import Onion, Reached, attempt
 from ._asks import close_unawaited
 from ._call import Call, Over
-from ._cancels import Cancels, running_task
+from ._cancels import Cancels
 from ._context import ReadOnly
 from ._turns import Answer, cancellation
 from ._workers import unpair
@@ -63,7 +63,7 @@ class Detour:
 
     async def reach_async(self, depth: int, ran: int, view: Any, answer: Any, error: BaseException | None) -> Reached:
         """Say the same on an event loop, where an around may have swallowed a cancellation."""
-        if (task := running_task()) is not None and task.cancelling() > self._cancels:
+        if Cancels.since(self._cancels).came():
             error = await cancellation(error)
         return self._reach(depth, ran, view, Answer(answer, error, is_cancel=Cancels().explain(error)))
 

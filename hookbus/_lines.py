@@ -11,7 +11,7 @@ from inspect import isawaitable
 from textwrap import dedent, indent
 from typing import Any, Final
 
-from ._cancels import accept, never, task_lookup
+from ._cancels import Cancels, settled, task_lookup
 from ._codegen import passed
 from ._context import CURRENT, VERDICTS, HookContext, ReadOnly, next_call_id
 from ._forms import Form, Part
@@ -27,9 +27,8 @@ def is_special(answer: Any) -> bool:
 _TOOLS: Final[dict[str, Any]] = {
     "_Context": HookContext, "_CURRENT": CURRENT, "_ReadOnly": ReadOnly, "_Stop": Stop, "_Unusual": Unusual,
     "_ValueError": ValueError,
-    "_accept": accept, "_beside": beside, "_dict": dict, "_is_special": is_special, "_len": len, "_never": never,
-    "_next_id": next_call_id,
-    "_plain": frozenset({str, int, float, bool, bytes, dict, list, tuple, set, type(None)}), "_type": type,
+    "_beside": beside, "_Cancels": Cancels, "_dict": dict, "_is_special": is_special, "_len": len, "_next_id": next_call_id,
+    "_plain": frozenset({str, int, float, bool, bytes, dict, list, tuple, set, type(None)}), "_settled": settled, "_type": type,
 }  # fmt: skip
 
 
@@ -44,7 +43,7 @@ class Lines:
         self.awaiting = "await " if hook.is_async else ""
         self.colour = "async " if hook.is_async else ""
         self.wants_ctx = any(part.form.wants_ctx for part in parts)
-        self.counts = any(part.form.is_async for part in parts)
+        self.counts = hook.is_async and resume.plan.awaits
         self.needs_outcome = any(part.form.phase == "finally" and part.form.wants_ctx for part in parts)
         self.objects: dict[str, Any] = {
             **_TOOLS, "_body": hook.body, "_family": hook.family(site), "_resume": resume, "_sender": hook.shell,
@@ -110,7 +109,9 @@ class Lines:
         if self.counts:  # a cancellation that the method swallowed is its own affair
             self.add("""
                 if _cancelling() > _cancels:
-                    _accept(_task, _cancelling() - _cancels)
+                    _task = _Cancels.since(_cancels)
+                    _task.settle()
+                    _cancelling = _task.cancelling
                     _cancels = _cancelling()
             """)
 

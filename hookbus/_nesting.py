@@ -42,7 +42,7 @@ def _open_next(text: Lines, i: int, arounds: list[tuple[Form, Any]]) -> None:
     view = _view(i, arounds[i][0])
     text.add(f"""
         {text.colour}def _next{i}(**_patch):
-            nonlocal _detour, _ran{i}{inner}{', _cancels' if text.counts and not inner else ''}
+            nonlocal _detour, _ran{i}{inner}{', _task, _cancelling, _cancels' if text.counts and not inner else ''}
             if _patch or _ran{i} or _detour is not None{cancels}:
                 _detour = _detour or {_new_detour(text)}
                 return {text.awaiting}_detour.again({i}, _ran{i}, {view}, _patch)

@@ -13,14 +13,16 @@ from ._hook import Hook, Site
 
 def make_passage(hook: Hook, site: Site, run: Callable[..., Any]) -> Callable[..., Any]:
     """Return what a parent's hookable runs: the body for `super()` from inside the call that runs the hooks."""
-    names = hook.function_signature.names
-    current, frame, mark, body, other = (free_name(name, {*names}) for name in ("CURRENT", "frame", "family", "body", "run"))
+    signature = hook.function_signature
+    taken = {*signature.names}
+    current, frame, mark, body, other = (free_name(name, taken) for name in ("CURRENT", "frame", "family", "body", "run"))
+    sender = signature.positional[0] if signature.positional else f"{signature.star}[0]"
     source = dedent(f"""
         def make({current}, {mark}, {body}, {other}):
             def passage({declared(hook.parameters)}):
                 {frame} = {current}.get()
                 while {frame} is not None:
-                    if {frame}[0] is {names[0]} and {frame}[1] is {mark}:
+                    if {frame}[0] is {sender} and {frame}[1] is {mark}:
                         return {body}({passed(hook.parameters)})
                     {frame} = {frame}[2]
                 return {other}({passed(hook.parameters)})

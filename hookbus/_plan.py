@@ -51,6 +51,8 @@ class Plan:
 
     Attributes:
         unaskable: guards of a phase this hookable does not have. They close: a guard that cannot look has not said yes.
+        awaits: whether anybody is awaited in whom a cancellation may get lost. Then who swallows one is watched; a call of
+            which nobody is awaited but the method leaves the count to the call around it, as without hooks.
     """
 
     pre: Phase
@@ -61,6 +63,7 @@ class Plan:
     final: Phase
     unaskable: tuple[Seat, ...]
     is_empty: bool
+    awaits: bool
 
     def phases(self) -> Iterator[tuple[str, tuple[Seat, ...]]]:
         yield "pre", tuple(self.pre)
@@ -90,10 +93,12 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
         phases["post"] = attrs.evolve(phases["post"], guard=())
     else:
         phases["item"] = NO_PHASE
+    asked = (seat for name in ("pre", "post", "finally") for seat in phases[name])
     return Plan(
         pre=phases["pre"], around=phases["around"].modify, item=phases["item"], post=phases["post"],
         error=phases["error"], final=phases["finally"], unaskable=unaskable,
         is_empty=not unaskable and not any(seat for phase in phases.values() for seat in phase),
+        awaits=bool(phases["around"].modify) or any(seat.receiver.is_async for seat in asked),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import attrs
 
 from ._around import Reached
 from ._call import Call
-from ._cancels import Cancels, running_task
+from ._cancels import Cancels
 from ._context import HookContext, ReadOnly
 from ._detour import ENDED, Detour
 from ._drive import Parts, Step, Story
@@ -83,7 +83,7 @@ class Stop:
         return self.answer
 
     async def _awaited(self) -> Any:
-        if (task := running_task()) is not None and task.cancelling() > self.cancels:
+        if Cancels.since(self.cancels).came():
             raise await cancellation(self.error)
         return self._called()
 
@@ -104,14 +104,14 @@ class Replay(Story):
             self._known = []
         step = super().send(answer)
         while self._is_behind:
-            group = step if isinstance(step, list) else [step]
+            group: list[Any] = step if isinstance(step, list) else [step]
             answers = [self._answer_of(turn) for turn in group]
             if None in answers:
                 self._is_behind = False
                 self._known = answers if isinstance(step, list) else []
                 live = [self._live(turn) for turn, known in zip(group, answers, strict=True) if known is None]
                 return live if isinstance(step, list) else live[0]
-            if any(known in self._stop.beside.answers.values() for known in answers):
+            if any(turn.seat in self._stop.beside.answers for turn in group):
                 answers += self._stop.beside.last
             step = super().send(answers if isinstance(step, list) else answers[0])
         return step

@@ -51,7 +51,9 @@ class Source(Lines):
             self.add("""
                 _loop = _running_loop()
                 _task = None if _loop is None else _task_of(_loop)
-                _cancelling = _never if _task is None else _task.cancelling
+                if _task is None or _settled:
+                    _task = _Cancels()
+                _cancelling = _task.cancelling
                 _cancels = _cancelling()
             """)
 

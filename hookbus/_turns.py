@@ -26,6 +26,7 @@ class Turn:
         frame: the live call it is part of, where anything wants to know.
         is_async: whether `call` is known to return an awaitable at once, so that it cannot block the loop.
         is_receiver: whether a receiver's code runs, not the method's own.
+        settles: whether a cancellation that the method swallowed is from then on its own affair.
         seat: whose turn it is, where it is a receiver's.
     """
 
@@ -35,6 +36,7 @@ class Turn:
     frame: Frame | None = None
     is_async: bool = False
     is_receiver: bool = True
+    settles: bool = True
     seat: Any = None
 
 
@@ -118,7 +120,7 @@ async def _perform_async(turn: Turn) -> Answer:
         CURRENT.set(previous)
     if turn.is_receiver and has_waited and cancels.came():
         error = await cancellation(error)
-    elif not turn.is_receiver and not is_cancelled_error(error):
+    elif turn.settles and not turn.is_receiver and not is_cancelled_error(error):
         cancels.settle()
     return Answer(value, error, is_cancel=cancels.explain(error))
 

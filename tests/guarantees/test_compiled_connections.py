@@ -9,7 +9,7 @@ import weakref
 
 import pytest
 
-from hookbus import _runner, explain, hookable
+from hookbus import Bus, _runner, explain, hookable
 from tests.properties.paths import is_compiled
 
 from ._hot import HOT, Plural, Stage
@@ -312,3 +312,26 @@ def test_a_receiver_of_one_agent_that_comes_while_a_plan_is_made_is_not_part_of_
     for _ in range(HOT):
         assert stage.agent.think([]) == ["own", "first", "second", "guard", "body"]
         assert other.think([]) == ["first", "second", "guard", "body"]
+
+
+def test_a_method_that_takes_itself_as_the_first_of_its_star_args_is_the_sender_and_fires_once_through_its_parent():
+    bus, senders = Bus(), []
+
+    class Parent:
+        @hookable("think", bus=bus)
+        def think(*args):
+            return args[1:]
+
+    class Child(Parent):
+        @hookable("think", bus=bus)
+        def think(*args):
+            return Parent.think(*args)
+
+    class Heir(Parent):
+        pass
+
+    bus.signal("pre_think").connect(lambda agent: senders.append(agent), weak=False)
+    for agent in (Child(), Heir(), Parent()):
+        senders.clear()
+        assert [agent.think(1, 2) for _ in range(HOT)] == [(1, 2)] * HOT
+        assert senders == [agent] * HOT

@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 
-from hookbus import Block, HookBlocked, HookError, Replace, hookable
+from hookbus import Block, Bus, HookBlocked, HookError, Replace, hookable
 from tests.properties.paths import compiled, is_compiled
 
 from ._hot import HOT, Broken, Stage, raises
@@ -211,6 +211,28 @@ async def test_an_observer_that_fails_beside_others_is_counted_and_harms_none():
     assert [receiver.failures for receiver in stage.bus.signal("pre_reply").connections()] == [0, 1, 0]
 
 
+async def test_answers_of_observers_side_by_side_are_never_compared():
+    class Odd:
+        def __eq__(self, other):
+            raise Broken("like an array, it cannot be compared")
+
+    stage, is_odd = Stage(), []
+
+    async def one(agent):
+        return Odd() if is_odd else None
+
+    async def other(agent):
+        return Odd() if is_odd else None
+
+    for observer in (lambda agent: None, one, other):
+        stage.bus.signal("post_reply").connect(observer, role="observe", weak=False)
+    for _ in range(HOT):
+        await stage.agent.reply([])
+    assert is_compiled(stage.agent.reply)
+    is_odd.append(True)
+    assert await stage.agent.reply([]) == ["body"]
+
+
 @pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
 def test_what_the_method_raises_is_no_failure_of_the_arounds_it_passes_and_the_context_of_what_they_raise(is_hot):
     stage = Stage()
@@ -321,6 +343,102 @@ async def test_a_cancellation_that_the_method_swallows_is_its_own_affair_in_hot_
             await asyncio.sleep(0)
         task.cancel()
         assert await task == "interrupted"
+
+
+@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+@pytest.mark.parametrize("is_inner_hot", [False, True], ids=["inner cold", "inner hot"])
+@pytest.mark.parametrize("is_inner_watched", [False, True], ids=["inner plain", "inner awaits"])
+async def test_what_a_hooked_method_inside_another_call_swallows_counts_the_same_in_hot_and_cold_calls(
+    is_hot, is_inner_hot, is_inner_watched
+):
+    bus, impatient = Bus(), asyncio.Event()
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        async def reply(self, from_body=False):
+            if from_body:
+                await self.wait()
+            return "replied"
+
+        @hookable("wait", bus=bus)
+        async def wait(self):
+            if impatient.is_set():
+                asyncio.current_task().cancel()
+                try:
+                    await asyncio.sleep(0)
+                except asyncio.CancelledError:
+                    pass
+
+    async def looks(agent):
+        await asyncio.sleep(0)
+
+    async def waits(agent, from_body):
+        if not from_body:
+            await agent.wait()
+
+    async def is_cancelled(agent, result):
+        if impatient.is_set():
+            raise asyncio.CancelledError
+
+    agent = Agent()
+    bus.signal("pre_wait").connect(looks if is_inner_watched else lambda agent: None, weak=False)
+    bus.signal("pre_reply").connect(waits)
+    for _ in range(HOT if is_inner_hot else 1):
+        await agent.wait()
+    for _ in range(HOT if is_hot else 1):
+        await agent.reply(from_body=True)
+    assert (is_compiled(agent.reply), is_compiled(agent.wait)) == (is_hot, is_inner_hot or is_hot)
+    impatient.set()
+    if is_inner_watched:
+        assert await asyncio.create_task(agent.reply()) == "replied"
+    else:
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.create_task(agent.reply())
+    bus.signal("post_reply").connect(is_cancelled)
+    impatient.clear()
+    for _ in range(HOT if is_hot else 1):
+        await agent.reply(from_body=True)
+    impatient.set()
+    # The method has swallowed the only cancellation there was: what the receiver raises by itself is a failure of its own.
+    assert await asyncio.create_task(agent.reply(from_body=True)) == "replied"
+
+
+async def test_a_cancellation_that_two_methods_swallowed_in_turn_is_counted_once_and_the_next_one_goes_through():
+    bus, is_late = Bus(), asyncio.Event()
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        async def reply(self):
+            await self.wait()
+            return "replied"
+
+        @hookable("wait", bus=bus)
+        async def wait(self):
+            if is_late.is_set():
+                asyncio.current_task().cancel()
+                try:
+                    await asyncio.sleep(0)
+                except asyncio.CancelledError:
+                    pass
+
+    async def looks(agent):
+        await asyncio.sleep(0)
+
+    async def cancels(agent):
+        if is_late.is_set():
+            asyncio.current_task().cancel()
+        await asyncio.sleep(0)
+
+    agent = Agent()
+    bus.signal("pre_wait").connect(looks)
+    bus.signal("post_reply").connect(cancels)
+    for _ in range(HOT):
+        await agent.reply()
+    assert is_compiled(agent.reply) and is_compiled(agent.wait)
+    is_late.set()
+    task = asyncio.create_task(agent.reply())
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 async def test_after_a_cancellation_a_hot_around_makes_no_further_attempt():
