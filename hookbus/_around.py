@@ -108,8 +108,7 @@ class Onion:
         self.is_open = False
         call, last = self.call, self.last
         if call.ending is not None:
-            if answer.error is not None and answer.error is not call.ending and answer.must_go_out:
-                call.failed(self.seat, answer.error, is_cancel=answer.is_cancel)
+            self.let_out(answer)
             raise Over
         if answer.is_cancel and answer.error is not None:
             call.failed(self.seat, answer.error, is_cancel=True)
@@ -126,6 +125,15 @@ class Onion:
         if not ran or (last is not None and value is not last.value):
             call.tell_change(self.seat, "result", last.value if last is not None else None, value)
         return Reached(value, outcome=last.outcome if ran and last is not None else "replaced")
+
+    def let_out(self, answer: Answer) -> None:
+        """Let an interrupt or a cancellation out of a call that is blocked; it is this around's failure unless it came by."""
+        error = answer.error
+        if error is None or error is self.call.ending or not answer.must_go_out:
+            return
+        if self.last is None or error is not self.last.error:
+            self.call.failed(self.seat, error, is_cancel=answer.is_cancel)
+        self.call.leave(error, "cancelled" if answer.is_cancel else "raised")
 
     def _failed(self, error: BaseException) -> Reached:
         inner = self.last.error if self.last is not None else None

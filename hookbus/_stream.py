@@ -39,8 +39,8 @@ class Source:
     def close_inside(self, call: Call) -> Generator[Step, Any, None]:
         """Close what an around has left open further in."""
         inner = self.onion.streams if self.onion is not None else ()
-        turns = [Turn(each.aclose if self.is_async else each.close, "step", is_receiver=False) for each in inner]
-        yield from _close(call, turns + [source.closing(call) for source in call.sources[call.sources.index(self) + 1 :]])
+        left = [Source(stream, self.is_async) for stream in inner]
+        yield from _close(call, left + call.sources[call.sources.index(self) + 1 :])
 
     def ended(self, call: Call, answer: Answer, thrown: BaseException | None = None) -> Generator[Step, Any, Reached]:
         """Say what its end makes of the call. What the consumer threw in and gets back is nobody's failure."""
@@ -87,15 +87,17 @@ def opened(call: Call, source: Source) -> Source:
 
 def close_sources(call: Call) -> Generator[Step, Any, None]:
     """Close the generators of a call, outermost first; one that has ended already takes no notice."""
-    yield from _close(call, [source.closing(call) for source in call.sources])
+    yield from _close(call, call.sources)
 
 
-def _close(call: Call, turns: list[Turn]) -> Generator[Step, Any, None]:
+def _close(call: Call, sources: list[Source]) -> Generator[Step, Any, None]:
     answers = []
-    for turn in turns:
-        answers.append((yield turn))
-    for answer in answers:
-        if answer.must_go_out:
+    for source in sources:
+        answers.append((source, (yield source.closing(call))))
+    for source, answer in answers:
+        if source.onion is not None:
+            source.onion.let_out(answer)
+        elif answer.must_go_out:
             call.leave(answer.error, "cancelled" if answer.is_cancel else "raised")
 
 

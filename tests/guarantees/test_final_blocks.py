@@ -149,6 +149,50 @@ def test_an_interrupt_goes_out_also_where_a_blocked_stream_is_closed(bus, colour
     assert [finished.outcome for finished in told(events.Finished)] == ["raised"]
 
 
+@pytest.mark.parametrize("arounds", [1, 2])
+@pytest.mark.parametrize("colour", STREAMS)
+def test_an_interrupt_of_the_method_is_no_failure_of_arounds_that_are_closed_by_a_block(bus, colour, told, arounds):
+    for _ in range(arounds):
+        bus.signal("around_reply").connect(around(colour, lambda: None))
+    bus.signal("item_reply").connect(lambda agent: Block("no"), role="guard")
+    with pytest.raises(Interrupt):
+        take(colour, interrupted_in_cleanup(colour, bus), "hello")
+    assert [finished.outcome for finished in told(events.Finished)] == ["raised"]
+    assert not told(events.Failed)
+
+
+@pytest.mark.parametrize("colour", STREAMS)
+def test_an_around_that_interrupts_where_its_blocked_stream_is_closed_has_failed_and_only_that_one(bus, agent, colour, told):
+    def outer(agent, call_next):
+        yield from call_next()
+
+    def inner(agent, call_next):
+        try:
+            yield from call_next()
+        finally:
+            raise Interrupt
+
+    async def async_outer(agent, call_next):
+        async for item in call_next():
+            yield item
+
+    async def async_inner(agent, call_next):
+        try:
+            async for item in call_next():
+                yield item
+        finally:
+            raise Interrupt
+
+    first, second = (outer, inner) if colour == "generator" else (async_outer, async_inner)
+    bus.signal("around_reply").connect(first, name="outer")
+    bus.signal("around_reply").connect(second, name="inner")
+    bus.signal("item_reply").connect(lambda agent: Block("no"), role="guard")
+    with pytest.raises(Interrupt):
+        take(colour, agent, "hello")
+    assert [(failed.receiver, failed.action) for failed in told(events.Failed)] == [("inner", "raised")]
+    assert [finished.outcome for finished in told(events.Finished)] == ["raised"]
+
+
 @pytest.mark.parametrize("colour", STREAMS)
 def test_an_interrupt_goes_out_also_where_an_around_left_the_stream_open(bus, colour):
     def first(agent, call_next):

@@ -139,6 +139,9 @@ class Call:
                 return (yield from self._around(level + 1, arguments, is_changed, around))
             last, is_own = yield from self._trusted(connection, self._attempts(level, arguments, is_changed, around))
             value = yield from self._around_ends(connection, last)
+        except GeneratorExit:
+            self._closed(level, connection)
+            raise
         except Failure as failure:
             if self.listeners.blocked and not self.listeners.must_go_out(failure.kind):
                 raise self.listeners.blocked from None
@@ -151,6 +154,19 @@ class Call:
         elif value is not last:
             self._say_mutated(connection, "result", last, value)
         return value
+
+    def _closed(self, level: int, connection: Connection) -> None:
+        """Close an around: the innermost with what it is in; those further out meet the block there, and may catch it."""
+        if self.listeners.blocked is None or self.program.is_async:
+            return
+        if level + 1 < len(self.listeners.plan["around", "modify"]):  # it has caught the block, or that would come by
+            try:
+                next(self._around_ends(connection, None), None)
+            except Failure as failure:
+                if self.listeners.must_go_out(failure.kind):
+                    self.listeners.fails(connection, failure.kind)
+        if level:
+            raise self.listeners.blocked
 
     def _trusted(self, connection: Connection, story: Story) -> Story:
         """Let no item leave an around that wrote where it may only read."""
