@@ -13,17 +13,18 @@ from hookbus import Bus, HookBlocked, ReceiverError, events
 
 from .described import CAUSES, NAMES, Program, Seen, comparable, comparable_notes, plain, plain_value
 from .scripts import kind_of
-from .stage import Stage
+from .stage import SOON, Stage
 
 
-def observe(program: Program, counted: list[Any] | None = None) -> Seen:
+def observe(program: Program, counted: list[Any] | None = None, soon: float = SOON) -> Seen:
     """Build `program`, make its call, and return what the caller and everybody else saw.
 
+    A receiver that hangs has `soon` as its deadline, in seconds.
     `counted` is given what is noted of each connection for `report`: its name, its failures, its fail-opens, whether it blocked.
     """
     with warnings.catch_warnings(record=True) as complaints:
         warnings.simplefilter("always")
-        stage = Stage(program)
+        stage = Stage(program, soon)
         if program.is_listening:
             stage.bus.events.connect(Listener(stage))
         try:

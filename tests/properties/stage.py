@@ -14,14 +14,16 @@ from .players import callable_for
 from .scripts import Broken, Interrupt, Script, function
 
 SOON: Final = 0.05
+LATER: Final = 3.0
+"""Where a deadline came so soon that a busy machine had not begun the receiver's turn, this is late enough to look again."""
 NEVER: Final = 60.0
 
 
 class Stage:
     """A bus, the classes, everybody connected, and the log of what happens."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, soon: float = SOON) -> None:
+        self.program, self.soon = program, soon
         self.log: list[tuple[Any, ...]] = []
         self.refused: list[int] = []
         self.recursions = 1
@@ -118,7 +120,7 @@ class Stage:
         if connection.when:
             options["when"] = self._condition(connection)
         if connection.timed:
-            options["timeout"] = SOON if receiver.says.kind == "hang" else NEVER
+            options["timeout"] = self.soon if receiver.says.kind == "hang" else NEVER
         signal = self.bus.signal(f"{receiver.phase}_work")
         signal.connect(self.players[receiver.name], sender=self._scope(connection.scope), **options)
 

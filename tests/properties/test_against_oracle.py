@@ -13,6 +13,7 @@ from .examples import examples
 from .observation import observe
 from .oracle import predict
 from .programs import CLOSED, ordered_programs, programs
+from .stage import LATER
 
 in_every_colour = pytest.mark.parametrize("colour", COLOURS)
 
@@ -27,6 +28,8 @@ def asked(seen):
 def test_a_call_goes_as_the_design_says(colour, data):
     program = data.draw(programs(colour))
     seen, predicted = observe(program), predict(program)
+    if seen != predicted and any(one.says.kind == "hang" for one in program.receivers):
+        seen = observe(program, soon=LATER)
     assert seen == predicted, "\n" + predicted.beside(seen)
 
 
@@ -57,7 +60,7 @@ def test_G16_without_its_observers_a_call_goes_the_same_way(colour, data):
     going_out = ("interrupt", "cancel", "leave", "swallow")
     observers = [one.name for one in program.receivers if one.role == "observe" and one.says.kind not in going_out]
     alone = replace(program, connections=tuple(one for one in program.connections if one.receiver not in observers))
-    watched, unwatched = observe(program), observe(alone)
+    watched, unwatched = observe(program, soon=0.3), observe(alone, soon=0.3)
     assert watched.outcome[:3] == unwatched.outcome[:3]
     assert [entry for entry in watched.log if entry[2] not in observers] == list(unwatched.log)
 
@@ -71,7 +74,7 @@ def test_connecting_again_with_the_same_options_changes_nothing(colour, data):
     single = [one for one in program.connections if places.count((one.receiver, one.scope)) == 1 and not one.early]
     again = data.draw(st.lists(st.sampled_from(single), max_size=3)) if single else []
     twice = replace(program, connections=(*program.connections, *again))
-    once, repeated = observe(program), observe(twice)
+    once, repeated = observe(program, soon=0.3), observe(twice, soon=0.3)
     assert (once.outcome, once.log) == (repeated.outcome, repeated.log)
 
 
