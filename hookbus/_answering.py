@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from . import modes
 from ._callables import is_coroutine_callable
 from ._cancels import Cancels
+from ._codegen import HOT
 from ._hook import FUNCTION_SITE
 from ._plan import Seat
 from ._question import Question
@@ -18,9 +19,6 @@ from ._spec import Panel, Spec
 from ._turns import cancellation
 from ._walk import walk
 from ._workers import Pair, unpair
-
-HOT: Final = 8
-"""So many calls of a question are walked before it is compiled."""
 
 
 def enter(spec: Spec, values: tuple[Any, ...]) -> Any:

@@ -9,11 +9,14 @@ import linecache
 from collections.abc import Callable
 from inspect import Parameter
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import Any, Final
 from zlib import crc32
 
 from ._identity import Unshipped
 from .exceptions import HookError
+
+HOT: Final = 8
+"""So many calls are walked before code is generated for them."""
 
 COLOUR_FLAGS = {
     "sync": 0,

@@ -9,10 +9,11 @@ from typing import Any, overload
 import attrs
 
 from ._callables import name_of, place_of, written
+from ._codegen import HOT
 from ._hook import ANSWER, FUNCTION_SITE, describe, hook_of
 from ._plan import Plan, Seat, build_plan
 from ._receiver import Receiver
-from ._runner import HOT, Runner, runner_for
+from ._runner import Runner, runner_for
 from ._signal import HookSignal
 from ._spec import Spec
 from ._tables import columns, html_table, text_table
@@ -109,8 +110,9 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
     else:
         # A class stands for its instances, and has no calls of its own that could be hot.
         site = hook.site_of_class(cls)
-        made = Runner(hook, site, build_plan(hook, site, cls), is_own=False)
-        runner, who = hook.plans.get(cls) or made, f"any {cls.__qualname__}"
+        known: Runner | None = hook.plans.get(cls)
+        runner = known or Runner(hook, site, build_plan(hook, site, cls), is_own=False)
+        who = f"any {cls.__qualname__}"
     text = _source_of(runner) if source else None
     return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(runner.plan)), source=text)
 

@@ -177,8 +177,11 @@ class Hook:
         sites, key = (self._sites_of_classes, owner) if is_class else (self._sites_of_instances, type(owner))
         site = sites.get(key)
         if site is None:
+            version = self.version
             site = self._find_site(type(owner).__mro__, owner.__mro__ if is_class else ())
-            sites.set(key, site)
+            with self.bus.lock:
+                if version == self.version:  # else a class may have been instrumented meanwhile
+                    sites.set(key, site)
             if site.attribute is not None:
                 self.bus._look_at(owner if is_class else type(owner))
         return site

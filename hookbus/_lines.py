@@ -24,11 +24,14 @@ def is_special(answer: Any) -> bool:
     return isinstance(answer, VERDICTS) or isawaitable(answer)
 
 
+PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple, set, type(None)})
+"""Types of which nobody need ask whether an answer `is_special`."""
+
 _TOOLS: Final[dict[str, Any]] = {
     "_Context": HookContext, "_CURRENT": CURRENT, "_ReadOnly": ReadOnly, "_Stop": Stop, "_Unusual": Unusual,
     "_ValueError": ValueError,
     "_beside": beside, "_Cancels": Cancels, "_dict": dict, "_is_special": is_special, "_len": len, "_next_id": next_call_id,
-    "_plain": frozenset({str, int, float, bool, bytes, dict, list, tuple, set, type(None)}), "_settled": settled, "_type": type,
+    "_plain": PLAIN, "_settled": settled, "_type": type,
 }  # fmt: skip
 
 

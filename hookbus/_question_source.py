@@ -14,7 +14,7 @@ from . import modes
 from ._callables import is_coroutine_callable
 from ._cancels import Cancels, settled, task_lookup
 from ._codegen import declared, free_name, maker
-from ._lines import is_special
+from ._lines import PLAIN, is_special
 from ._plan import Seat
 from ._resume import Unusual
 from ._spec import Spec
@@ -28,8 +28,6 @@ unusually, or what was raised instead. With `Unusual` it is the answer, with Non
 awaited, how many cancellations of the task were outstanding at the beginning."""
 
 _LOCALS: Final = ("answer", "answers", "error", "caught", "loop", "task", "cancels")
-
-_PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple, set})
 
 _MODES: Final = (modes.void, modes.broadcast, modes.firstresult)
 
@@ -50,7 +48,7 @@ def compile_question(spec: Spec, resume: Resume) -> Callable[..., Any] | None:
         return None
     if rules.steps is modes.void and any(map(_is_awaited, seats)):
         return None  # they are awaited side by side
-    given = {"resume": resume, "refuse": _refuse, "special": is_special, "plain": _PLAIN, "type": type}
+    given = {"resume": resume, "refuse": _refuse, "special": is_special, "plain": PLAIN, "type": type}
     given.update((f"r{place}", seat.receiver.function) for place, seat in enumerate(known))
     if any(map(_is_awaited, known)):
         running_loop, task_of = task_lookup()

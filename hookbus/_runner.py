@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ._call import Call
+from ._codegen import HOT
 from ._hook import Hook, Site
 from ._passage import make_passage
 from ._plan import Plan, build_plan
@@ -13,10 +14,6 @@ from ._walk import walk
 
 if TYPE_CHECKING:
     from ._compile import Compiled
-
-HOT: Final = 8
-"""So many calls of a plan are walked before it is compiled."""
-
 
 class Runner:
     """Runs the calls of one plan: walks it until it is hot, then by generated code.

@@ -263,7 +263,8 @@ class HookSignal(NamedSignal):
         with self._home.lock:
             was_muted = self.is_muted_somewhere
             self._muted_by = change(self._muted_by)
-        if was_muted != self.is_muted_somewhere:
+            has_changed = was_muted != self.is_muted_somewhere
+        if has_changed:
             self._home._muting(self)
 
     # -- direct broadcasts, as blinker does them; the call of a hookable never comes here ------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import threading
+import operator
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from hookbus import Bus, Connection, HookContext, HookError
 
 from ._agentscope_calls import current
+from ._mirror import Mirror
 
 Lookup = Callable[[], Mapping[str, Callable[..., Any]]]
 """Gives the dict in which AgentScope keeps the hooks of one phase of one agent or class."""
@@ -58,14 +59,12 @@ class FaithfulHook(StrictHook):
         return ask(self.scope, self.name, ctx)
 
 
-class Registry:
+class Registry(Mirror[str]):
     """Which hook of which agent or class is connected, kept equal to what AgentScope's dicts hold."""
 
     def __init__(self, bus: Bus, make: type[StrictHook]) -> None:
+        super().__init__()
         self._bus, self._make = bus, make
-        self._connected: dict[tuple[int, str], dict[str, Connection]] = {}
-        self._owners: dict[int, weakref.ref[Any]] = {}
-        self._lock = threading.RLock()
 
     def sync(self, owner: Any, scope: str, hook_type: str, lookup: Lookup) -> None:
         """Connect what is in the dict and is not connected, disconnect what is not in it any more, and keep its order.
@@ -79,42 +78,17 @@ class Registry:
         Raises:
             HookError: if one cannot be connected.
         """
-        key = (id(owner), hook_type)
-        with self._lock:
-            self._watch(owner)
-            present, names = self._connected.setdefault(key, {}), list(lookup())
-            kept = _common_start(list(present), names)
-            for name in list(present)[kept:]:
-                present.pop(name).disconnect()
-            for name in names[kept:]:
-                receiver = self._make(hook_type.partition("_")[0], scope, name, lookup)
-                options = {"name": str(name) or "''", "on_error": self._make.on_error}
-                present[name] = self._bus.signal(hook_type).connected_to(receiver, owner, **options)
+
+        def connect(_: int, name: str) -> tuple[str, Connection]:
+            receiver = self._make(hook_type.partition("_")[0], scope, name, lookup)
+            options = {"name": str(name) or "''", "on_error": self._make.on_error}
+            return name, self._bus.signal(hook_type).connected_to(receiver, owner, **options)
+
+        self.follow(owner, hook_type, list(lookup()), operator.eq, connect)
 
     def is_equal(self, owner: Any, hook_type: str, hooks: Mapping[str, Any]) -> bool:
         """Tell whether just these hooks are connected, in this order."""
-        return list(self._connected.get((id(owner), hook_type), ())) == list(hooks)
-
-    def clear(self) -> None:
-        """Disconnect everything."""
-        while self._connected:
-            for connection in self._connected.popitem()[1].values():
-                connection.disconnect()
-        self._owners.clear()
-
-    def _watch(self, owner: Any) -> None:
-        number = id(owner)
-        if number not in self._owners:
-            self._owners[number] = weakref.ref(owner, lambda _: self._forget(number))
-
-    def _forget(self, number: int) -> None:
-        self._owners.pop(number, None)
-        for key in [key for key in list(self._connected) if key[0] == number]:
-            self._connected.pop(key, None)
-
-
-def _common_start(some: list[str], others: list[str]) -> int:
-    return next((n for n, (one, other) in enumerate(zip(some, others)) if one != other), min(len(some), len(others)))
+        return self.marks(owner, hook_type) == list(hooks)
 
 
 def dict_owner(cls: type, attribute: str) -> type | None:

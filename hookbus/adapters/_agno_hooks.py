@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from hookbus import Bus, Connection
+
+from ._mirror import Mirror
 
 Hook = Callable[..., Any]
 
@@ -88,14 +89,12 @@ def _give(hook: Any) -> Any:
     return hook
 
 
-class Registry:
+class Registry(Mirror[OwnHook]):
     """Which hooks of which owner are connected, kept equal to Agno's own lists."""
 
     def __init__(self, bus: Bus) -> None:
+        super().__init__()
         self._bus = bus
-        self._connected: dict[tuple[int, str], list[tuple[OwnHook, Connection]]] = {}
-        self._owners: dict[int, weakref.ref[Any]] = {}
-        self._lock = threading.RLock()
 
     def sync(self, owner: Any, signal: str, hooks: Sequence[Hook], **options: Any) -> None:
         """Connect the hooks that are in the list and are not connected, disconnect what is not in it any more.
@@ -109,37 +108,16 @@ class Registry:
         Raises:
             HookError: if one cannot be connected.
         """
-        key = (id(owner), signal)
-        present = self._connected.get(key, ())
-        if len(present) == len(hooks) and all(own.is_same(hook) is not None for (own, _), hook in zip(present, hooks)):
-            return
-        with self._lock:
-            self._watch(owner)
-            connected = self._connected.setdefault(key, [])
-            kept = 0
-            while kept < min(len(connected), len(hooks)) and connected[kept][0].is_same(hooks[kept]) is not None:
-                kept += 1
-            while len(connected) > kept:
-                connected.pop()[1].disconnect()
-            make = AroundHook if signal.startswith("around_") else OwnHook
-            for index, hook in enumerate(hooks[kept:], kept):
-                own = make(hook, index)
-                connection = self._bus.signal(signal).connected_to(own, owner, name=title_of(hook), **options)
-                connected.append((own, connection))
+        make = AroundHook if signal.startswith("around_") else OwnHook
 
-    def clear(self) -> None:
-        """Disconnect everything."""
-        while self._connected:
-            for _, connection in self._connected.popitem()[1]:
-                connection.disconnect()
-        self._owners.clear()
+        def connect(index: int, hook: Hook) -> tuple[OwnHook, Connection]:
+            own = make(hook, index)
+            return own, self._bus.signal(signal).connected_to(own, owner, name=title_of(hook), **options)
 
-    def _watch(self, owner: Any) -> None:
-        number = id(owner)
-        if number not in self._owners:
-            self._owners[number] = weakref.ref(owner, lambda _: self._forget(number))
+        marks = self.marks(owner, signal)
+        if len(marks) != len(hooks) or not all(map(_is_of, marks, hooks)):
+            self.follow(owner, signal, hooks, _is_of, connect)
 
-    def _forget(self, number: int) -> None:
-        self._owners.pop(number, None)
-        for key in [key for key in list(self._connected) if key[0] == number]:
-            self._connected.pop(key, None)
+
+def _is_of(own: OwnHook, hook: Hook) -> bool:
+    return own.is_same(hook) is not None

@@ -88,9 +88,11 @@ class Inner:
         async def method(does: Any) -> None:
             await does()
 
+        async def looks(sender: Any) -> None: ...
+
         inner_question.connect(lambda: None)
         inner_question.connect(answers)
-        bus.signal("pre_inner_method").connect(lambda sender: None)
+        bus.signal("pre_inner_method").connect(looks)
         self.question, self.method = inner_question, method
 
 
