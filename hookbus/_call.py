@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn
 import attrs
 
 from ._asks import Asks, Connectable
+from ._callables import is_running
 from ._cancels import is_cancelled_error
 from ._context import NOTHING, Block, Frame, HookContext, ReadOnly, enclosing_call, end_frame, live_frames, next_call_id
 from ._hook import Hook, Site, describe
@@ -233,6 +234,8 @@ class Call:
             ))  # fmt: skip
 
     def tell_failed(self, seat: Seat, error: BaseException, action: Action) -> None:
+        if isinstance(error, RecursionError) and seat.phase != "around" and is_running(seat.receiver.function):
+            error = _endless(seat, error)
         seat.receiver.count_failure(error, is_open=action == "isolated")
         self.tell(Failed, receiver=seat.receiver.name, role=seat.receiver.role, phase=seat.phase, exception=error, action=action)
 
@@ -246,3 +249,11 @@ class Call:
 
     def shown(self, value: Any) -> Any:
         return value if self.hook.bus.values else HIDDEN
+
+
+def _endless(seat: Seat, error: RecursionError) -> HookError:
+    """Return what the failure really is of a receiver whose turn made the call that asked it again, and so on."""
+    receiver, hook = seat.receiver, seat.signal.hook
+    endless = HookError(f"{receiver.label} calls {hook} in its own turn, which asks it again, without end; end it by a condition")
+    endless.__cause__ = error
+    return endless.with_traceback(error.__traceback__)

@@ -15,15 +15,6 @@ from tests.properties.paths import is_compiled
 from ._hot import HOT, Plural, Stage
 
 
-@pytest.fixture
-def stage():
-    stage = Stage()
-    stage.connect("first")
-    stage.connect("guard", role="guard")
-    stage.heat()
-    return stage
-
-
 def test_a_receiver_that_comes_or_goes_is_asked_or_not_from_the_next_call_on(stage):
     for priority in (1, -1):
         second = stage.connect("second", priority=priority)

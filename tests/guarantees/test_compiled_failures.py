@@ -14,15 +14,6 @@ from tests.properties.paths import compiled, is_compiled
 from ._hot import HOT, Broken, Stage, raises
 
 
-@pytest.fixture
-def stage():
-    stage = Stage()
-    stage.connect("first")
-    stage.connect("guard", role="guard")
-    stage.heat()
-    return stage
-
-
 def outcome_of(agent):
     """Make a call in which someone raises; return all that its caller can see of it."""
     notes = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 import time
 from collections import Counter
@@ -26,14 +25,6 @@ ALWAYS = ("guard", "own guard", "body", "post")
 def path(request):
     with request.param() as outcomes:
         yield outcomes
-
-
-@pytest.fixture
-def hasty_threads():
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
 
 
 def agents(bus):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections import Counter
@@ -212,14 +211,6 @@ class Storm:
             work(number)
         except BaseException as error:
             self.errors.append(error)
-
-
-@pytest.fixture
-def hasty_threads():
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
 
 
 def test_a_storm_of_connections_and_calls_loses_nothing_and_doubles_nothing(bus, agent, hasty_threads):

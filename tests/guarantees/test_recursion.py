@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from hookbus import Bus, HookBlocked, hookable
+from hookbus import Bus, HookBlocked, HookError, events, hookable
 
 LEVELS = range(40)
 """Where on the stack the first call starts, so that the end of it comes at another place of the call each time."""
@@ -70,3 +70,49 @@ def test_every_call_that_found_room_to_end_has_ended_once_and_in_order(colour, l
     # At the very end of the stack `finally` itself may find no room.
     assert set(range(max(recursion.bodies) - 8)) <= set(depths)
     assert {outcome for _, outcome in recursion.over[8:]} == {"raised"}
+
+
+def thinker():
+    bus = Bus()
+
+    class Agent:
+        @hookable("think", bus=bus)
+        def think(self, depth):
+            return depth
+
+    return bus, Agent()
+
+
+class Asking:
+    def __call__(self, agent, depth):
+        agent.think(depth + 1)
+
+
+@pytest.mark.parametrize("asks_again", [lambda agent, depth: agent.think(depth + 1), Asking()], ids=["a function", "an object"])
+@pytest.mark.parametrize("role", ["observe", "guard"])
+def test_a_receiver_that_makes_the_call_it_is_asked_in_is_told_so_and_fails_by_its_role(asks_again, role):
+    bus, agent = thinker()
+    failed = []
+    bus.events.connect(lambda bus, event: failed.append(event) if isinstance(event, events.Failed) else None, weak=False)
+    bus.signal("pre_think").connect(asks_again, role=role)
+    if role == "guard":
+        with pytest.raises(HookBlocked):
+            agent.think(0)
+    else:
+        assert agent.think(0) == 0
+    assert isinstance(failed[0].exception, HookError) and "calls think in its own turn" in str(failed[0].exception)
+    assert isinstance(failed[0].exception.__cause__, RecursionError)
+
+
+def test_a_receiver_that_ends_its_own_calls_by_a_condition_has_not_failed():
+    bus, agent = thinker()
+    seen = []
+
+    @bus.signal("pre_think").connect
+    def asks_again(agent, depth):
+        seen.append(depth)
+        if depth < 5:
+            agent.think(depth + 1)
+
+    assert agent.think(0) == 0 and seen == [0, 1, 2, 3, 4, 5]
+    assert [connection.failures for connection in bus.signal("pre_think").connections()] == [0]

@@ -6,14 +6,9 @@ import inspect
 
 import pytest
 
-from hookbus import Block, Bus, Drop, HookBlocked, HookError, Replace, explain, hookable, instrument, receives, report
+from hookbus import Block, Drop, HookBlocked, HookError, Replace, explain, hookable, instrument, receives, report
 from hookbus.events import Failed, Mutated
 from hookbus.testing import record
-
-
-@pytest.fixture
-def bus():
-    return Bus(values=True)
 
 
 @pytest.fixture

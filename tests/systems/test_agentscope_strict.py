@@ -19,15 +19,10 @@ from agentscope.message import Msg, TextBlock, ToolUseBlock
 from agentscope.model import ChatModelBase, ChatResponse
 from agentscope.tool import Toolkit, ToolResponse
 
-from hookbus import Block, Bus, HookBlocked, HookError, Replace, explain, report
+from hookbus import Block, HookBlocked, HookError, Replace, explain, report
 from hookbus.adapters import agentscope
 from hookbus.events import Failed, Mutated
 from hookbus.testing import record
-
-
-@pytest.fixture
-def bus():
-    return Bus(values=True)
 
 
 @pytest.fixture

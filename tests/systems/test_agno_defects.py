@@ -7,14 +7,9 @@ import time
 
 import pytest
 
-from hookbus import Block, Bus, Drop, HookBlocked, HookError, explain, hookable
+from hookbus import Block, Drop, HookBlocked, HookError, explain, hookable
 from hookbus.events import Failed, Finished, Mutated, Started
 from hookbus.testing import record
-
-
-@pytest.fixture
-def bus():
-    return Bus(values=True)
 
 
 @pytest.fixture

@@ -5,14 +5,9 @@ import json
 
 import pytest
 
-from hookbus import Block, Bus, Drop, HookBlocked, HookError, ReceiverError, Replace, explain, hookable
+from hookbus import Block, Drop, HookBlocked, HookError, ReceiverError, Replace, explain, hookable
 from hookbus.events import Failed, Finished, Started
 from hookbus.testing import record
-
-
-@pytest.fixture
-def bus():
-    return Bus(values=True)
 
 
 @pytest.fixture

@@ -19,18 +19,13 @@ from agno.team import Team
 from agno.tools import tool as tool_decorator
 from agno.tools.function import Function, FunctionCall
 
-from hookbus import Block, Bus, HookError, Replace, explain
+from hookbus import Block, HookError, Replace, explain
 from hookbus.adapters import agno
 from hookbus.events import Blocked, Failed, Finished, Mutated, Started
 from hookbus.exceptions import HookWarning
 from hookbus.testing import record
 
 from .agno_parts import ScriptedModel
-
-
-@pytest.fixture
-def bus():
-    return Bus(values=True)
 
 
 @pytest.fixture

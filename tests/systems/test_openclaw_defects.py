@@ -25,11 +25,6 @@ from hookbus.testing import record
 
 
 @pytest.fixture
-def bus():
-    return Bus(values=True)
-
-
-@pytest.fixture
 def Agent(bus):
     class Agent:
         def __init__(self):

@@ -1,0 +1,24 @@
+"""What the tests of several guarantees may use."""
+
+import sys
+
+import pytest
+
+from ._hot import Stage
+
+
+@pytest.fixture
+def hasty_threads():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.fixture
+def stage():
+    stage = Stage()
+    stage.connect("first")
+    stage.connect("guard", role="guard")
+    stage.heat()
+    return stage
