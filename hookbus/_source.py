@@ -127,10 +127,12 @@ class Source(Lines):
         """)
 
     def _patch(self, form: Form, misuse: str) -> None:
+        """Write how a draft and a patch are taken: checked first, both of them, so that none is taken by half."""
         names = self.simple_names()
         if form.wants_ctx:
-            self._take_draft(misuse, names)
-            return
+            known = [f"{name!r} not in _view" for name in self.signature.names]
+            same = [f"_view[{name!r}] is not {name}" for name in self.signature.names if name not in names]
+            misuse += " or ".join([f"_len(_view) != {len(known)}", *known, *same])
         if misuse:
             self.add(f"if {misuse.removesuffix(' or ')}:\n    raise _Unusual")
         self.add("""
@@ -141,13 +143,10 @@ class Source(Lines):
                     if _name not in _names:
                         raise _Unusual
         """)
-        for name in names:
-            self.add(f"if {name!r} in _answer:\n    {name} = _answer[{name!r}]", deeper=1)
-
-    def _take_draft(self, misuse: str, names: list[str]) -> None:
-        known = [f"{name!r} not in _view" for name in self.signature.names]
-        same = [f"_view[{name!r}] is not {name}" for name in self.signature.names if name not in names]
-        unusual = " or ".join(["_answer is not None", f"_len(_view) != {len(known)}", *known, *same])
-        self.add(f"if {misuse}{unusual}:\n    raise _Unusual")
-        for name in names:
-            self.add(f"{name} = _view[{name!r}]")
+        if form.wants_ctx:
+            self.add("_view = {**_view, **_answer}", deeper=1)
+            for name in names:
+                self.add(f"{name} = _view[{name!r}]")
+        else:
+            for name in names:
+                self.add(f"if {name!r} in _answer:\n    {name} = _answer[{name!r}]", deeper=1)

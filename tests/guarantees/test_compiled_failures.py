@@ -202,6 +202,34 @@ async def test_an_observer_that_fails_beside_others_is_counted_and_harms_none():
     assert [receiver.failures for receiver in stage.bus.signal("pre_reply").connections()] == [0, 1, 0]
 
 
+@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+def test_a_draft_and_a_patch_of_one_modifier_count_both_or_neither(is_hot):
+    bus, patch, extra = Bus(), {"b": 20}, {}
+
+    class Agent:
+        @hookable("add", bus=bus)
+        def add(self, a, b=2, c=3):
+            return a, b, c
+
+    @bus.signal("pre_add").connect
+    def both(agent, ctx):
+        ctx.kwargs["a"], ctx.kwargs["b"] = 10, 0
+        ctx.kwargs.update(extra)
+        return patch
+
+    agent = Agent()
+    for _ in range(HOT if is_hot else 1):
+        assert agent.add(1) == (10, 20, 3)
+    assert is_compiled(agent.add) == is_hot
+    patch["nobody"] = 1
+    assert agent.add(1) == (1, 2, 3)
+    del patch["nobody"]
+    extra["nobody"] = 1
+    assert agent.add(1) == (1, 2, 3)
+    extra.clear()
+    assert agent.add(1) == (10, 20, 3)
+
+
 async def test_answers_of_observers_side_by_side_are_never_compared():
     class Odd:
         def __eq__(self, other):
