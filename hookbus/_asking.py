@@ -132,12 +132,14 @@ def side_by_side(call: Call, seats: Sequence[Seat], read: Callable[[Seat, Any], 
     begun = [(seat, *_begin(call, seat, answered, offered)) for seat in seats]
     turns = [started for _, _, started in begun if isinstance(started, Turn)]
     answers = deque((yield turns) if turns else ())
+    # A call that is cancelled already is not cancelled by whoever raises a CancelledError in `finally`.
+    may_cancel = call.outcome != "cancelled" or len(answers) > len(turns)
     is_over = False
     for seat, view, started in begun:
         error, is_cancel = (started, False) if isinstance(started, BaseException) else (None, False)
         if isinstance(started, Turn):
             answer = answers.popleft()
-            error, is_cancel = answer.error or _misread(call, seat, answer, view, read), answer.is_cancel
+            error, is_cancel = answer.error or _misread(call, seat, answer, view, read), answer.is_cancel and may_cancel
         if error is not None:
             is_over |= _ends_call(call, seat, error, is_cancel=is_cancel)
     for cancel in answers:  # of the call itself, while it waited for them

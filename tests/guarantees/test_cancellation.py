@@ -121,3 +121,27 @@ async def test_a_plain_receiver_that_cancels_its_own_task_ends_the_call_at_the_n
     with pytest.raises(asyncio.CancelledError):
         await asyncio.create_task(agent.reply())
     assert ran == []
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
+async def test_who_raises_a_cancellation_of_its_own_in_finally_of_a_cancelled_call_has_failed(is_async):
+    bus, failed = Bus(), []
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        async def reply(self):
+            asyncio.current_task().cancel()
+            await asyncio.sleep(0)
+
+    def plain(agent):
+        raise asyncio.CancelledError("its own")
+
+    async def awaited(agent):
+        raise asyncio.CancelledError("its own")
+
+    bus.signal("finally_reply").connect(awaited if is_async else plain, name="last")
+    bus.events.connect(lambda bus, event: failed.append(event) if isinstance(event, events.Failed) else None, weak=False)
+    with pytest.raises(asyncio.CancelledError) as cancelled:
+        await asyncio.create_task(Agent().reply())
+    assert [(event.receiver, event.action) for event in failed] == [("last", "isolated")]
+    assert str(cancelled.value) != "its own"
