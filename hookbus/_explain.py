@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
@@ -11,12 +10,13 @@ import attrs
 from ._callables import name_of, place_of, written
 from ._codegen import HOT
 from ._hook import ANSWER, FUNCTION_SITE, describe, hook_of
+from ._pictures import Pictured, chip, titled
 from ._plan import Plan, Seat, build_plan
 from ._receiver import Receiver
 from ._runner import Runner, runner_for
 from ._signal import HookSignal
 from ._spec import Spec
-from ._tables import columns, html_table, text_table
+from ._tables import columns, escaped, html_table, printable, text_table
 from .exceptions import HookError
 
 
@@ -49,13 +49,22 @@ class Row:
 
 
 @attrs.frozen
-class Explanation(Sequence[Row]):
-    """Who runs around one hookable for one sender, or answers one question, in the order they run."""
+class Explanation(Pictured, Sequence[Row]):
+    """Who runs around one hookable for one sender, or answers one question, in the order they run.
+
+    Attributes:
+        title: what is explained.
+        rows: one for each receiver.
+        when_empty: what happens where there is none.
+        source: the generated code, if it was asked for.
+        body: the function that the receivers stand around; None for a question, which they answer.
+    """
 
     title: str
     rows: tuple[Row, ...]
     when_empty: str = "nobody listens: the method runs directly"
     source: str | None = None
+    body: str | None = None
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
@@ -75,12 +84,23 @@ class Explanation(Sequence[Row]):
 
     def __str__(self) -> str:
         table = text_table(self._columns()) if self.rows else f"  {self.when_empty}"
-        return "\n".join([self.title, table, *([self.source] if self.source else [])])
+        return "\n".join([printable(self.title), table, *([self.source] if self.source else [])])
 
-    def _repr_html_(self) -> str:
-        body = html_table(self._columns()) if self.rows else f"<p>{html.escape(self.when_empty)}</p>"
-        source = f"<pre>{html.escape(self.source)}</pre>" if self.source else ""
-        return f"<h4>{html.escape(self.title)}</h4>{body}{source}"
+    def _html_parts(self) -> list[str]:
+        table = html_table(self._columns()) if self.rows else f"<p>{escaped(self.when_empty)}</p>"
+        source = f"<pre>{escaped(self.source)}</pre>" if self.source else ""
+        return [titled(self.title, self._drawn() + table), source]
+
+    def _drawn(self) -> str:
+        """Return the way of a call through the phases; around stands before the body, which it is asked to run."""
+        chips: dict[str, list[str]] = {}
+        for row in self.rows:
+            role = f" ({row.role})" if row.role != row.phase else ""
+            chips.setdefault(row.phase, []).append(chip(f"{row.position} {row.receiver}{role}", row.role))
+        steps = [f"{escaped(phase)} {' '.join(each)}" for phase, each in chips.items()]
+        if chips and self.body is not None:
+            steps.insert(len(chips.keys() & {"pre", "around"}), f"<b>{escaped(self.body)}</b>")
+        return f"<p>{' → '.join(steps)}</p>" if steps else ""
 
 
 def explain(hookable: Any, *, source: bool = False) -> Explanation:
@@ -114,7 +134,7 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
         runner = known or Runner(hook, site, build_plan(hook, site, cls), is_own=False)
         who = f"any {cls.__qualname__}"
     text = _source_of(runner) if source else None
-    return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(runner.plan)), source=text)
+    return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(runner.plan)), source=text, body=f"{hook.name}()")
 
 
 def _source_of(runner: Runner) -> str:

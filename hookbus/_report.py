@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import inspect
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -14,16 +13,17 @@ from ._bus import Bus, default_bus
 from ._explain import origin_of, scope_of
 from ._hook import ANSWER, Hook
 from ._order import in_order, is_named
+from ._pictures import Pictured, titled
 from ._receiver import Receiver
 from ._signal import HookSignal
 from ._spec import Spec
-from ._tables import columns, html_table, text_table
+from ._tables import columns, escaped, html_table, printable, text_table
 from ._workers import workers
 from .exceptions import did_you_mean
 
 
 @attrs.frozen
-class Report:
+class Report(Pictured):
     """A bus at a glance.
 
     Attributes:
@@ -42,15 +42,17 @@ class Report:
         parts = ["hooks", text_table(columns(self.hooks)) if self.hooks else "  none are declared"]
         parts += ["", "receivers", text_table(columns(self.receivers)) if self.receivers else "  none are connected"]
         parts += ["", "plugins", text_table(columns(self.plugins))] if self.plugins else []
-        parts += ["", "findings", *([f"  - {finding}" for finding in self.findings] or ["  none"])]
+        parts += ["", "findings", *([f"  - {printable(finding)}" for finding in self.findings] or ["  none"])]
         return "\n".join(parts)
 
-    def _repr_html_(self) -> str:
-        findings = "".join(f"<li>{html.escape(finding)}</li>" for finding in self.findings) or "<li>none</li>"
-        hooks = html_table(columns(self.hooks)) if self.hooks else "<p>none are declared</p>"
-        receivers = html_table(columns(self.receivers)) if self.receivers else "<p>none are connected</p>"
-        plugins = f"<h4>plugins</h4>{html_table(columns(self.plugins))}" if self.plugins else ""
-        return f"<h4>hooks</h4>{hooks}<h4>receivers</h4>{receivers}{plugins}<h4>findings</h4><ul>{findings}</ul>"
+    def _html_parts(self) -> list[str]:
+        findings = "".join(f"<li>{escaped(finding)}</li>" for finding in self.findings) or "<li>none</li>"
+        return [
+            titled("hooks", html_table(columns(self.hooks)) if self.hooks else "<p>none are declared</p>"),
+            titled("receivers", html_table(columns(self.receivers)) if self.receivers else "<p>none are connected</p>"),
+            titled("plugins", html_table(columns(self.plugins))) if self.plugins else "",
+            titled("findings", f"<ul>{findings}</ul>"),
+        ]
 
 
 def report(bus: Bus = default_bus) -> Report:

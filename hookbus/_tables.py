@@ -9,7 +9,7 @@ from typing import Any
 
 def columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
     """Return columns of text; one that says nothing is left out."""
-    cells_of = {name: ["" if row[name] is None else str(row[name]) for row in rows] for name in rows[0]}
+    cells_of = {name: ["" if row[name] is None else printable(str(row[name])) for row in rows] for name in rows[0]}
     return {name: cells for name, cells in cells_of.items() if any(cells)}
 
 
@@ -20,6 +20,16 @@ def text_table(columns: dict[str, list[str]]) -> str:
 
 
 def html_table(columns: dict[str, list[str]]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in line) for line in zip(*columns.values()))
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    head = "".join(f"<th>{escaped(name)}</th>" for name in columns)
+    lines = ("".join(f"<td>{escaped(cell)}</td>" for cell in line) for line in zip(*columns.values()))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
+
+
+def printable(text: str) -> str:
+    """Return text on one line, with whatever would steer a terminal, turn the line around or break XML written out."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def escaped(text: str) -> str:
+    """Return text for HTML and for XML; its lines stay lines."""
+    return html.escape("\n".join(map(printable, text.split("\n"))))

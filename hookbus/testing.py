@@ -5,6 +5,7 @@
     with record() as fired:
         agent.reply("hi")
     fired.exactly(reply=1)
+    print(fired)                        # every call, what was made in which, and what receivers did; a notebook draws it
 
 The pytest plugin that comes with hookbus offers the same as a fixture, `fired`, for `default_bus`.
 """
@@ -15,11 +16,12 @@ from collections import Counter
 from typing import Any
 
 from ._bus import Bus, default_bus
+from ._pictures import Pictured
 from .events import Blocked, Event, Failed, Finished, Started
 
 
-class Recording:
-    """The events of a block of code; use it as a `with` block.
+class Recording(Pictured):
+    """The events of a block of code; use it as a `with` block. As text, and in a notebook, it is a waterfall of the calls.
 
     Attributes:
         events: every event, in order.
@@ -35,6 +37,16 @@ class Recording:
 
     def __exit__(self, *_: object) -> None:
         self._connection.disconnect()
+
+    def __str__(self) -> str:
+        from ._waterfall import as_text, waterfall
+
+        return as_text(waterfall(self.events))
+
+    def _html_parts(self) -> list[str]:
+        from ._waterfall import as_html, waterfall
+
+        return as_html(waterfall(self.events))
 
     def _note(self, bus: Bus, event: Event) -> None:
         self.events.append(event)
