@@ -15,27 +15,27 @@ COLOURS: Final = {
 
 STYLE: Final = """
 div.hookbus { font-size: .9em; line-height: 1.5; color: inherit; unicode-bidi: isolate; }
-div.hookbus h4 { margin: .8em 0 .3em; font-size: 1em; }
+div.hookbus h4 { margin: .8em 0 .3em; font-size: 1em; font-weight: 600; }
 div.hookbus div { overflow-x: auto; }
-div.hookbus table { border-collapse: collapse; margin: 0; font-size: inherit; color: inherit; }
-div.hookbus tr { background: none; }
-div.hookbus th, div.hookbus td { text-align: left; vertical-align: top; padding: .15em .9em .15em 0; border: 0;
-  border-bottom: 1px solid #8885; color: inherit; background: none; }
-div.hookbus th { font-weight: 600; }
+div.hookbus.hookbus.hookbus table { width: auto; margin: 0; border-collapse: collapse; table-layout: auto; font-size: inherit; }
+div.hookbus.hookbus.hookbus tr { background: none; }
+div.hookbus.hookbus.hookbus :is(th, td) { padding: .15em .9em .15em 0; border: 0; border-bottom: 1px solid #8885;
+  text-align: left; vertical-align: top; color: inherit; background: none; max-width: none; }
+div.hookbus.hookbus.hookbus th { font-weight: 600; }
 div.hookbus span { display: inline-block; padding: 0 .5em; margin: .1em 0; border: 1px solid; border-radius: .8em;
   line-height: 1.4; }
 div.hookbus p { margin: .2em 0 .6em; line-height: 2; }
-div.hookbus table.calls { width: 100%; }
+div.hookbus.hookbus.hookbus table.calls { width: 100%; }
 div.hookbus table.calls td { overflow-wrap: anywhere; }
-div.hookbus table.calls td:nth-child(2), div.hookbus table.calls td:nth-child(3) { white-space: nowrap; overflow-wrap: normal; }
-div.hookbus table.calls th:last-child { width: 40%; min-width: 5em; padding-right: 0; }
-div.hookbus table.calls td:last-child { padding-right: 0; }
+div.hookbus table.calls :is(td:nth-child(2), td:nth-child(3)) { white-space: nowrap; overflow-wrap: normal; }
+div.hookbus table.calls th:last-child { width: 40%; min-width: 5em; }
 div.hookbus svg { display: block; width: 100%; height: 1.3em; }
 @media (max-width: 560px) {
-  div.hookbus th, div.hookbus td { padding-right: .5em; }
+  div.hookbus.hookbus.hookbus :is(th, td) { padding-right: .5em; }
   div.hookbus table.calls th:last-child { width: 25%; }
 }
 """
+"""Class names stand three times where a notebook's own style for tables would win."""
 
 
 class Pictured:

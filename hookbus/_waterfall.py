@@ -107,7 +107,8 @@ def _title(event: Started | Finished, sender: str) -> str:
 
 def _mark(event: Event, start: float) -> Line | None:
     if isinstance(event, Mutated):
-        values = "" if event.after is HIDDEN else f": {shortened(event.before)} → {shortened(event.after)}"
+        before, after = shortened(event.before), shortened(event.after)
+        values = f": {before} → {after}" if before != after else ""  # hidden, or alike where they are cut
         return Line(0, f"{event.receiver} changed {event.name}{values}", "changed", start)
     if isinstance(event, Blocked):
         return Line(0, f"{event.receiver} blocked in {event.phase}: {event.reason}", "blocked", start)

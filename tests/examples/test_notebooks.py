@@ -1,0 +1,92 @@
+"""The notebooks run from top to bottom, print what they say, draw, and are kept without outputs."""
+
+import re
+
+import nbformat
+import pytest
+
+from .run import EXAMPLES, promised, run_notebook
+
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+ALL = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def test_there_are_notebooks():
+    assert {"01_first_hook", "02_guard_a_tool", "03_streaming_and_around", "05_an_attack_stopped", "06_a_plugin"} <= {
+        path.stem for path in NOTEBOOKS
+    }
+
+
+@ALL
+def test_a_notebook_runs_in_a_fresh_kernel_and_draws(path, tmp_path):
+    notebook = run_notebook(path, tmp_path)
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert not [output.text for output in outputs if output.get("name") == "stderr"]
+    pages = [page for output in outputs if (page := output.get("data", {}).get("text/html"))]
+    assert any("<svg" in page and 'class="hookbus"' in page for page in pages), "it shows pictures"
+    assert not re.search(r"<script|https?://", "".join(pages))
+
+
+@ALL
+def test_a_notebook_is_kept_without_outputs(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    for number, cell in enumerate(notebook.cells, 1):
+        where = f"{path.name}, cell {number}: clear all outputs before committing"
+        assert not cell.get("outputs") and not cell.get("execution_count"), where
+        assert cell.metadata == {} and "attachments" not in cell, where
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+
+
+@ALL
+def test_a_notebook_has_its_parts_and_reads_in_ten_minutes(path):
+    cells = nbformat.read(path, as_version=4).cells
+    assert re.match(r"# .+\n\n\*\*[^*]+[.]\*\*\n", cells[0].source), "a title, and one sentence of purpose"
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    assert "## What you can do now\n" in "".join(texts[-2:]) and "## Exercise\n" in texts[-1]
+    assert "<details><summary>One answer</summary>" in texts[-1]
+    assert sum(len(cell.source.split()) for cell in cells) < 1800
+    assert max(len(cell.source.splitlines()) for cell in cells if cell.cell_type == "code") <= 40
+    for link in re.findall(r"\]\((\w[^):]+)\)", "".join(texts)):
+        assert (EXAMPLES / link).exists(), link
+
+
+# -- and what is wrong is found ------------------------------------------------------------------------------------------
+
+
+def write(path, *cells):
+    code = [nbformat.v4.new_code_cell(source) for source in cells]
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Broken"), *code]), path)
+    return path
+
+
+def test_a_broken_notebook_is_found_with_its_cell(tmp_path):
+    path = write(tmp_path / "broken.ipynb", "from hookbus import signal", "signal('not a name')", "print('never')")
+    with pytest.raises(AssertionError, match=r"(?s)broken\.ipynb, cell 3, failed:.*signal\('not a name'\).*must be an identifier"):
+        run_notebook(path, tmp_path)
+
+
+def test_a_notebook_that_lies_is_found_with_its_cell(tmp_path):
+    path = write(tmp_path / "lies.ipynb", "print(1)  # 1", "print(2)\nprint(3)\n# 2\n# 4")
+    with pytest.raises(AssertionError, match=r"lies\.ipynb, cell 3: these were not printed, or not in this order: \['4'\]"):
+        run_notebook(path, tmp_path)
+
+
+def test_a_notebook_that_needs_a_network_is_found(tmp_path):
+    path = write(tmp_path / "calls.ipynb", "import socket\nsocket.create_connection(('192.0.2.1', 80), timeout=5)")
+    with pytest.raises(AssertionError, match=r"(?s)calls\.ipynb, cell 2.*must not need a network"):
+        run_notebook(path, tmp_path)
+
+
+def test_an_answer_that_is_wrong_is_found(tmp_path):
+    path = write(tmp_path / "answer.ipynb", "x = 1")
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(nbformat.v4.new_markdown_cell("<details>\n\n```python\nprint(x)  # 2\n```\n\n</details>"))
+    nbformat.write(notebook, path)
+    with pytest.raises(AssertionError, match=r"answer\.ipynb, cell 4: these were not printed"):
+        run_notebook(path, tmp_path)
+
+
+def test_what_a_cell_promises_are_its_comments_behind_prints_and_at_its_end():
+    assert promised("# 0\nprint(1)  # 1\nx = 2  # no\nprint(x)\n# 2\n# 3") == ["1", "2", "3"]
+    assert promised("x = 1") == []
