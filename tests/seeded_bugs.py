@@ -118,6 +118,10 @@ BUGS = [
     Bug("an awaited answer is awaited once more", "_answering.py", "partial(_awaited, pair, cancels) if is_coroutine_callable(seat.receiver.function) else partial(unpair, pair)", "partial(unpair, pair)", "tests/properties/test_questions_compiled.py"),
     Bug("void awaits one after the other", "_question_source.py", "    if rules.steps is modes.void and any(map(_is_awaited, seats)):\n", "    if False:\n", "tests/properties/test_questions_compiled.py"),
     Bug("an interrupt behind the last answer is lost", "_answering.py", "    elif len(so_far) == len(seats):\n", "    elif False:\n", "tests/properties/test_questions_compiled.py"),
+    Bug("a picture lets in what strangers wrote", "_tables.py", 'html.escape("\\n".join(map(printable, text.split("\\n"))))', '"\\n".join(map(printable, text.split("\\n")))', "tests/test_pictures.py"),
+    Bug("a picture shows the text of an exception", "_waterfall.py", "{type(event.exception).__name__}, {event.action}", "{event.exception!r}, {event.action}", "tests/test_pictures.py"),
+    Bug("a picture forgets in which call a call was made", "_waterfall.py", "inside[event.parent_id if event.parent_id in inside else None]", "inside[None]", "tests/test_pictures.py"),
+    Bug("in a picture every call begins at once", "_waterfall.py", "first = 1 + 98 * min(line.start / length, 1.0)", "first = 1.0", "tests/test_pictures.py"),
 ]  # fmt: skip
 
 PATHS = "tests/properties/test_compiled_and_walked.py"
