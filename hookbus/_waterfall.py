@@ -80,8 +80,7 @@ def _names_of_senders(events: Sequence[Event]) -> dict[str, str]:
     """Return short names for senders: an address says nothing, but which is which does where there are several."""
     kinds: dict[str, list[str]] = {}
     for event in events:
-        kind, _, address = event.sender.rpartition(" at 0x")
-        known = kinds.setdefault(kind if address else event.sender, [])
+        known = kinds.setdefault(event.sender.partition(" at 0x")[0], [])
         if event.sender not in known:
             known.append(event.sender)
     return {
@@ -101,7 +100,7 @@ def _call(event: Started, sender: str, end: Finished | None, began: float, until
 def _title(event: Started | Finished, sender: str) -> str:
     values = event.values if isinstance(event, Started) else HIDDEN
     given = "" if values is HIDDEN else f"({', '.join(f'{name}={shortened(value)}' for name, value in values.items())})"
-    is_own = sender in ("", "unknown", f"function {event.hook}")
+    is_own = sender.startswith("function ") and sender.removeprefix("function ").rpartition(".")[2] == event.hook
     return f"{event.hook}{given}" if is_own else f"{event.hook}{given} of {sender}"
 
 

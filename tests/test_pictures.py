@@ -195,6 +195,26 @@ def test_instances_are_told_apart_by_number_where_there_are_several(bus, Agent):
     assert re.findall(r" #\d$", str(fired), re.M) == [" #1", " #2", " #1"]
 
 
+def test_a_function_and_a_question_are_named_once_and_a_class_is_named_as_one(bus):
+    @hookable("tell", bus=bus)
+    def told(msg):
+        return who()
+
+    @hookspec(modes.broadcast, bus=bus)
+    def who(): ...
+
+    class Agent:
+        @classmethod
+        @hookable("make", bus=bus)
+        def make(cls):
+            return cls()
+
+    with record(bus) as fired:
+        told("hi"), Agent.make()
+    whats = [row[0] for row in rows_of(bundle_of(fired)[1])]
+    assert whats == [f"tell(msg='hi') of function {told.__qualname__}", "who()", f"make() of class {Agent.__qualname__}"]
+
+
 def test_an_empty_recording_and_a_lost_receiver_are_shown(bus):
     assert "nothing fired" in bundle_of(record(bus))[0]
     fired = record(bus)
