@@ -100,8 +100,9 @@ def _call(event: Started, sender: str, end: Finished | None, began: float, until
 def _title(event: Started | Finished, sender: str) -> str:
     values = event.values if isinstance(event, Started) else HIDDEN
     given = "" if values is HIDDEN else f"({', '.join(f'{name}={shortened(value)}' for name, value in values.items())})"
-    is_own = sender.startswith("function ") and sender.removeprefix("function ").rpartition(".")[2] == event.hook
-    return f"{event.hook}{given}" if is_own else f"{event.hook}{given} of {sender}"
+    is_function, name = sender.startswith("function "), sender.removeprefix("function ").rpartition(".")[2]
+    of = "" if is_function and name == event.hook else f" of {name}()" if is_function else f" of {sender}"
+    return f"{event.hook}{given}{of}"
 
 
 def _mark(event: Event, start: float) -> Line | None:

@@ -212,7 +212,7 @@ def test_a_function_and_a_question_are_named_once_and_a_class_is_named_as_one(bu
     with record(bus) as fired:
         told("hi"), Agent.make()
     whats = [row[0] for row in rows_of(bundle_of(fired)[1])]
-    assert whats == [f"tell(msg='hi') of function {told.__qualname__}", "who()", f"make() of class {Agent.__qualname__}"]
+    assert whats == ["tell(msg='hi') of told()", "who()", f"make() of class {Agent.__qualname__}"]
 
 
 def test_an_empty_recording_and_a_lost_receiver_are_shown(bus):

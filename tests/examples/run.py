@@ -47,14 +47,14 @@ def run_script(path: Path, folder: Path, typed: str = "") -> list[str]:
 
 
 def run_notebook(path: Path, folder: Path) -> nbformat.NotebookNode:
-    """Run a notebook and the answer of its exercise in a kernel of its own, and return it with what its cells gave.
+    """Run a notebook, where it stands, and the answer of its exercise in a kernel of its own; return it with what its cells gave.
 
     Raises:
         AssertionError: naming the cell that failed, or that did not print what its comments say.
     """
     notebook = nbformat.read(path, as_version=4)
     notebook.cells += [nbformat.v4.new_code_cell(answer) for answer in answers(notebook)]
-    client = NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}})
     with client.setup_kernel(env=environment(folder)):
         for number, cell in enumerate(notebook.cells, 1):
             try:
