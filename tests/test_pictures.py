@@ -260,3 +260,11 @@ def test_a_line_break_in_a_name_breaks_no_table(bus, Agent):
     with record(bus) as fired:
         Agent().act("a\nb")
     assert len(str(fired).splitlines()) == 2
+
+
+def test_a_report_draws_hooks_receivers_and_every_finding(bus, Agent):
+    bus.signal("pre_reply").connect(lambda agent: None, name="silent")
+    bus.signal("pre_nobody").connect(lambda agent: None, name="waiting")
+    _, tree = bundle_of(report(bus))
+    assert [heading.text for heading in tree.iter("h4")] == ["hooks", "receivers", "findings"]
+    assert [item.text for item in tree.iter("li")] == list(report(bus).findings) != []
