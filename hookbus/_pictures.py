@@ -29,10 +29,13 @@ div.hookbus.hookbus.hookbus table.calls { width: 100%; }
 div.hookbus table.calls td { overflow-wrap: anywhere; }
 div.hookbus table.calls :is(td:nth-child(2), td:nth-child(3)) { white-space: nowrap; overflow-wrap: normal; }
 div.hookbus table.calls th:last-child { width: 40%; min-width: 5em; }
-div.hookbus svg { display: block; width: 100%; height: 1.3em; }
+div.hookbus svg { display: block; width: 100%; height: 1.3em; overflow: visible; }
 @media (max-width: 560px) {
   div.hookbus.hookbus.hookbus :is(th, td) { padding-right: .5em; }
-  div.hookbus table.calls th:last-child { width: 25%; }
+  div.hookbus.hookbus.hookbus table.calls, div.hookbus table.calls tbody { display: block; }
+  div.hookbus.hookbus.hookbus table.calls thead { display: none; }
+  div.hookbus.hookbus.hookbus table.calls tr { display: grid; grid-template-columns: 5.5em 4.5em 1fr; }
+  div.hookbus.hookbus.hookbus table.calls td:first-child { grid-column: 1 / -1; border: 0; }
 }
 """
 """Class names stand three times where a notebook's own style for tables would win."""
