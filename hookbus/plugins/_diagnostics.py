@@ -68,6 +68,8 @@ def failure_of(what: str, error: BaseException) -> PluginError:
     """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_THEIRS)]
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    if isinstance(error, SyntaxError) and error.filename:
+        where = f" at {error.filename}:{error.lineno}"
     said = f" ({error})" if isinstance(error, (ImportError, SyntaxError, HookError)) else ""
     failure = PluginError(f"{what} {type(error).__name__}{said}{where}", "correct it there; diagnostic.traceback has it all")
     failure.traceback = "".join(traceback.format_exception(error))

@@ -10,8 +10,9 @@ from typing import Any
 import attrs
 
 from hookbus._bus import Bus
+from hookbus._pictures import Pictured, titled
 from hookbus._receiver import Receiver
-from hookbus._tables import columns, html_table, text_table
+from hookbus._tables import columns, escaped, html_table, text_table
 from hookbus.exceptions import HookError, did_you_mean
 
 from ._diagnostics import Diagnostic, PluginRow
@@ -20,7 +21,7 @@ from ._roster import Roster
 from ._selection import VARIABLE, Selection, is_named
 
 
-class Plugins:
+class Plugins(Pictured):
     """The plugins of a bus; made by `load_plugins`. As a `with` block it unloads them all at the end.
 
     A plugin is called by its id, or by place and id, such as `"workspace:search"`. What is wrong with a plugin becomes a
@@ -56,9 +57,11 @@ class Plugins:
         table = text_table(columns(rows)) if rows else "  no plugins were found"
         return "\n".join([table, *map(str, self.diagnostics)])
 
-    def _repr_html_(self) -> str:
+    def _html_parts(self) -> list[str]:
         rows = [attrs.asdict(row) for row in self.rows()]
-        return html_table(columns(rows)) if rows else "<p>no plugins were found</p>"
+        table = html_table(columns(rows)) if rows else "<p>no plugins were found</p>"
+        said = "".join(f"<li>{escaped(str(each))}</li>" for each in self.diagnostics)
+        return [titled("plugins", table), f"<ul>{said}</ul>" if said else ""]
 
     def provided(self, kind: str, name: str) -> Any:
         """Return what a loaded plugin provides.

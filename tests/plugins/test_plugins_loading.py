@@ -17,7 +17,7 @@ STEP = "def step(agent): pass\n"
 BROKEN = {
     "its import raised RuntimeError at ": "raise RuntimeError('SECRET')",
     "its import raised ModuleNotFoundError (No module named 'no_such_module')": "import no_such_module",
-    "its import raised SyntaxError": "def register(api:",
+    "its import raised SyntaxError ('(' was never closed (plugin.py, line 1)) at ": "def register(api:",
     "its import raised SystemExit": "raise SystemExit(3)",
     "its import raised ZeroDivisionError": "from . import part",
     "hookbus_plugin_odd.plugin has no register": "def registre(api): pass",
@@ -69,6 +69,11 @@ def test_a_broken_plugin_is_refused_whole_and_the_others_load(load, bus, agent, 
     plugins.close()
     assert_no_trace(bus), assert_no_trace(default_bus)
     assert sys.meta_path == meta_path
+
+
+def test_a_syntax_error_is_told_with_the_plugins_own_file_and_line(load, user):
+    home = user.put("odd", "\n\ndef register(api:")
+    assert f" at {home / 'plugin.py'}:3" in said_of("odd", load(user=user))
 
 
 def test_the_traceback_of_the_plugin_is_there_for_who_asks(load, user):
