@@ -101,16 +101,21 @@ class Onion:
             self.last = yield from self.inside(self.call, self.depth + 1, kwargs, must_recheck, self.answered)
         except Over:
             self.last = Reached(error=self.call.ending)
+            self.call.go_on_if_cancelled()
         return self.last.value, self.last.error
 
     def settle(self, answer: Answer) -> Reached:
         """Say what the around's answer makes of the call; a block further in stands, whatever the around did with it."""
         self.is_open = False
         call, last = self.call, self.last
+        is_passing = answer.is_cancel and call.hook.is_async and self.depth > 0
         if call.ending is not None:
-            self.let_out(answer)
+            if not is_passing:
+                self.let_out(answer)
             raise Over
         if answer.is_cancel and answer.error is not None:
+            if is_passing:  # an around further out may have cancelled its attempt, as `asyncio.timeout` does
+                return Reached(error=answer.error, outcome="cancelled")
             call.failed(self.seat, answer.error, is_cancel=True)
         if answer.error is None and isinstance(answer.value, Drop):
             answer = refused(self.seat, answer.value, "the result; Drop is for items")

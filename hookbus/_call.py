@@ -135,6 +135,11 @@ class Call:
         self.way_out = self.verdict if verdict.result is NOTHING else None
         raise Over
 
+    def go_on_if_cancelled(self) -> None:
+        """Leave it to the arounds what becomes of a cancellation inside them: it may be that of an attempt of their own."""
+        if self.hook.is_async and is_cancelled_error(self.way_out):
+            self.way_out, self.outcome = None, None
+
     @property
     def ending(self) -> BaseException | None:
         """What an around gets to see of a call that is over, or None."""

@@ -7,8 +7,9 @@ import contextlib
 
 import pytest
 
-from hookbus import events
+from hookbus import Block, Bus, HookBlocked, events, hookable
 
+from ._hot import HOT
 from ._waiting import Agent, Hung, connect, settle, telling
 
 
@@ -110,3 +111,119 @@ async def test_an_around_that_swallows_a_cancel_starts_no_body(told):
     assert call.cancelled()
     assert agent.bodies == 0
     assert [finished.outcome for finished in told(events.Finished)] == ["cancelled"]
+
+
+def waiting_in(bus, where):
+    """Return an agent in whose call somebody waits for ever, once `is_patient` is set: the method, or who is asked before it."""
+    is_patient = asyncio.Event()
+
+    async def waits(*given):
+        if is_patient.is_set():
+            await asyncio.Event().wait()
+
+    class Impatient:
+        @hookable("reply", bus=bus)
+        async def reply(self, msg):
+            if where == "the method":
+                await waits()
+            return msg
+
+    async def inner(agent, call_next):
+        await waits()
+        return await call_next()
+
+    async def asked_again(agent, msg):
+        if msg == "patched":
+            await waits()
+
+    if where == "an inner around":
+        bus.signal("around_reply").connect(inner)
+    if where == "a guard asked again":
+        bus.signal("pre_reply").connect(asked_again, role="guard")
+    return Impatient(), is_patient
+
+
+def patch_for(where):
+    """Return the patch with which an around has the guards asked again, where that is what it is about."""
+    return {"msg": "patched"} if "guard" in where else {}
+
+
+EVERYWHERE = ["the method", "an inner around", "a guard asked again"]
+
+
+@pytest.mark.parametrize("attempt", [within_a_timeout, in_a_task_of_its_own])
+@pytest.mark.parametrize("where", EVERYWHERE)
+@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+async def test_an_around_may_give_up_an_attempt_wherever_that_waits(where, attempt, is_hot):
+    bus = Bus()
+    agent, is_patient = waiting_in(bus, where)
+
+    async def outer(agent, call_next):
+        try:
+            return await attempt(lambda: call_next(**patch_for(where)))
+        except TimeoutError:
+            return "too long"
+
+    bus.signal("around_reply").connect(outer, priority=1)
+    for _ in range(HOT if is_hot else 1):
+        assert await agent.reply("hi") in ("hi", "patched")
+    is_patient.set()
+    if is_hot:
+        assert await agent.reply("hi") == "too long"
+        return
+    with telling(bus) as told:
+        assert await agent.reply("hi") == "too long"
+        assert [finished.outcome for finished in told(events.Finished)] == ["replaced"]
+        assert not told(events.Failed) and not told(events.Blocked)
+
+
+@pytest.mark.parametrize("where", EVERYWHERE)
+@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+async def test_the_cancel_of_the_caller_goes_through_every_around_that_would_keep_it(where, is_hot):
+    bus = Bus()
+    agent, is_patient = waiting_in(bus, where)
+
+    async def outer(agent, call_next):
+        try:
+            return await call_next(**patch_for(where))
+        except asyncio.CancelledError:
+            return "kept"
+
+    bus.signal("around_reply").connect(outer, priority=1)
+    for _ in range(HOT if is_hot else 1):
+        assert await agent.reply("hi") in ("hi", "patched")
+    is_patient.set()
+    call = asyncio.create_task(agent.reply("hi"))
+    await asyncio.sleep(0.01)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+
+
+async def test_a_block_inside_an_attempt_that_is_given_up_later_stands():
+    bus, bodies = Bus(), []
+
+    class Impatient:
+        @hookable("reply", bus=bus)
+        async def reply(self, msg):
+            bodies.append(msg)
+
+    async def outer(agent, call_next):
+        try:
+            async with asyncio.timeout(0.02):
+                return await call_next(msg="bad")
+        except (TimeoutError, HookBlocked):
+            return await call_next()
+
+    async def waits_after_the_block(agent, call_next):
+        try:
+            return await call_next()
+        except HookBlocked:
+            await asyncio.Event().wait()
+
+    bus.signal("around_reply").connect(outer)
+    bus.signal("around_reply").connect(waits_after_the_block)
+    bus.signal("pre_reply").connect(lambda agent, msg: Block("no") if msg == "bad" else None, role="guard")
+    with pytest.raises(HookBlocked):
+        await Impatient().reply("good")
+    assert not bodies
