@@ -146,6 +146,8 @@ COMPILED = [
     Bug("compiled: a method may not swallow a cancellation", "_lines.py", "                if _cancelling() > _cancels:\n                    _task = ", "                if False:\n                    _task = ", HOT),
     Bug("what two methods swallowed in turn is counted twice", "_cancels.py", "            came = self.cancelling() - self._count\n", "            came = self._task.cancelling() - self._count\n", HOT),
     Bug("who swallows is watched where nobody else is awaited", "_call.py", "settles = self.plan.awaits", "settles = True", HOT),
+    Bug("an attempt that is given up ends the call", "_around.py", "            self.call.go_on_if_cancelled()\n", "            pass\n", "tests/guarantees/test_cancellation_of_attempts.py"),
+    Bug("a block is lost where its attempt is given up", "_around.py", "is_passing = answer.is_cancel and call.hook.is_async and self.depth > 0", "is_passing = False", "tests/guarantees/test_cancellation_of_attempts.py"),
     Bug("an around that an interrupt only passes has failed", "_around.py", "        if self.last is None or error is not self.last.error:\n", "        if True:\n", "tests/guarantees/test_final_blocks.py"),
     Bug("compiled: the sender is the tuple of all arguments", "_compile.py", " or not has_sender", "", HOT),
     Bug("compiled: after a cancellation there is another attempt", "_nesting.py", "\" or _cancelling() > _cancels\" if text.counts else \"\"", "\"\"", HOT),
