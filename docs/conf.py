@@ -17,6 +17,7 @@ html_title = "hookbus"
 language = "en"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "site_parts"]
+exclude_patterns = ["_static"]
 
 # -- pages ---------------------------------------------------------------------------------------------------------------
 
@@ -25,15 +26,13 @@ myst_heading_anchors = 3
 
 # -- notebooks: copied here from examples/ when the build starts, and executed by the interpreter that builds ---------------
 
-notebooks = site_parts.copy_notebooks(ROOT / "examples", HERE / "notebooks")
+site_parts.copy_notebooks(ROOT / "examples", HERE / "notebooks")
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_execution_excludepatterns = [f"notebooks/{name}" for name in site_parts.NOT_EXECUTED]
 nb_kernel_rgx_aliases = {".*": "python3"}
 nb_ipywidgets_js = {}
-exclude_patterns = ["_static", *([] if notebooks else ["notebooks.md"])]
-suppress_warnings = [] if notebooks else ["toc.not_readable", "myst.xref_missing"]
 
 # -- the API, from docstrings ------------------------------------------------------------------------------------------------
 

@@ -32,17 +32,14 @@ TITLES = {"agentscope": "AgentScope", "agenticx": "AgenticX", "agno": "Agno", "b
 KINDS = {"feature": "What it has", "defect": "What is wrong with it, and is not here", "preserve": "What an adapter must keep"}
 
 
-def copy_notebooks(examples: Path, target: Path) -> list[str]:
-    """Copy the notebooks, and what they may read, into the docs; return their names."""
+def copy_notebooks(examples: Path, target: Path) -> None:
+    """Copy the notebooks, and what they may read, into the docs."""
     shutil.rmtree(target, ignore_errors=True)
-    notebooks = sorted(path.name for path in examples.glob("*.ipynb"))
-    if notebooks:
-        shutil.copytree(examples, target, ignore=shutil.ignore_patterns("*.md", "__pycache__", ".*"))
-    for name in set(notebooks) & set(NOT_EXECUTED):
+    shutil.copytree(examples, target, ignore=shutil.ignore_patterns("*.md", "__pycache__", ".*"))
+    for name in NOT_EXECUTED:
         page = json.loads((target / name).read_text())
         page["cells"].insert(1, {"cell_type": "markdown", "id": "not-executed", "metadata": {}, "source": NOTE})
         (target / name).write_text(json.dumps(page))
-    return notebooks
 
 
 class SystemsTotals(SphinxDirective):

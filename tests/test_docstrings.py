@@ -14,7 +14,7 @@ from hookbus import _explain, _report, _spec_types, adapters, events, exceptions
 
 MODULES = (events, exceptions, modes, testing)
 OTHERS = (
-    *(_spec_types.Hookspec, _spec_types.AsyncHookspec, _spec_types.Connects, _explain.Row, _report.Report),
+    *(_spec_types.Hookspec, _spec_types.AsyncHookspec, _spec_types.Connects, _explain.Explanation, _explain.Row, _report.Report),
     *(getattr(plugins, name) for name in plugins.__all__),
     *(getattr(adapters.openclaw, name) for name in adapters.openclaw.__all__),
 )
