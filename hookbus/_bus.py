@@ -65,6 +65,8 @@ class Bus:
     def signal(self, name: str, doc: str | None = None) -> HookSignal:
         """Return the signal of this name, made when first asked for: `pre_reply`, `post_reply`, or any name of yours.
 
+        `doc` becomes its docstring.
+
         Raises:
             HookError: if the name is not an identifier.
         """
@@ -82,6 +84,10 @@ class Bus:
     def require(self, hook: str, role: str = "guard") -> None:
         """Check at start-up that a hook is really watched over.
 
+        Args:
+            hook: its name.
+            role: `"guard"`, `"modify"` or `"observe"`.
+
         Raises:
             HookError: unless the hook is declared and an enabled receiver of this role is connected to one of its phases.
         """
@@ -94,7 +100,7 @@ class Bus:
             raise HookError(f"the hook {hook!r} has no {role}: connect one to pre_{hook} before the start")
 
     def plug(self, plugin: object) -> Callable[[], None]:
-        """Connect every method of an object that `receives` marks, all or none, and return what disconnects them.
+        """Connect every method of the plugin, an object, that `receives` marks: all or none. Return what disconnects them.
 
         Raises:
             HookError: if nothing is marked, or one of them cannot be connected; then none is.
@@ -172,7 +178,7 @@ class Bus:
         return uncovered_overrides(self, self._looked_at.owners())
 
     def class_of(self, hook: Hook) -> type | None:
-        """Return the class whose method a hookable is, if one is known: it was a sender, was called, or can be named."""
+        """Return the class whose method a hook is, if one is known: it was a sender, was called, or can be named."""
         return class_of(hook, self._looked_at.owners)
 
     def _changed(self, signal: HookSignal, sender: Any) -> None:
@@ -237,8 +243,11 @@ def receives(name: str, **options: Any) -> Callable[[F], F]:
     """Mark a method of a plugin object as a receiver of the signal `name`; `bus.plug(obj)` connects it.
 
     Args:
-        name: the signal, such as `"pre_reply"`.
-        options: `sender` and the options of `connect`.
+        name: the signal, such as `"pre_reply"`, or a question.
+        options: `sender` and the options of `connect`; they are checked when the object is plugged.
+
+    Returns:
+        A decorator that gives back the method. A method may be marked several times.
     """
 
     def mark(method: F) -> F:
@@ -265,5 +274,9 @@ default_bus: Final = Bus()
 
 
 def signal(name: str, doc: str | None = None) -> HookSignal:
-    """Return the signal of this name on `default_bus`, made when first asked for."""
+    """Return the signal of this name on `default_bus`, made when first asked for; `doc` becomes its docstring.
+
+    Raises:
+        HookError: if the name is not an identifier.
+    """
     return default_bus.signal(name, doc)

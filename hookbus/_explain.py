@@ -25,8 +25,13 @@ class Row:
     """One receiver as a call asks it.
 
     Attributes:
+        phase: when it is asked; `"answer"` where it answers a question.
         position: its place in its phase, from 1.
+        receiver: its name.
+        role: what it may do.
+        priority: the one it was connected with; higher runs first.
         scope: what it is connected to.
+        on_error: what its failure does.
         timeout: its deadline in seconds, or None.
         where: the file and line of the receiver.
         problem: why it will fail at this hook, or None.
@@ -111,6 +116,9 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
     Args:
         hookable: a hookable function or method, or a hookspec.
         source: also print what runs: the generated code, and what its short names stand for; or why there is none.
+
+    Returns:
+        The rows of the plan, one for each receiver.
 
     Raises:
         HookError: if it is not hookable.

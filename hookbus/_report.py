@@ -60,6 +60,12 @@ def report(bus: Bus = default_bus) -> Report:
 
     That is receivers that never fired or failed, names nobody emits, modifiers that block but fail open, matchers that can
     never match, overrides that are not hooked, and workers past their deadline.
+
+    Args:
+        bus: which.
+
+    Returns:
+        What `print` shows as tables, and a notebook too.
     """
     signals = [signal for signal in bus.signals() if signal.receivers]
     hooks = tuple(_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name))

@@ -131,7 +131,7 @@ class HookSignal(NamedSignal):
         return receiver
 
     def connect_via(self, sender: Any = ANY, weak: bool | None = None, **options: Any) -> Callable[[F], F]:
-        """Return a decorator that connects what it decorates; the arguments are those of `connect`."""
+        """Return a decorator that connects what it decorates; sender, weak and options are those of `connect`."""
 
         def decorate(receiver: F) -> F:
             return self.connect(receiver, sender, weak, **options)
@@ -142,7 +142,7 @@ class HookSignal(NamedSignal):
         """Connect at once and return the handle, for a `with` block or to keep.
 
         Leaving restores exactly what was there: a connection of the same receiver and sender that this one stood in
-        front of has its own options again. The options are those of `connect`.
+        front of has its own options again. Options and errors are those of `connect`.
         """
         weak = options.pop("weak", None)
         added = self._connect(receiver, sender, weak, Options(**options), as_layer=True)
@@ -217,7 +217,7 @@ class HookSignal(NamedSignal):
         return self._registry.own_senders()
 
     def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:
-        """Yield what runs for this sender, in order; a class' receivers run for its instances too."""
+        """Yield the receivers that run for this sender, in order; those of a class run for its instances too."""
         found = self.matching(sender)
         for role in ("around", ANSWER, "modify", "guard", "observe"):
             if role != "guard" and self.is_muted:
@@ -272,7 +272,10 @@ class HookSignal(NamedSignal):
     def send(
         self, sender: Any = None, /, *, _async_wrapper: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[tuple[Callable[..., Any], Any]]:
-        """Call every receiver for this sender as `receiver(sender, **kwargs)`; what one raises goes out, as in blinker."""
+        """Call every receiver for this sender as `receiver(sender, **kwargs)`, and return them with what they returned.
+
+        As in blinker, what one raises goes out, and RuntimeError for one that is async. Hookables never send.
+        """
         self.was_sent = True
         results = []
         for receiver in self.receivers_for(sender):
@@ -287,7 +290,7 @@ class HookSignal(NamedSignal):
     async def send_async(
         self, sender: Any = None, /, *, _sync_wrapper: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[tuple[Callable[..., Any], Any]]:
-        """Await every receiver for this sender, one after the other; what one raises goes out, as in blinker."""
+        """Await every receiver for this sender as `receiver(sender, **kwargs)`, in turn; RuntimeError if one is plain."""
         self.was_sent = True
         results = []
         for receiver in self.receivers_for(sender):

@@ -18,7 +18,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Connects(Protocol):
-    """What a hookspec has of its signal; the options are those of `HookSignal.connect`, without sender and role.
+    """What a hookspec has of its signal; weak and the options are those of `HookSignal.connect`, without sender and role.
 
     `on_error` says what a receiver's failure does: `"isolate"` (the default: the others are asked all the same), `"raise"`
     (`ReceiverError` goes out) or `"block"` (the question is blocked: `HookBlocked`).
@@ -68,7 +68,7 @@ class Hookspec(Connects, Protocol[P, T_co, R_co]):
         ...
 
     def ask(self, *args: P.args, **kwargs: P.kwargs) -> Answers[T_co, R_co]:
-        """Ask everybody, whatever the mode needs; return who answered what, and who failed."""
+        """Ask everybody, with the args and kwargs of a call, whatever the mode needs; return who answered what and who failed."""
         ...
 
     def replay(self) -> tuple[Answers[T_co, R_co], ...]:
@@ -88,7 +88,7 @@ class AsyncHookspec(Connects, Protocol[P, T_co, R_co]):
         ...
 
     def ask(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Answers[T_co, R_co]]:
-        """Ask everybody, whatever the mode needs; return who answered what, and who failed."""
+        """Ask everybody, with the args and kwargs of a call, whatever the mode needs; return who answered what and who failed."""
         ...
 
     def replay(self) -> Coroutine[Any, Any, tuple[Answers[T_co, R_co], ...]]:

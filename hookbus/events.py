@@ -53,7 +53,7 @@ class Started(Event):
 
 @attrs.frozen(kw_only=True)
 class Mutated(Event):
-    """A receiver changed an argument (`name` is the argument's), the `"result"`, or an `"item"`."""
+    """A receiver changed an argument (`name` is the argument's), the `"result"`, or an `"item"`: from `before` to `after`."""
 
     receiver: str
     name: str
@@ -63,7 +63,7 @@ class Mutated(Event):
 
 @attrs.frozen(kw_only=True)
 class Blocked(Event):
-    """A receiver blocked the call in this phase; in `post` and `item` that withholds the result."""
+    """A receiver blocked the call in this phase, and its reason; in `post` and `item` that withholds the result."""
 
     receiver: str
     reason: str
@@ -72,7 +72,10 @@ class Blocked(Event):
 
 @attrs.frozen(kw_only=True)
 class Failed(Event):
-    """A receiver failed, and what was done about it: `"isolated"`, `"blocked"` or `"raised"`."""
+    """A receiver of this role failed in this phase, with this exception.
+
+    The action is what was done about it: `"isolated"` (the call went on), `"blocked"` or `"raised"`.
+    """
 
     receiver: str
     role: str

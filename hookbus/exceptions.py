@@ -16,13 +16,17 @@ class HookWarning(UserWarning):
 class HookBlocked(HookError):
     """The verdict that a call must not run, or that its result must not leave.
 
-    It never carries the text of a receiver's own exception: a model may read it (guarantee G14).
+    It never carries the text of a receiver's own exception: a model may read it.
 
     Attributes:
         reason: why, in the words of the receiver that blocked.
         receiver: the name of that receiver.
         hook: the name of the hook whose call was blocked.
     """
+
+    reason: str
+    receiver: str
+    hook: str
 
     def __init__(self, reason: str, receiver: str, hook: str) -> None:
         super().__init__(reason, receiver, hook)
@@ -41,6 +45,10 @@ class ReceiverError(HookError):
         phase: the phase it failed in, such as `"pre"`.
     """
 
+    receiver: str
+    hook: str
+    phase: str
+
     def __init__(self, receiver: str, hook: str, phase: str) -> None:
         super().__init__(receiver, hook, phase)
         self.receiver, self.hook, self.phase = receiver, hook, phase
@@ -57,6 +65,9 @@ class PluginError(HookError):
         problem: what is wrong.
         advice: what to do about it.
     """
+
+    problem: str
+    advice: str
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(problem, advice)

@@ -85,7 +85,7 @@ class Answers(Generic[T_co, R_co]):
 
 @attrs.frozen
 class Reject:
-    """A mode yields this when an answer is not what it can use: the answer then is a failure of who gave it."""
+    """A mode yields this when an answer is not what it can use, with the reason: it then is a failure of who gave it."""
 
     answer: Answer[Any]
     reason: str
@@ -99,12 +99,12 @@ Merged = dict[str, Any]
 
 
 def void(receivers: Sequence[Receiver[object]]) -> Steps[object, None]:
-    """Ask everybody side by side; nothing comes back."""
+    """Ask all receivers side by side; nothing comes back."""
     yield receivers
 
 
 def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
-    """Ask one after the other; the answers in order."""
+    """Ask the receivers one after the other; the answers in order."""
     answers: list[T] = []
     for receiver in receivers:
         [answer] = yield [receiver]
@@ -114,7 +114,7 @@ def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
 
 
 def firstresult(receivers: Sequence[Receiver[T]]) -> Steps[T, T | None]:
-    """Ask one after the other until one answers; who comes later is not asked."""
+    """Ask the receivers one after the other until one answers; who comes later is not asked."""
     for receiver in receivers:
         [answer] = yield [receiver]
         if answer.value is not None:
@@ -126,27 +126,27 @@ def firstresult(receivers: Sequence[Receiver[T]]) -> Steps[T, T | None]:
 
 
 def last(earlier: Any, later: Any) -> Any:
-    """Keep what was answered last."""
+    """Of what was said earlier and later, keep the later."""
     return later
 
 
 def first(earlier: Any, later: Any) -> Any:
-    """Keep what was answered first."""
+    """Of what was said earlier and later, keep the earlier."""
     return earlier
 
 
 def concat(earlier: Any, later: Any) -> Any:
-    """Join texts, lists or tuples in order."""
+    """Join texts, lists or tuples: the earlier, then the later."""
     return earlier + later
 
 
 def update(earlier: Any, later: Any) -> Any:
-    """Join mappings; a key answered twice has its later value."""
+    """Join mappings: the earlier and the later; a key in both has its later value."""
     return {**earlier, **later}
 
 
 def intersect(earlier: Any, later: Any) -> Any:
-    """Keep what every answer holds, in the order of the first: what an allow list needs."""
+    """Keep what is in the earlier and in the later, in the order of the earlier: what an allow list needs."""
     if isinstance(earlier, AbstractSet):
         return earlier & set(later)
     kept = [item for item in earlier if item in later]

@@ -70,7 +70,7 @@ class Recording(Pictured):
         return self.hooks.count(hook)
 
     def exactly(self, **times: int) -> None:
-        """Fail unless these hooks fired exactly so often, and no other did.
+        """Fail unless these hooks fired exactly so many times, and no other did.
 
         Raises:
             AssertionError: saying what fired instead.

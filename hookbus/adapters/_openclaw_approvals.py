@@ -29,8 +29,11 @@ class ApprovalRequest:
     """What is shown to who approves; the params are those the tool will be called with.
 
     Attributes:
+        plugin_id: the plugin that asks.
         title: of 80 characters at most.
         description: of 512 characters at most.
+        tool: the tool that is called.
+        severity: how much is at stake, in the plugin's word.
         scope: what the plugin says the call does; display only, and None where it does not fit its bounds.
         decisions: what may be decided.
         seconds: how long the request is open.

@@ -20,7 +20,6 @@ class Background:
 
     Attributes:
         dropped: how many did not fit.
-        running: how many run now.
     """
 
     def __init__(
@@ -41,14 +40,19 @@ class Background:
         self._logger = logger or logging.getLogger("hookbus.adapters.openclaw")
         self._queue: deque[Job] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
-        self.dropped = 0
+        self.dropped: int = 0
 
     @property
     def running(self) -> int:
+        """How many run now."""
         return len(self._tasks)
 
     def start(self, work: Callable[[], Awaitable[Any]], label: str) -> bool:
-        """Run it as soon as there is a place; return whether it fitted."""
+        """Run `work` as soon as there is a place; return whether it fitted. The label is for logs and `on_drop`.
+
+        Raises:
+            HookError: if it does not fit, with `on_full="raise"`.
+        """
         if self.running >= self._most_running and len(self._queue) >= self._most_queued:
             self.dropped += 1
             self._logger.warning("%s: queue full; dropping hook", label)

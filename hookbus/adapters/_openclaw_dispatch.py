@@ -25,12 +25,20 @@ Receipt = Literal["allowed", "blocked", "approval_required", "failed_open", "fai
 
 @attrs.frozen(eq=False)
 class Registration:
-    """One handler of one plugin.
+    """One handler of one plugin, with what `Registry.prepare` was given.
 
     Attributes:
+        plugin_id: the plugin.
+        hook: what it is for.
+        handler: what is called with event and ctx.
         name: what it is called in events, `explain` and errors: the plugin, with a number where it has several for a hook.
+        registration_id: who it is among the plugin's handlers.
+        priority: higher is asked first.
         timeout: the seconds it may take, where the operator or the plugin has said so.
         matcher: the tools it is for; None for all.
+        eligible_triggers: of `before_agent_reply`, what it is for; None for all.
+        eligible_dispatch_kinds: of `reply_dispatch`, what it is for; None for all.
+        requires_tool_authority: of `before_prompt_build`, whether it is asked in the authorised build only.
         overlay: what has it only inside a `with` block of its own; None for the others.
     """
 
@@ -53,7 +61,7 @@ class Registration:
         return mine == others
 
     def is_eligible(self, ctx: Any) -> bool:
-        """Tell whether it is for runs of this kind."""
+        """Tell whether it is for runs of this kind, as their ctx says it."""
         if self.eligible_dispatch_kinds is not None:
             kind = get(ctx, "dispatchKind")
             return kind not in ("agent", "acp") or kind in self.eligible_dispatch_kinds

@@ -15,6 +15,10 @@ class HandlerError(HookError):
         plugin_id: the plugin that registered the handler.
     """
 
+    text: str
+    hook: str
+    plugin_id: str
+
     def __init__(self, text: str, hook: str, plugin_id: str) -> None:
         super().__init__(text, hook, plugin_id)
         self.text, self.hook, self.plugin_id = text, hook, plugin_id
@@ -30,6 +34,7 @@ class HandlerErrors(ExceptionGroup[HandlerError]):
         return str(self.message)
 
     def derive(self, excs: Sequence[HandlerError]) -> HandlerErrors:  # type: ignore[override]
+        """Return a group of some of its exceptions, `excs`, as Python splits groups."""
         return HandlerErrors("; ".join(map(with_causes, excs)), excs)
 
 

@@ -24,7 +24,13 @@ _NOT_CANONICAL: Final = {"bash", "exec_command", "apply-patch", "agent"}
 
 @attrs.frozen
 class Diagnostic:
-    """Something that is not as it should be: how bad it is, which plugin it is about, and what."""
+    """Something that is not as it should be.
+
+    Attributes:
+        level: how bad it is.
+        plugin_id: which plugin it is about.
+        message: what it is.
+    """
 
     level: Literal["warn", "error"]
     plugin_id: str
@@ -36,6 +42,7 @@ class Plugin:
     """A plugin that has registered something.
 
     Attributes:
+        id: what it is called.
         status: `loaded`, or `disabled` once it was taken out.
         version: of its package.
         config: its settings.
@@ -55,6 +62,9 @@ class PluginApi:
         config: its settings, read-only.
     """
 
+    plugin_id: str
+    config: Mapping[str, Any]
+
     def __init__(self, registry: Registry, plugin_id: str, config: Mapping[str, Any]) -> None:
         self.plugin_id, self.config = plugin_id, MappingProxyType(dict(config))
         self.registrations: list[Registration] = []
@@ -62,18 +72,19 @@ class PluginApi:
         self._registry, self._is_open = registry, True
 
     def on(self, hook: str, handler: Callable[..., Any], **options: Any) -> None:
-        """Register a handler; the options are those of `Registry.on`."""
+        """Register a handler for a hook; the options are those of `Registry.on`."""
         self._check_open()
         registration = self._registry.prepare(self.plugin_id, hook, handler, **options)
         if registration is not None:
             self.registrations.append(registration)
 
     def provide(self, kind: str, name: str, value: Any) -> None:
-        """Register something that has one owner; see `Registry.provide`."""
+        """Register a value that has one owner, by kind and name; see `Registry.provide`."""
         self._check_open()
         self.provisions.append((kind, name, value))
 
     def close(self) -> None:
+        """Take no more registrations: `register` has returned."""
         self._is_open = False
 
     def _check_open(self) -> None:

@@ -27,6 +27,9 @@ _overlays: ContextVar[tuple[object, ...]] = ContextVar("hookbus_openclaw_overlay
 class Registry:
     """The plugins of one host, with their handlers on a bus of hookbus.
 
+    Everywhere `plugin_id` is the id of a plugin, `hook` the name of one of OpenClaw's hooks, and `handler` a function of event
+    and ctx, plain or async.
+
     Attributes:
         bus: where the hooks are declared, one hookspec each, of the same names.
         is_strict: whether the defects of OpenClaw are cured.
@@ -50,9 +53,9 @@ class Registry:
         Raises:
             HookError: if a timeout is not between 0.001 and 600, or the bus has one of these hooks already.
         """
-        self.bus = Bus() if bus is None else bus
+        self.bus: Bus = Bus() if bus is None else bus
         self.is_strict = strict
-        self.hooks = _hooks(strict, older)
+        self.hooks: dict[str, ClawHook] = _hooks(strict, older)
         self._timeouts = dict(timeouts or {})
         check_timeouts(self._timeouts, self.hooks)
         taken = sorted(set(self.hooks) & set(self.bus.hook_names()))
@@ -60,7 +63,7 @@ class Registry:
             raise HookError(f"this bus has the hook {taken[0]} already; one bus has one registry: give this one a Bus()")
         self.plugins: dict[str, Plugin] = {}
         self.diagnostics: list[Diagnostic] = []
-        self.specs = {name: _declare(hook, self.bus) for name, hook in self.hooks.items()}
+        self.specs: dict[str, Any] = {name: _declare(hook, self.bus) for name, hook in self.hooks.items()}
         self._registered: dict[tuple[str, str], tuple[Registration, list[Connection]]] = {}
         self._provided: dict[tuple[str, str], tuple[str, Any]] = {}
 
@@ -102,6 +105,10 @@ class Registry:
             eligible_triggers: of `before_agent_reply`: `cron`, `heartbeat`, `user`.
             eligible_dispatch_kinds: of `reply_dispatch`: `agent`, `acp`.
             requires_tool_authority: of `before_prompt_build`: asked in the authorised build and not in the ordinary one.
+
+        Raises:
+            HookError: as `on`.
+            TypeError: as `on`.
         """
         if not callable(handler):
             raise HookError(f"{plugin_id} cannot register {handler!r:.60} for {hook}: it is not callable")
@@ -172,7 +179,7 @@ class Registry:
         return tuple(each for each, _ in self._registered.values() if self.is_visible(each))
 
     def is_visible(self, registration: Registration) -> bool:
-        """Tell whether a handler is there for the running code: an overlay hides what its plugin has for the same hooks."""
+        """Tell whether a registration is there for the running code: an overlay hides what its plugin has for the same hooks."""
         overlays = _overlays.get()
         if registration.overlay is not None or not overlays:
             return registration.overlay is None or registration.overlay in overlays
@@ -210,7 +217,7 @@ class Registry:
         self, plugin_id: str, register: Callable[[PluginApi], object], *, version: str | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> Plugin:  # fmt: skip
-        """Have a plugin register: call `register(api)`. What it had registered before is replaced.
+        """Have a plugin register: call `register(api)`, with its config. What it had before, of any version, is replaced.
 
         What `register` raises goes out, and nothing has changed then.
         """
@@ -246,7 +253,9 @@ class Registry:
     def trust(
         self, plugin_id: str, evaluate: Callable[..., Any], *, matcher: Matcher | None = None, is_bundled: bool = False
     ) -> None:  # fmt: skip
-        """Register a trusted tool policy `(event, ctx)`; the bundled ones are asked first, and all before any handler.
+        """Register a trusted tool policy, `evaluate(event, ctx)`; the bundled ones (`is_bundled`) first, all before any handler.
+
+        The matcher says which tools it is for, as in `prepare`.
 
         It sees the latest params and returns None, `params`, `allow: False` or `block: True`, or `requireApproval`.
         """
@@ -255,7 +264,7 @@ class Registry:
         self.bus.signal(PRE).connect(receiver, name=f"{plugin_id} policy", priority=priority, on_error="block")
 
     def provide(self, plugin_id: str, kind: str, name: str, value: Any) -> bool:
-        """Register something that has one owner, such as a command, a route or a tool; return whether it was free.
+        """Register a value that has one owner, by kind and name, such as a command or a tool; return whether it was free.
 
         The first registration stands. A later one is refused with a diagnostic that names the owner.
         """

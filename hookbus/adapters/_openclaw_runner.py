@@ -40,7 +40,11 @@ _building: ContextVar[_Build | None] = ContextVar("hookbus_openclaw_prompt_build
 
 
 class HookRunner:
-    """Runs the hooks of a registry, always as it is at that moment."""
+    """Runs the hooks of a registry, always as it is at that moment.
+
+    Everywhere `hook` is the name of one of OpenClaw's hooks, `event` what happened and `ctx` where, as OpenClaw has them, and
+    `plugin_id` the id of a plugin.
+    """
 
     def __init__(
         self, registry: Registry | Callable[[], Registry], *, catch_errors: bool = True,

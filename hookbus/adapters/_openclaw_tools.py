@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ClassVar, Final
 
 from hookbus import Block, HookBlocked, HookContext, HookError, hookable
@@ -159,7 +159,7 @@ class ToolCalls:
             return await self._execute(tool, params, approval)
 
         bus = runner.registry.bus
-        self.tool_call = hookable(HOOK, bus=bus)(tool_call)
+        self.tool_call: Callable[..., Coroutine[Any, Any, Any]] = hookable(HOOK, bus=bus)(tool_call)
         options: dict[str, Any] = {"priority": TRUSTED / 100, "name": "trusted approval", "on_error": "block"}
         bus.signal(PRE).connect(self._ask_trusted, self.tool_call, **options)
 
@@ -167,6 +167,9 @@ class ToolCalls:
         """Call a tool.
 
         Args:
+            tool: its name.
+            params: what it is called with.
+            ctx: where it is called, as OpenClaw's hooks are told; None is an empty dict.
             event: what else the event says, such as `toolCallId`.
 
         Returns:

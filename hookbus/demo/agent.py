@@ -67,7 +67,7 @@ class WorstCaseAgent(BasePipelineElement):
         self.injection_task = injection_task
         self.before = before
         self.steps: list[Step] = []
-        self.has_obeyed = False
+        self.has_obeyed: bool = False
         self._waiting = deque(Step(call, obeys=False) for call in user_task.ground_truth(before))
 
     @property

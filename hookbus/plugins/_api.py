@@ -36,6 +36,10 @@ class PluginApi:
         settings: the operator's values and the manifest's defaults, read-only.
     """
 
+    id: str
+    version: str
+    settings: Mapping[str, Any]
+
     def __init__(self, plugin: str, version: str, settings: Mapping[str, Any], provided: Callable[[str, str], Any]) -> None:
         self.id, self.version, self.settings = plugin, version, settings
         self._lookup = provided
@@ -70,7 +74,7 @@ class PluginApi:
         return receiver
 
     def plug(self, obj: object) -> None:
-        """Ask for a connection of every method of an object that `receives` marks.
+        """Ask for a connection of every method of `obj` that `receives` marks.
 
         Raises:
             HookError: if none is marked.
@@ -82,7 +86,7 @@ class PluginApi:
             self.connect(signal, getattr(obj, attribute), **options)
 
     def provide(self, kind: str, name: str, obj: Any) -> None:
-        """Provide something under a kind and a name, such as `("tool", "search")`; the manifest names both in `provides`.
+        """Provide `obj` under a kind and a name, such as `("tool", "search")`; the manifest names both in `provides`.
 
         Raises:
             HookError: if this plugin provides it already, or after `register` has returned.
@@ -93,7 +97,7 @@ class PluginApi:
         self._provided[kind, name] = obj
 
     def provided(self, kind: str, name: str) -> Any:
-        """Return what a loaded plugin provides, also later; ask each time, since a reload replaces it.
+        """Return what a loaded plugin provides of this kind and name, also later; ask each time, since a reload replaces it.
 
         Raises:
             HookError: if no loaded plugin provides it.
@@ -101,7 +105,11 @@ class PluginApi:
         return self._lookup(kind, name)
 
     def on_unload(self, cleanup: Callable[[], Any]) -> None:
-        """Have a function called when the plugin leaves, or when its loading fails; the last one first."""
+        """Have `cleanup`, a function without arguments, called when the plugin leaves or its loading fails; the last one first.
+
+        Raises:
+            HookError: if it cannot be called, or after `register` has returned.
+        """
         self._check_open()
         if not callable(cleanup):
             raise HookError(f"{cleanup!r:.60} cannot be called on unload: pass a function without arguments")

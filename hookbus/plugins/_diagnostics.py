@@ -45,10 +45,14 @@ class PluginRow:
     """One plugin as `report` and `Plugins` show it.
 
     Attributes:
+        plugin: its id, or the name under which it was found.
+        version: as its manifest says; None where that cannot be read.
         place: workspace, user, bundled or installed.
+        status: loaded, disabled, refused or unloaded.
         receivers: how many it has connected.
         provides: what it provides, as `kind:name`.
         why: why it is not loaded, or what is wrong though it is.
+        file: its manifest, or what stands in its place.
     """
 
     plugin: str

@@ -45,7 +45,7 @@ class Plugins(Pictured):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What deserves a look: of the last attempt with each plugin, and names given to `load_plugins` that are nowhere."""
+        """What deserves a look, of the last attempt with each plugin; and names given to `load_plugins` that are nowhere."""
         return (*(said for slot in list(self._roster.slots) for said in slot.diagnostics), *self._roster.strangers)
 
     def rows(self) -> tuple[PluginRow, ...]:
@@ -64,7 +64,7 @@ class Plugins(Pictured):
         return [titled("plugins", table), f"<ul>{said}</ul>" if said else ""]
 
     def provided(self, kind: str, name: str) -> Any:
-        """Return what a loaded plugin provides.
+        """Return what a loaded plugin provides of this kind and name.
 
         Raises:
             HookError: if none provides it, with the names there are.

@@ -1,0 +1,69 @@
+"""The site: Sphinx with furo and MyST, built offline. `python -m tests.docs_site` builds and checks it."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(ROOT)]  # the extension below, and tests.systems.coverage, which it reads
+
+import site_parts  # noqa: E402
+
+import hookbus  # noqa: E402, F401
+
+project = "hookbus"
+author = "the hookbus authors"
+html_title = "hookbus"
+language = "en"
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "site_parts"]
+exclude_patterns = ["_static"]
+
+# -- pages ---------------------------------------------------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# -- notebooks: copied here from examples/ when the build starts, and executed by the interpreter that builds ---------------
+
+site_parts.copy_notebooks(ROOT / "examples", HERE / "notebooks")
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_execution_excludepatterns = [f"notebooks/{name}" for name in site_parts.NOT_EXECUTED]
+nb_kernel_rgx_aliases = {".*": "python3"}
+nb_ipywidgets_js = {}
+
+# -- the API, from docstrings ------------------------------------------------------------------------------------------------
+
+default_role = "code"
+add_module_names = False
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 88
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+nitpick_ignore_regex = [
+    # Not ours, and no inventory of theirs is asked: the build is offline.
+    ("py:.*", r"(collections|contextlib|types|blinker|attrs|asyncio|threading|os|pathlib|enum|logging)\..*"),
+    # Type variables and aliases, which are names for readers of the code.
+    ("py:.*", r"(.*\.)?(P|T|R|F|T_co|R_co)(\.\w+)?"),
+    ("py:.*", r"(.*\.)?(When|Rule|Merged|Mode|Steps|Undo|Uninstall|Function|FallbackOn|Role|OnError|Path)"),
+    ("py:.*", r"(.*\.)?(_Hidden|Connectable|Colour|Level|Status|Home|Void|Of|OfOne|OfMany)"),
+    ("py:.*", r"(.*\.)?(Tool|Approve|Dispatch|ClawHook|Selection|Word)"),
+    ("py:.*", r"typing\.(~P|Literal\['none')"),
+]
+
+# -- looks: nothing is loaded from elsewhere ---------------------------------------------------------------------------------
+
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["hookbus.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_copyright = False
+html_show_sphinx = False
+html_theme_options = {"navigation_with_keys": False}
+pygments_style = "tango"

@@ -1,0 +1,82 @@
+"""Build the site of docs/ and check it: `python -m tests.docs_site`, after `pip install -e '.[docs]'`.
+
+It is built with every warning an error. Then what was built is read: nothing may be loaded from elsewhere, every link inside
+leads to a page and a place on it, and the search knows the words of the pages. Exit code 1 where something is wrong.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+ROOT = Path(__file__).resolve().parent.parent
+SITE = ROOT / "build" / "docs"
+
+
+class Page(HTMLParser):
+    """What a page loads, where it links to, and the places on it that can be linked to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.places: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.places |= {found[name] for name in ("id", "name") if name in found}
+        if "src" in found:
+            self.loads.append(found["src"])
+        if tag == "link" and found.get("rel") not in ("index", "search", "next", "prev", "canonical"):
+            self.loads.append(found.get("href", ""))
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+
+
+def problems_of(pages: dict[Path, Page]) -> list[str]:
+    """Return what is wrong with pages, by their path."""
+    found = []
+    for path, page in pages.items():
+        found += [f"{path.name} loads {url}" for url in page.loads if urlsplit(url).netloc]
+        for link in page.links:
+            url = urlsplit(link)
+            target = (path.parent / unquote(url.path)).resolve() if url.path else path
+            if url.scheme or url.netloc:
+                continue
+            if target not in pages and not target.exists():
+                found.append(f"{path.name} links to {link}, which is not there")
+            elif url.fragment and target in pages and unquote(url.fragment) not in pages[target].places:
+                found.append(f"{path.name} links to {link}, and there is no such place on that page")
+    return found
+
+
+def problems_of_styles(site: Path) -> list[str]:
+    """Return the style sheets that load something from elsewhere."""
+    return [f"{path.name} loads from elsewhere" for path in site.rglob("*.css") if "url(http" in path.read_text()]
+
+
+def words_of_search(site: Path) -> set[str]:
+    """Return the words that the search of the site knows."""
+    index = (site / "searchindex.js").read_text()
+    return set(json.loads(index[index.index("(") + 1 : index.rindex(")")])["terms"])
+
+
+def main() -> int:
+    shutil.rmtree(SITE, ignore_errors=True)
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-E", "-q", str(ROOT / "docs"), str(SITE)]
+    if subprocess.run(command).returncode:
+        return 1
+    pages = {path: Page(path.read_text()) for path in sorted(SITE.rglob("*.html"))}
+    problems = problems_of(pages) + problems_of_styles(SITE)
+    problems += [f"the search does not know {word!r}" for word in {"guard", "redact", "plugin"} - words_of_search(SITE)]
+    links = sum(len(page.links) for page in pages.values())
+    print(*problems, f"{len(pages)} pages in {SITE.relative_to(ROOT)}, {links} links, {len(problems)} problems", sep="\n")
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
