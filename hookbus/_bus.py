@@ -38,17 +38,20 @@ class Bus:
         plugins: what `load_plugins` made for this bus, or None.
     """
 
+    timeout: float | None
+    values: bool
+
     def __init__(self, timeout: float | None = None, values: bool = False) -> None:
         check_timeout(timeout)
         self.timeout, self.values = timeout, values
-        self.lock = threading.Lock()
+        self.lock: threading.Lock = threading.Lock()
         self._signals: dict[str, HookSignal] = {}
         self._by_hook: dict[str, tuple[HookSignal, ...]] = {}
         self._hooks: dict[str, list[weakref.ref[Hook]]] = {}
         self._families: dict[tuple[str, str | None], object] = {}
         self._looked_at: IdentityMap[bool] = IdentityMap()
         self.events: EventSignal = EventSignal(self)
-        self.is_observed = False
+        self.is_observed: bool = False
         self.plugins: Any = None
 
     def __reduce__(self) -> str:

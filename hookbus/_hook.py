@@ -73,6 +73,10 @@ class Hook:
     """
 
     is_question = False
+    name: str
+    bus: Any
+    body: Callable[..., Any]
+    version: int
 
     def __init__(
         self, name: str, bus: Any, body: Callable[..., Any], choose: Callable[[Hook, tuple[Any, ...]], Callable[..., Any]]
@@ -84,10 +88,10 @@ class Hook:
         self._choose = choose
         signature = inspect.signature(body)
         self._shell = Shell(body, signature, self.colour)
-        self.shell = self._shell.function
+        self.shell: FunctionType = self._shell.function
         self.shell.__hookbus__ = self  # type: ignore[attr-defined]
-        self.function_signature = Signature.of(signature)
-        self.method_signature = self.function_signature.without_first()
+        self.function_signature: Signature = Signature.of(signature)
+        self.method_signature: Signature = self.function_signature.without_first()
         self._make_caches()
 
     def __repr__(self) -> str:
@@ -107,7 +111,7 @@ class Hook:
         self._sites_of_instances: IdentityMap[Site] = IdentityMap()
         self._sites_of_classes: IdentityMap[Site] = IdentityMap()
         self.plans: IdentityMap[Any] = IdentityMap()
-        self.of_class = ClassTable()
+        self.of_class: ClassTable = ClassTable()
         self.of_one: IdentityMap[Callable[..., Any]] = IdentityMap()
 
     @property

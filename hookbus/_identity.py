@@ -81,7 +81,11 @@ class ClassTable(Unshipped):
         super().__init__()
         _tables.add(self)
 
-    __eq__, __hash__ = object.__eq__, object.__hash__  # type: ignore[assignment]
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return object.__hash__(self)
 
 
 _tables: Final[weakref.WeakSet[ClassTable]] = weakref.WeakSet()

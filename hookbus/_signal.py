@@ -90,7 +90,7 @@ class HookSignal(NamedSignal):
         self.receivers: dict[Any, Any] = self._registry.connections
         self._sequence = count()
         self._muted_by: tuple[object, ...] = ()
-        self.was_sent = False
+        self.was_sent: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self._home).signal, (self._home, self.name)  # type: ignore[attr-defined]
