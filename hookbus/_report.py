@@ -58,8 +58,8 @@ class Report(Pictured):
 def report(bus: Bus = default_bus) -> Report:
     """Say what a bus holds: every hook, who listens, and what deserves a look.
 
-    That is receivers that never fired or failed, names nobody emits, modifiers that block but fail open, matchers that can
-    never match, overrides that are not hooked, and workers past their deadline.
+    That is receivers that never fired, failed open, or failed and stopped a call, names nobody emits, modifiers that block but
+    fail open, matchers that can never match, overrides that are not hooked, and workers past their deadline.
 
     Args:
         bus: which.
@@ -123,8 +123,10 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
             yield f"never fired: {receiver.label} on {signal.name}"
         if receiver.role == "modify" and receiver.has_blocked and not receiver.closes:
             yield f"{receiver.label} on {signal.name} blocks, but fails open: make it a guard"
-        if receiver.fail_opens:
-            yield f"{receiver.label} on {signal.name} failed open {receiver.fail_opens} times, last with {receiver.last_failure}"
+        closed = receiver.failures - receiver.fail_opens
+        for count, how in ((receiver.fail_opens, "open"), (closed, "and stopped the call")):
+            if count:
+                yield f"{receiver.label} on {signal.name} failed {how} {count} times, last with {receiver.last_failure}"
         yield from _misfits(receiver, signal, declared)
 
 

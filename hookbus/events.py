@@ -19,6 +19,8 @@ class _Hidden(enum.Enum):
     def __repr__(self) -> str:
         return "<hidden>"
 
+    __str__ = __repr__
+
 
 HIDDEN: Final = _Hidden.HIDDEN
 """Stands in an event where a value would be, on a bus made without `values=True`."""

@@ -110,6 +110,14 @@ def test_report_says_which_modifier_should_be_a_guard(bus, Agent):
     assert any("blocks, but fails open: make it a guard" in finding for finding in report(bus).findings)
 
 
+def test_report_says_which_guard_failed_and_what_of(bus, Agent):
+    bus.signal("pre_reply").connect(lambda agent: 1 / 0, role="guard", name="broken", weak=False)
+    with pytest.raises(HookError):
+        Agent().reply("hi")
+    (finding,) = report(bus).findings
+    assert "broken" in finding and "failed and stopped the call 1 times, last with ZeroDivisionError at" in finding
+
+
 def test_report_says_which_matcher_can_never_match(bus, Agent):
     bus.signal("pre_reply").connect(look, when={"mode": "quick*"}, name="never")
     bus.signal("pre_reply").connect(shout, when={"mode": "f*"}, name="sometimes")
