@@ -1,5 +1,6 @@
 """Run the tests of one system inside its environment: `python -m tests.systems agentscope [options of pytest]`."""
 
+import os
 import subprocess
 import sys
 
@@ -17,7 +18,8 @@ def main(arguments: list[str]) -> int:
         sys.exit(f"there are no tests/systems/test_{SYSTEMS[name].tests}*.py")
     # Their packages warn about what is theirs; ours still fail.
     warnings = ["-W", "default", "-W", "error::hookbus.exceptions.HookWarning"]
-    return subprocess.run([python_of(name), "-m", "pytest", *warnings, *options, *tests], cwd=ROOT).returncode
+    here = {**os.environ, "HOOKBUS_SYSTEM": name}
+    return subprocess.run([python_of(name), "-m", "pytest", *warnings, *options, *tests], cwd=ROOT, env=here).returncode
 
 
 sys.exit(main(sys.argv[1:]))

@@ -2,10 +2,6 @@
 
 import asyncio
 
-import pytest
-
-pytest.importorskip("agentscope")
-
 from agentscope.agent import AgentBase
 from agentscope.message import Msg
 

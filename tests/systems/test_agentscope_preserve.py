@@ -9,9 +9,6 @@ import inspect
 import threading
 
 import pytest
-
-pytest.importorskip("agentscope")
-
 from agentscope.agent import AgentBase, ReActAgentBase
 from agentscope.message import Msg
 

@@ -9,9 +9,6 @@ import time
 import weakref
 
 import pytest
-
-pytest.importorskip("agentscope")
-
 from agentscope.agent import AgentBase, ReActAgent, ReActAgentBase
 from agentscope.formatter import DashScopeChatFormatter
 from agentscope.memory import InMemoryMemory

@@ -2,10 +2,6 @@
 
 import asyncio
 
-import pytest
-
-pytest.importorskip("agno")
-
 from agno.agent import Agent
 from agno.tools.function import Function, FunctionCall
 

@@ -10,9 +10,6 @@ import logging
 from importlib import metadata
 
 import pytest
-
-pytest.importorskip("agno")
-
 from agno.agent import Agent
 from agno.eval.base import BaseEval
 from agno.exceptions import InputCheckError, OutputCheckError, RetryAgentRun, RunCancelledException, StopAgentRun

@@ -6,9 +6,6 @@ import threading
 import time
 
 import pytest
-
-pytest.importorskip("agno")
-
 from agno.agent import Agent
 from agno.exceptions import InputCheckError, StopAgentRun
 from agno.guardrails.base import BaseGuardrail
