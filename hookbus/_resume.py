@@ -153,12 +153,12 @@ class Resumption:
             result: the result as it stands, once the method has run.
             call_id: its number, where receivers were told one already.
             state: the dict its receivers share, likewise.
-            ran: how far generated code is inside the outermost around.
+            ran: how far generated code is inside the outermost around; 0 where there is none.
             detour: the arounds, where they left generated code already.
         """
         call = detour.call if detour is not None else self.call(values, call_id, state)
         if stop.place > self.body:
-            call.reached = Reached(result, outcome="returned" if ran % ENDED in (0, 2) else "replaced")
+            call.reached = Reached(result, outcome="returned" if ran in (0, ENDED + 2) else "replaced")
         elif stop.place == self.body and self.plan.around:
             detour = detour or Detour(call, stop.cancels)
             return (self._end_async if self.hook.is_async else self._end)(detour, stop, ran)

@@ -203,6 +203,20 @@ async def test_an_observer_that_fails_beside_others_is_counted_and_harms_none():
 
 
 @pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+@pytest.mark.parametrize("calls_next", [False, True], ids=["answers", "passes on"])
+def test_where_a_receiver_fails_behind_an_around_the_outcome_is_still_what_the_around_made_it(calls_next, is_hot):
+    stage, is_bad, outcomes = Stage(), [], []
+    stage.bus.signal("around_think").connect(lambda agent, call_next: call_next() if calls_next else None)
+    stage.bus.signal("post_think").connect(lambda agent: raises() if is_bad else None, role="observe")
+    stage.bus.signal("finally_think").connect(lambda agent, ctx: outcomes.append(ctx.outcome))
+    if is_hot:
+        stage.heat()
+    is_bad.append(True)
+    stage.agent.think([])
+    assert outcomes[-1] == ("returned" if calls_next else "replaced")
+
+
+@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
 def test_a_draft_and_a_patch_of_one_modifier_count_both_or_neither(is_hot):
     bus, patch, extra = Bus(), {"b": 20}, {}
 
