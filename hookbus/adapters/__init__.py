@@ -7,11 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import agenticx as agenticx
     from . import agentscope as agentscope
     from . import agno as agno
     from . import openclaw as openclaw
 
-__all__ = ["agentscope", "agno", "openclaw"]
+__all__ = ["agenticx", "agentscope", "agno", "openclaw"]
 
 
 def __getattr__(name: str) -> Any:
