@@ -18,6 +18,10 @@ SECONDS: Final = 8.0
 """How long a plain call waits for an async hook where an event loop runs already."""
 
 
+class Overdue(TimeoutError):
+    """A plain call waited too long for an async hook."""
+
+
 class Kind(NamedTuple):
     """What a hook is about: which argument of its point mirrors which attribute of a context."""
 
@@ -152,7 +156,7 @@ def completed(answer: Any) -> Any:
     """Return what an awaitable gives, to a plain call: on a loop of its own, in a thread where one runs here.
 
     Raises:
-        TimeoutError: if it took too long; only where a loop runs here, which stands still meanwhile.
+        Overdue: if it took too long; only where a loop runs here, which stands still meanwhile.
     """
     if not inspect.isawaitable(answer):
         return answer
@@ -173,7 +177,7 @@ def completed(answer: Any) -> Any:
     thread.start()
     thread.join(SECONDS)
     if not outcome:
-        raise TimeoutError(f"an async hook took longer than {SECONDS:g} seconds")
+        raise Overdue(f"an async hook took longer than {SECONDS:g} seconds")
     result, error = outcome[0]
     if error is not None:
         raise error

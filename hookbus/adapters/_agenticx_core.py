@@ -13,6 +13,7 @@ from hookbus import HookBlocked, HookError
 from ._agenticx_asks import CoreAfter, CoreBefore, Kind, Subject
 from ._agenticx_points import SYNC_POINTS, Call, Own, Points
 from ._agno_hooks import Hook, title_of
+from ._patches import Patches
 
 KINDS: Final = {
     "llm": Kind("llm", ("messages", "messages"), ("response", "response")),
@@ -62,13 +63,13 @@ ToolHookFunction = Callable[[ToolCallHookContext], bool]
 class CoreHooks:
     """Asks the hooks of `core.hooks` through hookbus."""
 
-    def __init__(self, points: Points) -> None:
+    def __init__(self, points: Points, patches: Patches | None = None) -> None:
         self._points = points
 
         class Core:
             """The sender of the points of `core.hooks`."""
 
-        points.add(Core, *SYNC_POINTS)
+        points.add(Core, *SYNC_POINTS, patches=patches)
         self._make, self._shared = Core, Core()
 
     def before(self, kind: str, hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None) -> bool:

@@ -61,7 +61,7 @@ class _Legacy:
 
     def __init__(self, points: Points, kind: str) -> None:
         self._points, self._kind = points, KINDS[kind]
-        self._log = logging.getLogger(f"agenticx.hooks.{kind}_hooks")
+        self._log = logging.getLogger("agenticx.hooks.registry")
 
         class Legacy:
             """The sender of the points of one module."""

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from hookbus import Bus, Connection, HookError, ReceiverError, instrument
+from hookbus import Block, Bus, Connection, HookError, ReceiverError, instrument
 
 from ._agno_hooks import Hook, OwnHook, title_of
 from ._mirror import Mirror
@@ -31,6 +31,7 @@ class Call:
         value: what is asked about, as the receivers have left it.
         is_reached: whether nobody stopped it.
         failure: the exception of one of AgenticX's own hooks, the last there was.
+        block: what one of AgenticX's own hooks said to stop it.
     """
 
     def __init__(self, context: Any, own: Sequence[Own]) -> None:
@@ -39,6 +40,7 @@ class Call:
         self.value: Any = None
         self.is_reached = False
         self.failure: BaseException | None = None
+        self.block: Block | None = None
         self._tool_name: str | None = None
 
     def __repr__(self) -> str:
@@ -59,7 +61,7 @@ class Call:
         except BaseException as error:
             self.failure = error
             raise
-        return self._settled(answer) if inspect.isawaitable(answer) else answer
+        return self._settled(answer) if inspect.isawaitable(answer) else self._noted(answer)
 
     def _place_of(self, own: OwnHook) -> int | None:
         if own.index < len(self.hooks) and own.is_same(self.hooks[own.index]) is not None:
@@ -68,10 +70,15 @@ class Call:
 
     async def _settled(self, answer: Any) -> Any:
         try:
-            return await answer
+            return self._noted(await answer)
         except BaseException as error:
             self.failure = error
             raise
+
+    def _noted(self, answer: Any) -> Any:
+        if isinstance(answer, Block):
+            self.block = answer
+        return answer
 
     def reach(self, value: Any, tool_name: str | None = None) -> None:
         """Take what is asked about, after all receivers."""
@@ -207,4 +214,21 @@ async def hook_event_async(self: Any, key: str, event: Any, call: Any) -> None:
     call.reach(event)
 
 
+async def llm_start_async(self: Any, messages: Any, call: Any) -> None:
+    call.reach(messages)
+
+
+async def llm_end_async(self: Any, response: Any, call: Any) -> None:
+    call.reach(response)
+
+
+async def tool_start_async(self: Any, tool_name: str, args: Any, call: Any) -> None:
+    call.reach(args, tool_name)
+
+
+async def tool_end_async(self: Any, tool_name: str, output: Any, call: Any) -> None:
+    call.reach(output, tool_name)
+
+
 SYNC_POINTS: Final = (llm_start, llm_end, tool_start, tool_end)
+ASYNC_POINTS: Final = (llm_start_async, llm_end_async, tool_start_async, tool_end_async)

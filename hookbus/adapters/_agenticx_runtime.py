@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from hookbus import Block, HookBlocked
 
 from ._agenticx_asks import withheld
 from ._agenticx_points import Ask, Call, Own, Points
 from ._agno_hooks import title_of
+from ._patches import Patches
 
 
 @dataclass
@@ -138,7 +139,8 @@ class RuntimeHooks:
         try:
             answer = await self._points.ask_async(registry, "tool_start", call, on_error, tool_name=tool_name, args=arguments)
         except HookBlocked as blocked:
-            return said[0] if said else self._outcome(blocked=True, reason=str(blocked))
+            reason = str(blocked) if call.block is None else str(call.block.reason)
+            return said[0] if said else self._outcome(blocked=True, reason=reason)
         if not call.is_reached:
             return self._outcome(blocked=True, reason=str(answer))
         if call.value is not arguments:
@@ -191,33 +193,27 @@ class RuntimeHooks:
         return [Own(hook, ask) for _, hook in registry._entries]
 
 
-def replaced_runs(runtime: RuntimeHooks) -> dict[str, Callable[..., Any]]:
-    """Return the methods of a registry that ask its hooks."""
+_METHODS: Final[dict[str, Callable[..., Any]]] = {
+    "run_before_model": RuntimeHooks.before_model, "run_after_model": RuntimeHooks.after_model,
+    "run_on_agent_start": RuntimeHooks.on_agent_start, "run_before_tool_call": RuntimeHooks.before_tool_call,
+    "run_after_tool_call": RuntimeHooks.after_tool_call, "run_on_compaction": RuntimeHooks.on_compaction,
+    "run_on_agent_end": RuntimeHooks.on_agent_end,
+}  # fmt: skip
 
-    async def run_before_model(self: Any, messages: Sequence[dict[str, Any]], session: Any) -> list[dict[str, Any]]:
-        return await runtime.before_model(self, messages, session)
 
-    async def run_after_model(self: Any, response: Any, session: Any) -> None:
-        await runtime.after_model(self, response, session)
+def replaced_runs(runtime: RuntimeHooks, patches: Patches | None = None, stock: Any = None) -> dict[str, Callable[..., Any]]:
+    """Return the methods of a registry that ask its hooks; without `patches` there is no stock one to go back to."""
 
-    async def run_on_agent_start(self: Any, session: Any, agent_id: str, user_input: str) -> None:
-        await runtime.on_agent_start(self, session, agent_id, user_input)
+    def replaced(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        async def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if patches is not None and not patches.is_live:
+                return await getattr(stock, name)(self, *args, **kwargs)
+            return await method(runtime, self, *args, **kwargs)
 
-    async def run_before_tool_call(self: Any, tool_name: str, arguments: dict[str, Any], session: Any) -> Any:
-        return await runtime.before_tool_call(self, tool_name, arguments, session)
+        run.__name__ = run.__qualname__ = name
+        return run
 
-    async def run_after_tool_call(self: Any, tool_name: str, result: str, session: Any) -> Any:
-        return await runtime.after_tool_call(self, tool_name, result, session)
-
-    async def run_on_compaction(self: Any, compacted_count: int, summary: str, session: Any) -> None:
-        await runtime.on_compaction(self, compacted_count, summary, session)
-
-    async def run_on_agent_end(self: Any, final_text: str, session: Any) -> None:
-        await runtime.on_agent_end(self, final_text, session)
-
-    runs = (run_before_model, run_after_model, run_on_agent_start, run_before_tool_call, run_after_tool_call,
-            run_on_compaction, run_on_agent_end)  # fmt: skip
-    return {run.__name__: run for run in runs}
+    return {name: replaced(name, method) for name, method in _METHODS.items()}
 
 
 def runtime_namespace(points: Points) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from importlib import metadata
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any, ClassVar, Final, Self
 
 from hookbus import HookError
@@ -71,6 +72,13 @@ class Patches:
                 setattr(owner, name, before)
 
         self._undo.append(undo)
+
+    def replace_everywhere(self, home: ModuleType, name: str, value: Any) -> None:
+        """Set a function in the module that has it, and in every other of the package that has imported it by name."""
+        stock, package = getattr(home, name), f"{home.__name__.partition('.')[0]}."
+        for module_name, module in list(sys.modules.items()):
+            if f"{module_name}.".startswith(package) and getattr(module, "__dict__", {}).get(name) is stock:
+                self.replace(module, name, value)
 
     def on_restore(self, undo: Callable[[], None]) -> None:
         """Have something else undone too, in the reverse order of all that was changed."""

@@ -1,16 +1,127 @@
-"""AgenticX 0.6.5 on hookbus: the four modules of its hooks, with or without AgenticX itself."""
+"""AgenticX 0.6.5 on hookbus: its four modules of hooks, the calls of its tools and models; and the four without AgenticX.
+
+    from hookbus.adapters import agenticx
+
+    uninstall = agenticx.install()
+    signal("pre_tool_call").connect(only_in_the_sandbox, role="guard")
+
+AgenticX's own hooks go on working; they are receivers, which `explain` lists and events name.
+"""
 
 from __future__ import annotations
 
-from types import FunctionType
-from typing import Any
+from collections.abc import Callable
+from importlib import import_module
+from types import FunctionType, SimpleNamespace
+from typing import Any, Final
 
-from hookbus import Bus, default_bus
+from hookbus import Bus, default_bus, instrument
 
-from ._agenticx_core import core_namespace
+from ._agenticx_bus import BusHooks, replaced_triggers
+from ._agenticx_calls import RuntimeTools, replaced_dispatch, replaced_execute, replaced_turns, tool_call, tool_call_async
+from ._agenticx_core import CoreHooks, core_namespace
 from ._agenticx_legacy import legacy_namespace
-from ._agenticx_points import Points
-from ._agenticx_runtime import runtime_namespace
+from ._agenticx_points import ASYNC_POINTS, SYNC_POINTS, Points, hook_event, hook_event_async
+from ._agenticx_runtime import POINTS, RuntimeHooks, replaced_runs, runtime_namespace
+from ._agenticx_strict import Strict
+from ._patches import Patches, Uninstall
+
+SUPPORTED: Final = ("0.6.5",)
+
+
+def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
+    """Let AgenticX's agents, executors and runtimes run on hookbus. Do it before anybody imports the functions that run hooks.
+
+    Hooks, where AgenticX asks its own hooks as receivers of `pre`:
+    `tool_start` (`tool_name`, `args`, `call`), `tool_end` (`tool_name`, `output`, `call`), `llm_start` (`messages`, `call`) and
+    `llm_end` (`response`, `call`), whose sender is the agent of an executor or the HookRegistry of a runtime; `agent_start`
+    (`agent_id`, `user_input`, `call`), `agent_end` (`text`, `call`) and `compaction` (`count`, `summary`, `call`) of a runtime;
+    `hook_event` (`key`, `event`, `call`), whatever else is triggered on AgenticX's bus of events.
+    The calls themselves: `tool_call` (`name`, `args`, `call`), every tool on every path, and `llm_call` (`messages`), the model
+    of an executor.
+
+    Args:
+        bus: the bus the signals live on.
+        strict: False keeps AgenticX's documented behaviour for its own hooks. True treats them as receivers of hookbus: one that
+            fails before a call blocks it, what is async is awaited, an answer that means nothing blocks, hooks of `core.hooks`
+            and `hooks` are asked for every tool on every path, the arguments they leave are those that run, after-hooks come
+            for calls that failed too, and a runtime's hook that fails ends nothing.
+
+    Returns:
+        A function that puts AgenticX back as it was, attribute for attribute. Calling it twice does nothing.
+
+    Raises:
+        HookError: if AgenticX is not installed, is another version, or runs on hookbus already.
+    """
+    with Patches("agenticx", *SUPPORTED) as patches:
+        points = Points(bus, strict)
+        patches.on_restore(points.registry.clear)
+        core = CoreHooks(points, patches)
+        extra = Strict(points, core) if strict else None
+        executor = import_module("agenticx.core.agent_executor").AgentExecutor
+        events = import_module("agenticx.hooks.registry").HookRegistry
+        points.add(import_module("agenticx.core.agent").Agent, *SYNC_POINTS, patches=patches)
+        points.add(events, *SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async, patches=patches)
+        hooks = BusHooks(points) if extra is None else BusHooks(points, extra.core_hooks)
+        _replace(patches, events, replaced_triggers(hooks, patches, events))
+        _replace_core(patches, core)
+        _replace_runtime(patches, points, extra)
+        tools = import_module("agenticx.tools.executor")
+        points.add(tools.ToolExecutor, tool_call, tool_call_async, patches=patches)
+        _replace(patches, tools.ToolExecutor, replaced_execute(patches, tools.ToolExecutor, tools.ExecutionResult))
+        ended = (lambda turn, error: None) if extra is None else extra.ended
+        _replace(patches, executor, replaced_turns(patches, points, executor, ended))
+        patches.on_restore(instrument(executor, {"_invoke_llm_with_auth_rotation": "llm_call"}, bus=bus))
+        if extra is not None:
+            extra.replace(patches, hooks)
+    return patches.restore
+
+
+def _replace(patches: Patches, owner: Any, values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        patches.replace(owner, name, value)
+
+
+def _replace_core(patches: Patches, core: CoreHooks) -> None:
+    for kind in ("llm", "tool"):
+        module = import_module(f"agenticx.core.hooks.{kind}_hooks")
+        for phase in ("before", "after"):
+            name = f"execute_{phase}_{kind}_call_hooks"
+            stock = getattr(module, name)
+            hooks = getattr(module, f"_{phase}_{kind}_call_hooks")
+            patches.replace_everywhere(module, name, _asking(patches, getattr(core, phase), kind, hooks, stock))
+
+
+def _asking(patches: Patches, ask: Callable[..., bool], kind: str, hooks: list[Any], stock: Any) -> Callable[..., bool]:
+    def execute(context: Any, agent_hooks: Any = None) -> bool:
+        return ask(kind, hooks, context, agent_hooks) if patches.is_live else stock(context, agent_hooks)
+
+    execute.__name__ = execute.__qualname__ = stock.__name__
+    execute.__doc__ = stock.__doc__
+    return execute
+
+
+def _replace_runtime(patches: Patches, points: Points, extra: Strict | None) -> None:
+    module = import_module("agenticx.runtime.hooks")
+    registry = module.HookRegistry
+    stock = SimpleNamespace(**{name: method for name, method in vars(registry).items() if name.startswith("run_")})
+    runtime = RuntimeHooks(points, module.HookOutcome, *(() if extra is None else (extra.of_runtime,)))
+    points.add(registry, *POINTS, patches=patches)
+    _replace(patches, registry, replaced_runs(runtime, patches, stock))
+
+    class Tools(RuntimeTools):
+        """Has the hook `tool_call` of this bus."""
+
+    points.add(Tools, tool_call_async, patches=patches)
+    tools, executed = Tools(), _as_given if extra is None else extra.executed
+    import_module("agenticx.runtime.agent_runtime")
+    for module_name, name in (("cli.agent_tools", "dispatch_tool_async"), ("runtime.meta_tools", "dispatch_meta_tool_async")):
+        home = import_module(f"agenticx.{module_name}")
+        patches.replace_everywhere(home, name, replaced_dispatch(patches, tools, getattr(home, name), executed))
+
+
+def _as_given(session: Any, name: str, args: dict[str, Any]) -> dict[str, Any]:
+    return args
 
 
 def namespaces(bus: Bus = default_bus, *, strict: bool = False) -> dict[str, dict[str, Any]]:

@@ -52,6 +52,10 @@ class AdapterContract:
         """Return the order of a pre receiver of high priority, a hook of the system's own and a pre receiver of low priority."""
         return [high, own, low]
 
+    def rows(self, subject: Subject) -> Sequence[Any]:
+        """Return what `explain` lists of a call, in the order it runs; of a system whose call is several hooks, of all."""
+        return explain(subject.hookable)
+
     def told(self, subject: Subject, text: str) -> str:
         """Return what the system tells its user about a call that was blocked or failed."""
         try:
@@ -81,7 +85,8 @@ class AdapterContract:
         bus.signal(f"pre_{self.hook}").connect(self.adding("low"), name="low", priority=-10)
         bus.signal(f"pre_{self.hook}").connect(self.adding("high"), name="high", priority=10)
         subject = self.subject(bus, lambda text: text, [("own", lambda text: f"{text} own")])
-        listed = [row.receiver for row in explain(subject.hookable)]
+        subject.call("start")
+        listed = [row.receiver for row in self.rows(subject)]
         assert [name for name in listed if name in ("high", "own", "low")] == self.order(high="high", own="own", low="low")
 
     # -- block ----------------------------------------------------------------------------------------------------------

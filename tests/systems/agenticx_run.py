@@ -1,0 +1,101 @@
+"""Whole parts of AgenticX for tests: a model that is a script, tools that are functions, an executor, a runtime."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
+from typing import Any
+
+from agenticx.core.agent import Agent
+from agenticx.core.agent_executor import AgentExecutor
+from agenticx.core.event import EventLog
+from agenticx.core.task import Task
+from agenticx.llms.base import BaseLLMProvider
+from agenticx.llms.response import LLMResponse, TokenUsage
+from agenticx.tools.base import BaseTool
+
+
+class ScriptedModel(BaseLLMProvider):
+    """Gives the answers it was made with, one after the other, and notes what it was asked."""
+
+    model: str = "scripted"
+    answers: list[Any] = []
+    asked: list[Any] = []
+
+    def invoke(self, prompt: Any, **kwargs: Any) -> LLMResponse:
+        self.asked.append(prompt)
+        answer = self.answers.pop(0) if self.answers else finish("done")
+        if isinstance(answer, Exception):
+            raise answer
+        return LLMResponse(
+            id="1", model_name=self.model, created=int(time.time()), content=answer, choices=[], token_usage=TokenUsage()
+        )
+
+    async def ainvoke(self, prompt: Any, **kwargs: Any) -> LLMResponse:
+        return self.invoke(prompt, **kwargs)
+
+    def stream(self, prompt: Any, **kwargs: Any) -> Any:
+        yield self.invoke(prompt, **kwargs).content
+
+    async def astream(self, prompt: Any, **kwargs: Any) -> Any:
+        yield self.invoke(prompt, **kwargs).content
+
+
+def call(tool: str, **args: Any) -> str:
+    """Return what a model says to have a tool called."""
+    return json.dumps({"action": "tool_call", "tool": tool, "args": args, "reasoning": "it is needed"})
+
+
+def finish(result: str) -> str:
+    """Return what a model says to end the task."""
+    return json.dumps({"action": "finish_task", "result": result, "reasoning": "it is done"})
+
+
+class Tool(BaseTool):
+    """A tool that is a function."""
+
+    def __init__(self, name: str, body: Callable[..., Any]) -> None:
+        super().__init__(name=name, description=name)
+        self._body = body
+
+    def _run(self, **kwargs: Any) -> Any:
+        return self._body(**kwargs)
+
+
+class BareTool(Tool):
+    """The same without AgenticX's wrapping of what it raises."""
+
+    def run(self, **kwargs: Any) -> Any:
+        return self._body(**kwargs)
+
+
+def made_executor(answers: Iterable[Any] = (), **tools: Any) -> AgentExecutor:
+    """Make an executor that loads no hooks from anywhere."""
+    model = ScriptedModel(answers=list(answers), asked=[])
+    made = [body if isinstance(body, BaseTool) else Tool(name, body) for name, body in tools.items()]
+    return AgentExecutor(model, tools=made, auto_load_hooks=False, enable_context_compilation=False, max_iterations=6)
+
+
+def made_agent(**options: Any) -> Agent:
+    """Make an agent."""
+    return Agent(**{"id": "me", "name": "me", "role": "tester", "goal": "to test", **options})
+
+
+def run(executor: AgentExecutor, agent: Agent | None = None) -> SimpleNamespace:
+    """Run a task; return its outcome, its events, and those of tools as short rows."""
+    outcome = executor.run(agent or made_agent(), Task(description="a task", expected_output="anything"))
+    events = outcome["event_log"].events
+    rows = [
+        (event.type, event.tool_args) if event.type == "tool_call" else (event.type, event.success, event.result, event.error)
+        for event in events if event.type in ("tool_call", "tool_result")
+    ]  # fmt: skip
+    return SimpleNamespace(**{**outcome, "events": events, "rows": rows, "kinds": [event.type for event in events]})
+
+
+def execute(executor: AgentExecutor, tool: str, agent: Agent | None = None, **args: Any) -> EventLog:
+    """Execute one action of calling a tool; return the log of events."""
+    log = EventLog(agent_id="me", task_id="task")
+    executor._execute_action({"action": "tool_call", "tool": tool, "args": args}, log, agent)
+    return log
