@@ -60,23 +60,21 @@ class Event:
         """Ask a handler of events in a plain call."""
         self._share(kwargs)
         try:
-            answer = completed(self._awaitable(handler(self.event)))
+            return self._judge(handler, completed(self._awaitable(handler(self.event))), kwargs)
         except Overdue as error:
             self.warn(error)
-            answer = False
+            return self._judge(handler, False, kwargs)
         except Exception as error:
             return self._failed(handler, error)
-        return self._judge(handler, answer, kwargs)
 
     async def ask_async(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
         """Ask a handler of events on an event loop."""
         self._share(kwargs)
         try:
             answer = self._awaitable(handler(self.event))
-            answer = await answer if inspect.isawaitable(answer) else answer
+            return self._judge(handler, await answer if inspect.isawaitable(answer) else answer, kwargs)
         except Exception as error:
             return self._failed(handler, error)
-        return self._judge(handler, answer, kwargs)
 
     def _awaitable(self, answer: Any) -> Any:
         if not self._strict and not inspect.isawaitable(answer):

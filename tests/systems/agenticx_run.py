@@ -1,7 +1,11 @@
-"""Whole parts of AgenticX for tests: a model that is a script, tools that are functions, an executor, a runtime."""
+"""Whole parts of AgenticX for tests: a model that is a script, tools that are functions, an executor, a runtime.
+
+A runtime keeps things in the home folder; a test that makes one sets another.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable, Iterable
@@ -15,6 +19,7 @@ from agenticx.core.task import Task
 from agenticx.llms.base import BaseLLMProvider
 from agenticx.llms.response import LLMResponse, TokenUsage
 from agenticx.tools.base import BaseTool
+from agenticx.tools.executor import ToolExecutor as ToolExecutor
 
 
 class ScriptedModel(BaseLLMProvider):
@@ -99,3 +104,49 @@ def execute(executor: AgentExecutor, tool: str, agent: Agent | None = None, **ar
     log = EventLog(agent_id="me", task_id="task")
     executor._execute_action({"action": "tool_call", "tool": tool, "args": args}, log, agent)
     return log
+
+
+class RuntimeModel(ScriptedModel):
+    """The same for a runtime: an answer that is a dict is the call of a tool, a list is several."""
+
+    def invoke(self, prompt: Any, **kwargs: Any) -> LLMResponse:
+        self.asked.append(prompt)
+        answer = self.answers.pop(0) if self.answers else "done"
+        calls = [answer] if isinstance(answer, dict) else answer if isinstance(answer, list) else None
+        return LLMResponse(
+            id="1", model_name=self.model, created=int(time.time()), content="" if calls else answer, choices=[],
+            token_usage=TokenUsage(), tool_calls=calls,
+        )  # fmt: skip
+
+
+def note(key: str, value: str) -> dict[str, Any]:
+    """Return what a model says to have a note written, by a tool that every runtime has."""
+    arguments = json.dumps({"key": key, "value": value})
+    return {"id": f"call-{key}", "type": "function", "function": {"name": "scratchpad_write", "arguments": arguments}}
+
+
+def made_runtime(answers: Iterable[Any] = (), hooks: Any = None) -> Any:
+    """Make a runtime with AgenticX's own hooks of runtimes and these."""
+    from agenticx.runtime.agent_runtime import AgentRuntime
+    from agenticx.runtime.confirm import AutoApproveConfirmGate
+
+    return AgentRuntime(RuntimeModel(answers=list(answers), asked=[]), AutoApproveConfirmGate(), hooks=hooks)
+
+
+def turn(runtime: Any) -> SimpleNamespace:
+    """Run one turn; return its events about tools, errors and the end, and the notes that were written."""
+    from agenticx.cli.agent_tools import STUDIO_TOOLS
+    from agenticx.cli.studio import StudioSession
+
+    session, events = StudioSession(), []
+    tools = [tool for tool in STUDIO_TOOLS if tool["function"]["name"] == "scratchpad_write"]
+
+    async def go() -> None:
+        async for event in runtime.run_turn("hello", session, agent_id="me", tools=tools):
+            events.append((event.type, event.data))
+
+    asyncio.run(go())
+    told = {"tool_call": "arguments", "tool_result": "result", "error": "text", "final": "text"}
+    rows = [(kind, data[told[kind]]) for kind, data in events if kind in told]
+    notes = {key: value for key, value in session.scratchpad.items() if not key.startswith("__")}
+    return SimpleNamespace(rows=rows, notes=notes, session=session)

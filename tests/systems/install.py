@@ -31,7 +31,7 @@ SYSTEMS = {
     "agentscope": System("agentscope", "3.11", extras=("agentscope",)),
     "agno": System("agno", "3.11", extras=("agno",)),
     "agno-2": System("agno", "3.11", packages=("agno==2.9.0",)),
-    "agenticx": System("agenticx", "3.11", packages=("agenticx==0.6.5",)),
+    "agenticx": System("agenticx", "3.11", extras=("agenticx",), packages=("opentelemetry-sdk",)),
     "bub": System("bub", "3.12", packages=("bub==0.5.1",)),
     "openclaw": System("openclaw", "3.11"),
 }
