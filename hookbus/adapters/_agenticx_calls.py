@@ -64,8 +64,8 @@ class ToolCall:
             return outcome
         self._outcome = outcome
         if not outcome.success:
-            self._raised = outcome.error or RuntimeError(f"{self._name} failed and did not say why")
-            raise self._raised
+            self._raised = error = outcome.error or RuntimeError(f"{self._name} failed and did not say why")
+            raise error
         return outcome.result
 
     def outcome(self, make: Callable[..., Any], result: Any) -> Any:

@@ -125,9 +125,10 @@ class Points:
         try:
             return getattr(owner, point)(**arguments, call=call)
         except ReceiverError as error:
-            if call.failure is None or error.__cause__ is not call.failure:
+            failure = call.failure
+            if failure is None or error.__cause__ is not failure:
                 raise
-        raise call.failure
+        raise failure
 
     async def ask_async(self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any) -> Any:
         """The same on an event loop."""
@@ -135,9 +136,10 @@ class Points:
         try:
             return await getattr(owner, point)(**arguments, call=call)
         except ReceiverError as error:
-            if call.failure is None or error.__cause__ is not call.failure:
+            failure = call.failure
+            if failure is None or error.__cause__ is not failure:
                 raise
-        raise call.failure
+        raise failure
 
     def _connect(self, owner: Any, point: str, call: Call, on_error: str | None) -> None:
         self.registry.sync(owner, f"pre_{point.removesuffix('_async')}", call.hooks, on_error=on_error)
@@ -155,6 +157,14 @@ class AskedHook(OwnHook):
         return call.ask_own(self, ctx.kwargs)
 
 
+class AsyncHook(OwnHook):
+    """The same where only event loops ask: known to be async, it is asked faster."""
+
+    async def __call__(self, owner: Any, call: Any, ctx: Any) -> Any:
+        answer = call.ask_own(self, ctx.kwargs)
+        return await answer if inspect.isawaitable(answer) else answer
+
+
 class OwnHooks(Mirror[OwnHook]):
     """Which of AgenticX's own hooks are connected."""
 
@@ -164,9 +174,10 @@ class OwnHooks(Mirror[OwnHook]):
 
     def sync(self, owner: Any, signal: str, hooks: Sequence[Hook], **options: Any) -> None:
         """Connect the hooks that are in the list and are not connected, disconnect what is not in it any more."""
+        is_async = inspect.iscoroutinefunction(getattr(type(owner), signal.removeprefix("pre_"), None))
 
         def connect(index: int, hook: Hook) -> tuple[OwnHook, Connection]:
-            own = AskedHook(hook, index)
+            own = (AsyncHook if is_async else AskedHook)(hook, index)
             name = title_of(hook_behind(hook))
             return own, self._bus.signal(signal).connected_to(own, owner, name=name, **options)
 

@@ -20,7 +20,7 @@ class AgentView(View):
     """An agent whose lists of hooks the executor does not see; to whoever asks, of the agent's own type."""
 
     @property  # type: ignore[misc]
-    def __class__(self) -> Any:
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         return type(self.__dict__["_behind"])
 
 
