@@ -122,16 +122,10 @@ class Points:
             HookBlocked: if somebody stopped it.
         """
         self._connect(owner, point, call, on_error)
-        try:
-            return getattr(owner, point)(**arguments, call=call)
-        except ReceiverError as error:
-            failure = call.failure
-            if failure is None or error.__cause__ is not failure:
-                raise
-        raise failure
+        return getattr(owner, point)(**arguments, call=call)
 
     async def ask_async(self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any) -> Any:
-        """The same on an event loop."""
+        """The same on an event loop. What one of AgenticX's own hooks raises there may go out as it is (`on_error="raise"`)."""
         self._connect(owner, point, call, on_error)
         try:
             return await getattr(owner, point)(**arguments, call=call)

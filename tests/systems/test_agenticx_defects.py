@@ -11,14 +11,9 @@ import threading
 
 import pytest
 
-from hookbus import ANY, Block, Bus, HookBlocked, HookError, Replace, explain, hookable, load_plugins, receives, report
+from hookbus import ANY, Block, HookBlocked, HookError, Replace, explain, hookable, load_plugins, receives, report
 from hookbus.events import Failed, Finished
 from hookbus.testing import record
-
-
-@pytest.fixture
-def bus():
-    return Bus(values=True)
 
 
 @pytest.fixture

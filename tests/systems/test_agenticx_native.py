@@ -4,13 +4,8 @@ import asyncio
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, Replace, explain, hookable, receives
+from hookbus import Block, HookBlocked, Replace, explain, hookable, receives
 from hookbus.exceptions import HookError
-
-
-@pytest.fixture
-def bus():
-    return Bus(values=True)
 
 
 @pytest.fixture

@@ -8,17 +8,12 @@ import warnings
 
 import pytest
 
-from hookbus import Block, Bus, HookError
+from hookbus import Block, HookError
 from hookbus.events import Failed
 from hookbus.testing import record
 
 from .agenticx_parts import IS_INSTALLED, modules_in
 from .test_agenticx_preserve import core_context, core_of, legacy_context, legacy_of
-
-
-@pytest.fixture
-def bus():
-    return Bus(values=True)
 
 
 @pytest.fixture(params=["namespaces", "installed"] if IS_INSTALLED else ["namespaces"])
