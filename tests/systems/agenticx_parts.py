@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -11,7 +12,8 @@ from types import SimpleNamespace
 from hookbus import Bus
 from hookbus.adapters import agenticx
 
-IS_INSTALLED = find_spec("agenticx") is not None
+IS_INSTALLED = find_spec("agenticx") is not None or os.environ.get("HOOKBUS_SYSTEM") == "agenticx"
+"""Whether the real package is to be tested: where it is there, and where it must be."""
 
 MODULES = {
     "core": "agenticx.core.hooks", "llm": "agenticx.hooks.llm_hooks", "tool": "agenticx.hooks.tool_hooks",

@@ -1,9 +1,6 @@
 """AgenticX keeps the contract all adapters keep: the tools of its executor, in both settings."""
 
 import pytest
-
-pytest.importorskip("agenticx")
-
 from agenticx.tools.executor import ToolExecutor
 
 from hookbus import explain

@@ -5,9 +5,6 @@ import logging
 import threading
 
 import pytest
-
-pytest.importorskip("agenticx")
-
 from agenticx.collaboration.workforce.events import WorkforceEventBus
 from agenticx.collaboration.workforce.hooks import create_workforce_event_hooks, remove_workforce_event_hooks
 from agenticx.core.hooks import ToolCallHookContext, execute_before_tool_call_hooks
