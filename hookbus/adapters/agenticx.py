@@ -58,20 +58,13 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         patches.on_restore(points.registry.clear)
         core = CoreHooks(points, patches)
         extra = Strict(points, core) if strict else None
-        executor = import_module("agenticx.core.agent_executor").AgentExecutor
         events = import_module("agenticx.hooks.registry").HookRegistry
-        points.add(import_module("agenticx.core.agent").Agent, *SYNC_POINTS, patches=patches)
         points.add(events, *SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async, patches=patches)
         hooks = BusHooks(points) if extra is None else BusHooks(points, extra.core_hooks)
         _replace(patches, events, replaced_triggers(hooks, patches, events))
         _replace_core(patches, core)
         _replace_runtime(patches, points, extra)
-        tools = import_module("agenticx.tools.executor")
-        points.add(tools.ToolExecutor, tool_call, tool_call_async, patches=patches)
-        _replace(patches, tools.ToolExecutor, replaced_execute(patches, tools.ToolExecutor, tools.ExecutionResult))
-        ended = (lambda turn, error: None) if extra is None else extra.ended
-        _replace(patches, executor, replaced_turns(patches, points, executor, ended))
-        patches.on_restore(instrument(executor, {"_invoke_llm_with_auth_rotation": "llm_call"}, bus=bus))
+        _replace_executor(patches, points, extra)
         if extra is not None:
             extra.replace(patches, hooks)
     return patches.restore
@@ -99,6 +92,17 @@ def _asking(patches: Patches, ask: Callable[..., bool], kind: str, hooks: list[A
     execute.__name__ = execute.__qualname__ = stock.__name__
     execute.__doc__ = stock.__doc__
     return execute
+
+
+def _replace_executor(patches: Patches, points: Points, extra: Strict | None) -> None:
+    points.add(import_module("agenticx.core.agent").Agent, *SYNC_POINTS, patches=patches)
+    tools = import_module("agenticx.tools.executor")
+    points.add(tools.ToolExecutor, tool_call, tool_call_async, patches=patches)
+    _replace(patches, tools.ToolExecutor, replaced_execute(patches, tools.ToolExecutor, tools.ExecutionResult))
+    executor = import_module("agenticx.core.agent_executor").AgentExecutor
+    ended = (lambda turn, error: None) if extra is None else extra.ended
+    _replace(patches, executor, replaced_turns(patches, points, executor, ended))
+    patches.on_restore(instrument(executor, {"_invoke_llm_with_auth_rotation": "llm_call"}, bus=points.bus))
 
 
 def _replace_runtime(patches: Patches, points: Points, extra: Strict | None) -> None:

@@ -10,6 +10,7 @@ from hookbus import Bus
 
 from .install import SYSTEMS
 
+HERE = re.sub("-.*", "", os.environ.get("HOOKBUS_SYSTEM", ""))
 PACKAGES = {system.tests for system in SYSTEMS.values()} - {"openclaw"}
 
 
@@ -17,8 +18,18 @@ def pytest_ignore_collect(collection_path):
     """Leave a file out that imports a system's package, but in the environment of that system: there it must be importable."""
     if collection_path.suffix != ".py":
         return None
-    here = re.sub("-.*", "", os.environ.get("HOOKBUS_SYSTEM", ""))
-    return True if _imported(collection_path.read_text()) & (PACKAGES - {here}) else None
+    return True if _imported(collection_path.read_text()) & (PACKAGES - {HERE}) else None
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "in_environment(system): for the environment of that system alone")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave single tests out, too, that are for another environment."""
+    wanted = {item: item.get_closest_marker("in_environment") for item in items}
+    config.hook.pytest_deselected(items=[item for item, mark in wanted.items() if mark and mark.args[0] != HERE])
+    items[:] = [item for item, mark in wanted.items() if not mark or mark.args[0] == HERE]
 
 
 def _imported(source):

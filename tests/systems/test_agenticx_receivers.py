@@ -97,7 +97,7 @@ if IS_INSTALLED:
 
     from .agenticx_run import execute, made_executor
 
-real = pytest.mark.skipif(not IS_INSTALLED, reason="agenticx is not installed here")
+real = pytest.mark.in_environment("agenticx")
 
 
 @pytest.fixture

@@ -253,7 +253,7 @@ if IS_INSTALLED:
 
     from .agenticx_run import Tool, ToolExecutor, execute, finish, made_agent, made_executor, made_runtime, note, run, turn
 
-real = pytest.mark.skipif(not IS_INSTALLED, reason="agenticx is not installed here")
+real = pytest.mark.in_environment("agenticx")
 
 
 @pytest.fixture
