@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from . import agenticx as agenticx
     from . import agentscope as agentscope
     from . import agno as agno
+    from . import bub as bub
     from . import openclaw as openclaw
 
-__all__ = ["agenticx", "agentscope", "agno", "openclaw"]
+__all__ = ["agenticx", "agentscope", "agno", "bub", "openclaw"]
 
 
 def __getattr__(name: str) -> Any:

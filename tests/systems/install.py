@@ -32,7 +32,7 @@ SYSTEMS = {
     "agno": System("agno", "3.11", extras=("agno",)),
     "agno-2": System("agno", "3.11", packages=("agno==2.9.0",)),
     "agenticx": System("agenticx", "3.11", extras=("agenticx",), packages=("opentelemetry-sdk",)),
-    "bub": System("bub", "3.12", packages=("bub==0.5.1",)),
+    "bub": System("bub", "3.12", extras=("bub",)),
     "openclaw": System("openclaw", "3.11"),
 }
 
