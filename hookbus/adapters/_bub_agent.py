@@ -61,10 +61,10 @@ def _front(patches: Patches, stock: Any, hooked: Any, refuse: Callable[[Any, str
     async def front(hooks: Any, *args: Any, **kwargs: Any) -> Any:
         if not patches.is_live:
             return await stock(hooks, *args, **kwargs)
-        outer = ASKING.get()
-        ASKING.set(hooks._hookbus.asking(name))
+        outer, asking = ASKING.get(), hooks._hookbus.asking(name)
+        ASKING.set(asking)
         try:
-            return await hooked(hooks, *args, **kwargs)
+            return asking.result(await hooked(hooks, *args, **kwargs))
         except HookBlocked as blocked:
             if refuse is None:
                 raise

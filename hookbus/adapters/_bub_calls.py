@@ -54,6 +54,7 @@ class Asking:
         with_others: whether those who are connected to hookbus itself are asked then.
         stage: where an error happened that is told of.
         failure: what an implementation raised.
+        interrupt: the same where nobody else is asked, and hookbus would go on: a CancelledError of its own making.
     """
 
     plugins: Any
@@ -65,6 +66,7 @@ class Asking:
     with_others: bool = True
     stage: str = ""
     failure: BaseException | None = None
+    interrupt: BaseException | None = None
 
     on_error: ClassVar[str] = "raise"
 
@@ -72,9 +74,15 @@ class Asking:
         """Tell whether this says that an implementation has raised."""
         return self.failure is not None and error.__cause__ is self.failure
 
+    def result(self, value: Any) -> Any:
+        """Return the result of the call, or raise what it was interrupted by."""
+        if self.interrupt is not None:
+            raise self.interrupt
+        return value
+
     def asks(self, plugins: Any, index: int) -> bool:
         """Tell whether the implementation at this place is asked in this call, and of these plugins."""
-        return plugins is self.plugins and (self.only is None or self.impls[index] in self.only)
+        return plugins is self.plugins and self.interrupt is None and (self.only is None or self.impls[index] in self.only)
 
     def ask(self, impl: Any, given: dict[str, Any], arguments: Mapping[str, Any]) -> Any:
         """Ask one implementation with what it asks for; return what its answer means, or an awaitable of that."""
@@ -114,7 +122,9 @@ class Notice(Asking):
     on_error = "isolate"
 
     def failed(self, impl: Any, error: BaseException) -> None:
-        if isinstance(error, Exception):
+        if not isinstance(error, Exception):
+            self.interrupt = error
+        else:
             warn("hook.on_error_failed stage={} adapter={}", self.stage, title_of(impl), has_trace=True)
 
 
@@ -175,7 +185,9 @@ class Interception(Asking):
         return None
 
     def failed(self, impl: Any, error: BaseException) -> None:
-        if isinstance(error, Exception):
+        if not isinstance(error, Exception):
+            self.interrupt = error
+        else:
             warn("hook.agent_hook_failed hook={} adapter={}", self.hook, title_of(impl), has_trace=True)
 
 

@@ -74,8 +74,8 @@ class Plugins:
 
     def rank(self, impl: Any) -> tuple[int, int]:
         """Return the place of an implementation among those of all hooks; the highest runs first."""
-        names = [name for name, _ in self._manager.list_name_plugin()]
-        return int(impl.tryfirst) - int(impl.trylast), names.index(impl.plugin_name)
+        place = [name for name, _ in self._manager.list_name_plugin()].index(impl.plugin_name)
+        return (-1, -place) if impl.trylast else (int(impl.tryfirst), place)
 
     def marks(self, hook: str) -> set[tuple[str, str]]:
         """Return name and place of the receivers that stand for implementations."""
@@ -133,7 +133,7 @@ class Plugins:
 def _understood(asking: Asking, result: Any) -> Any:
     """Return all answers, or the first, where the question itself gives the other."""
     if type(result) is not modes.Answers:
-        return result
+        return asking.result(result)
     values = [answer.value for answer in result.answers if answer.value is not None]
     return next(iter(values), None) if asking.is_first else values
 

@@ -16,13 +16,19 @@ from bub.hooks.specs import BubHookSpecs
 from bub.tools import Tool, ToolExecutor
 
 
+class Plugin(SimpleNamespace):
+    """A plugin that is like no other."""
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+
 def plugin(**functions: Any) -> Any:
     """Return a plugin that implements a hook with each function; a pair is a function and options of `hookimpl`."""
     found: dict[str, Any] = {}
     for hook, function in functions.items():
         function, options = function if isinstance(function, tuple) else (function, {})
         found[hook] = hookimpl(**options)(function)
-    return SimpleNamespace(**found)
+    return Plugin(**found)
 
 
 def runtime(**plugins: Any) -> Any:
