@@ -1,36 +1,116 @@
-"""Bub's `AgentHooks` and the calls of its tools, on hookbus."""
+"""Bub's `AgentHooks` on hookbus: plugins are receivers that stand in front of its methods."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from hookbus import Bus, HookBlocked, HookError, instrument
+from hookbus import Block, Bus, Connection, HookBlocked, Replace, instrument
 
-from ._bub_calls import ASKING
-from ._bub_questions import INTERCEPTION
+from ._bub_calls import ASKING, Interception, StrictInterception, is_awaitable
+from ._bub_plugins import names_of, receiver_name
+from ._bub_questions import INTERCEPTION, Panel, Questions
+from ._bub_receivers import Interceptor, Wrapper
 from ._patches import Patches
+
+
+class Interceptions:
+    """The plugins of one runtime as one `AgentHooks` asks them."""
+
+    def __init__(self, questions: Questions, hooks: Any) -> None:
+        self._questions, self._hooks = questions, weakref.ref(hooks)
+        self._strict = questions.strict
+        self.panels: dict[str, Panel] = {}
+
+    def panel(self, hook: str) -> Panel:
+        """Return the implementations of a hook as they are now."""
+        hooks: Any = self._hooks()
+        panel = self.panels.get(hook)
+        if panel is None:
+            panel = self.panels.setdefault(hook, Panel(self._questions.interception[hook]))
+        stored = hooks._runtime._iter_hookimpls(hook)[::-1]
+        if stored != panel.stored:
+            with self._questions.lock:
+                panel.put(stored, functools.partial(self._connect, hooks, hook))
+        return panel
+
+    def sync(self) -> None:
+        """Look at every hook."""
+        for hook in INTERCEPTION:
+            self.panel(hook)
+
+    def impls_of(self, hook: str) -> Sequence[Any]:
+        return self.panels[hook].impls
+
+    def _connect(self, hooks: Any, hook: str, impl: Any, index: int) -> tuple[tuple[str, ...], Connection, bool]:
+        names, signal = names_of(impl, INTERCEPTION[hook], strict=self._strict), self._questions.bus.signal
+        options: dict[str, Any] = {"name": receiver_name(impl)}
+        if self._strict and (impl.wrapper or impl.hookwrapper):
+            return names, signal(f"around_{hook}").connected_to(Wrapper(self, hook, index, names), hooks, **options), False
+        if self._strict and hook.startswith("before_"):
+            options["on_error"] = "block"
+        if self._strict and hook == "after_llm_call":
+            options["role"] = "observe"
+        return names, signal(f"pre_{hook}").connected_to(Interceptor(self, hook, index, names), hooks, **options), True
+
+    def asking(self, hook: str, panel: Panel) -> Interception:
+        return (StrictInterception if self._strict else Interception)(self, hook, panel.impls)
+
+    def is_in_line(self, hook: str, panel: Panel) -> bool:
+        """Tell whether the implementations may be called here, one after the other: nobody else would hear of it."""
+        is_side_by_side = self._strict and hook == "after_llm_call"
+        return panel.listeners is not None and panel.listeners.is_quiet() and not is_side_by_side
+
+
+async def in_line(asking: Interception, panel: Panel, arguments: dict[str, Any]) -> Replace | Block | None:
+    """Ask those that have fired before; return what ended it. Whoever answered unusually, or raised, hookbus goes on from."""
+    for impl, (function, names) in zip(asking.impls, panel.turns[: panel.known]):
+        value: Any = None
+        error: BaseException | None = None
+        try:
+            value = function(**asking.prepared({name: arguments[name] for name in names}))
+            if is_awaitable(value):
+                value = await value
+        except BaseException as raised:  # what becomes of it, hookbus decides
+            error = raised
+        asking.done.append((value, error))
+        if error is not None or not asking.is_usual(value):
+            asking.is_over = False
+            return None
+        meaning = asking.read(impl, value, arguments)
+        if isinstance(meaning, dict):
+            arguments.update(meaning)
+        elif meaning is not None:
+            return meaning  # type: ignore[no-any-return]
+    asking.is_over = panel.known == len(panel.turns)
+    return None
+
+
+Answer = Callable[..., Any]
+"""Gives what Bub gets from a method: from the subject where nothing was decided, and from subject and reason of a block."""
 
 
 def hook_agent(patches: Patches, bus: Bus, module: Any) -> None:
     """Make the four methods of `AgentHooks` hooks of their own names."""
-    go_on = {
+    go_on: dict[str, Answer] = {
         "before_llm_call": lambda request: (request, None),
         "before_tool_call": lambda call: (call, module.ToolCallDecision.proceed()),
     }
-    refuse = {
+    refuse: dict[str, Answer] = {
         "before_llm_call": lambda request, why: (request, module.LlmCallDecision.finish(why)),
         "before_tool_call": lambda call, why: (call, module.ToolCallDecision.deny(why)),
     }
     cls = module.AgentHooks
-    for name, arguments in INTERCEPTION.items():
+    for name in INTERCEPTION:
         stock = vars(cls)[name]
-        patches.replace(cls, name, _body(stock, arguments[0], go_on.get(name)))
+        proceed = go_on.get(name, lambda subject: None)
+        patches.replace(cls, name, _body(stock, proceed))
         undo = instrument(cls, {name: name}, bus=bus)
         hooked = vars(cls)[name]
-        placed = _front(patches, stock, hooked, refuse.get(name))
+        placed = _front(patches, stock, hooked, proceed, refuse.get(name))
         # What stands for a hookable is what its class holds: `explain` and the scopes look for it there.
         placed.__hookbus__ = hooked.__hookbus__
         hooked.__hookbus__.shell = placed
@@ -44,9 +124,11 @@ def _give_back(cls: Any, name: str, placed: Any, hooked: Any, undo: Callable[[],
     undo()
 
 
-def _body(stock: Any, subject: str, go_on: Callable[[Any], Any] | None) -> Any:
+def _body(stock: Any, proceed: Answer) -> Any:
+    subject = INTERCEPTION[stock.__name__][0]
+
     async def body(hooks: Any, *args: Any, **kwargs: Any) -> Any:
-        return go_on(kwargs[subject] if subject in kwargs else args[0]) if go_on is not None else None
+        return proceed(args[0] if args else kwargs[subject])
 
     functools.update_wrapper(body, stock)
     del body.__wrapped__  # type: ignore[attr-defined]
@@ -54,46 +136,34 @@ def _body(stock: Any, subject: str, go_on: Callable[[Any], Any] | None) -> Any:
     return body
 
 
-def _front(patches: Patches, stock: Any, hooked: Any, refuse: Callable[[Any, str], Any] | None) -> Any:
+def _front(patches: Patches, stock: Any, hooked: Any, proceed: Answer, refuse: Answer | None) -> Any:
     name = stock.__name__
+    names = INTERCEPTION[name]
 
     @functools.wraps(stock)
     async def front(hooks: Any, *args: Any, **kwargs: Any) -> Any:
         if not patches.is_live:
             return await stock(hooks, *args, **kwargs)
-        outer, asking = ASKING.get(), hooks._hookbus.asking(name)
+        panel = hooks._hookbus.panel(name)
+        asking = hooks._hookbus.asking(name, panel)
+        arguments = {**dict(zip(names, args)), **kwargs}
+        if len(arguments) == len(names) and hooks._hookbus.is_in_line(name, panel):
+            meaning = await in_line(asking, panel, arguments)
+            if meaning is not None:
+                return meaning.result
+            if asking.is_over:
+                return proceed(arguments[names[0]])
+        outer = ASKING.get()
         ASKING.set(asking)
         try:
             return asking.result(await hooked(hooks, *args, **kwargs))
         except HookBlocked as blocked:
             if refuse is None:
                 raise
-            return refuse(args[0] if args else kwargs[INTERCEPTION[name][0]], str(blocked))
+            return refuse(args[0] if args else kwargs[names[0]], str(blocked))
         finally:
             ASKING.set(outer)
+            if panel.impls is asking.impls:
+                panel.known = max(panel.known, asking.reached)
 
     return front
-
-
-def hook_tools(patches: Patches, bus: Bus, module: Any, error: Any) -> None:
-    """Make the run of a tool, between its two hooks, the hook `tool_call`."""
-    cls = module.ToolExecutor
-    stock = vars(cls)["_invoke_normalized"]
-
-    async def tool_call(executor: Any, name: str, arguments: dict[str, Any], call: Any, tool: Any) -> Any:
-        """Run a tool; what it raises is Bub's BubError by now. Only `arguments` can be changed."""
-        if arguments is not call.arguments:
-            call = module.replace(call, arguments=dict(arguments))
-        return await stock(executor, tool, call, call.context)
-
-    async def _invoke_normalized(executor: Any, tool_obj: Any, call: Any, context: Any) -> Any:
-        if not patches.is_live:
-            return await stock(executor, tool_obj, call, context)
-        try:
-            return await executor.tool_call(call.tool, call.arguments, call, tool_obj)
-        except HookError as failure:
-            raise error.BubError(error.ErrorKind.TOOL, str(failure)) from failure
-
-    patches.replace(cls, "tool_call", tool_call)
-    patches.on_restore(instrument(cls, "tool_call", bus=bus))
-    patches.replace(cls, "_invoke_normalized", _invoke_normalized)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from hookbus import Block, HookError, Replace
+from hookbus import Block, Drop, HookError, Replace
 from hookbus.modes import Receiver, Steps
 
 from ._agno_views import frozen
@@ -24,6 +24,8 @@ _SKIPPED: Final = object()
 _SCOPED: Final = ("provide_lifespan", "provide_tape_store", "provide_steering_inbox")
 """The hooks whose implementations may be generators: Bub enters what they give."""
 
+_VERDICTS: Final = (Block, Replace, Drop)
+
 _PLAIN_TYPES: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple, set})
 
 
@@ -31,6 +33,15 @@ def is_awaitable(value: Any) -> bool:
     """Tell whether a value is to be awaited; quick to say for the usual ones."""
     kind = type(value)
     return value is not None and kind not in _PLAIN_TYPES and (kind is CoroutineType or inspect.isawaitable(value))
+
+
+def is_unusual(value: Any) -> bool:
+    """Tell whether an answer means something to hookbus: a verdict; or nothing: a generator."""
+    return type(value) not in _PLAIN_TYPES and (isinstance(value, _VERDICTS) or inspect.isgenerator(value))
+
+
+Done = tuple[Any, BaseException | None]
+"""What an implementation answered, or raised."""
 
 
 @attrs.frozen
@@ -55,6 +66,9 @@ class Asking:
         stage: where an error happened that is told of.
         failure: what an implementation raised.
         interrupt: the same where nobody else is asked, and hookbus would go on: a CancelledError of its own making.
+        done: what the first implementations have answered already, each a value and an exception; they are not called again.
+        reached: how many implementations have had their turn.
+        is_over: whether everybody was asked in line.
     """
 
     plugins: Any
@@ -67,6 +81,9 @@ class Asking:
     stage: str = ""
     failure: BaseException | None = None
     interrupt: BaseException | None = None
+    done: list[Done] = attrs.field(factory=list)
+    reached: int = 0
+    is_over: bool = False
 
     on_error: ClassVar[str] = "raise"
 
@@ -84,16 +101,27 @@ class Asking:
         """Tell whether the implementation at this place is asked in this call, and of these plugins."""
         return plugins is self.plugins and self.interrupt is None and (self.only is None or self.impls[index] in self.only)
 
-    def ask(self, impl: Any, given: dict[str, Any], arguments: Mapping[str, Any]) -> Any:
+    def ask(self, index: int, given: dict[str, Any], arguments: Mapping[str, Any]) -> Any:
         """Ask one implementation with what it asks for; return what its answer means, or an awaitable of that."""
+        impl, self.reached = self.impls[index], index + 1
         try:
-            value = impl.function(**given)
+            value = self._answer_of(index) if index < len(self.done) else impl.function(**self.prepared(given))
             if is_awaitable(value):
                 return self.unawaited(impl, value) if self.is_sync else self._awaited(impl, value, arguments)
             return self.read(impl, value, arguments)
         except BaseException as error:
             self.failed(impl, error)
             raise
+
+    def _answer_of(self, index: int) -> Any:
+        value, error = self.done[index]
+        if error is not None:
+            raise error
+        return value
+
+    def prepared(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments as an implementation gets them."""
+        return given
 
     async def _awaited(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
         try:
@@ -153,6 +181,14 @@ class Interception(Asking):
     on_error = "isolate"
     types: ClassVar[Any]  # the module that has Bub's requests and decisions
 
+    def is_usual(self, value: Any) -> bool:
+        """Tell whether an answer is one that Bub understands."""
+        if value is None or self.hook.startswith("after_"):
+            return True
+        types = self.types
+        is_llm = self.hook == "before_llm_call"
+        return isinstance(value, (types.LlmCallRequest, types.LlmCallDecision) if is_llm else types.ToolCallDecision)
+
     def read(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
         if value is None or self.hook.startswith("after_"):
             return None
@@ -194,12 +230,12 @@ class Interception(Asking):
 class StrictInterception(Interception):
     """The same with `strict=True`: a broken policy blocks, and only what is returned has an effect."""
 
-    def ask(self, impl: Any, given: dict[str, Any], arguments: Mapping[str, Any]) -> Any:
+    def prepared(self, given: dict[str, Any]) -> dict[str, Any]:
         if self.hook == "before_tool_call" and "call" in given:
-            given["call"] = self.types.replace(given["call"], arguments=frozen(given["call"].arguments))
+            return {**given, "call": self.types.replace(given["call"], arguments=frozen(given["call"].arguments))}
         if self.hook == "before_llm_call" and "request" in given:
-            given["request"] = self.types.replace(given["request"], messages=frozen(given["request"].messages))
-        return super().ask(impl, given, arguments)
+            return {**given, "request": self.types.replace(given["request"], messages=frozen(given["request"].messages))}
+        return given
 
     def wrong(self, impl: Any, value: Any, expected: str) -> Any:
         super().wrong(impl, value, expected)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import weakref
 from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,9 +10,9 @@ from typing import Any
 from hookbus import Connection, HookError, ReceiverError, modes
 from hookbus.exceptions import did_you_mean
 
-from ._bub_calls import ASKING, Asking, Interception, PlainAsking, StrictInterception
-from ._bub_questions import INTERCEPTION, Panel, Question, Questions
-from ._bub_receivers import Implementation, Interceptor, Wrapper
+from ._bub_calls import ASKING, Asking, Done, PlainAsking, is_awaitable, is_unusual
+from ._bub_questions import Panel, Question, Questions
+from ._bub_receivers import Implementation, Wrapper, implementation
 
 
 def names_of(impl: Any, known: Sequence[str], *, strict: bool) -> tuple[str, ...]:
@@ -53,11 +52,12 @@ class Plugins:
             return Panel()
         panel = self.panels.get(hook)
         if panel is None:
-            panel = self.panels.setdefault(hook, Panel(self._questions.of(caller)))
-        stored, question = caller.get_hookimpls(), panel.question
+            question = self._questions.of(caller)
+            panel = self.panels.setdefault(hook, Panel(question.listeners if question else None, question))
+        stored = caller.get_hookimpls()
         if stored != panel.stored:
             with self._questions.lock:
-                panel.put(stored, None if question is None else partial(self._connect, question, hook))
+                panel.put(stored, partial(self._connect, panel.question, hook))
         return panel
 
     def sync(self) -> None:
@@ -67,10 +67,6 @@ class Plugins:
 
     def impls_of(self, hook: str) -> Sequence[Any]:
         return self.panels[hook].impls
-
-    def is_direct(self, panel: Panel) -> bool:
-        """Tell whether there is nobody to tell of a call: the implementations are called as Bub does."""
-        return panel.question is None or (not self._strict and panel.question.is_quiet())
 
     def rank(self, impl: Any) -> tuple[int, int]:
         """Return the place of an implementation among those of all hooks; the highest runs first."""
@@ -82,16 +78,70 @@ class Plugins:
         receivers = self._questions.bus.signal(hook).connections()
         return {(each.name, each.where) for each in receivers if isinstance(each.function, Implementation)}
 
-    def _connect(self, question: Question, hook: str, impl: Any, index: int) -> tuple[Connection, bool]:
+    def _connect(
+        self, question: Question | None, hook: str, impl: Any, index: int
+    ) -> tuple[tuple[str, ...], Connection | None, bool]:
+        if question is None:
+            return tuple(impl.argnames), None, False
         names, signal = names_of(impl, question.names, strict=self._strict), self._questions.bus.signal
         if self._strict and (impl.wrapper or impl.hookwrapper):
             wrapper = Wrapper(self, hook, index, names)
-            return signal(f"around_{hook}").connected_to(wrapper, name=receiver_name(impl)), False
-        on_error = "raise" if not self._strict and hook != "on_error" else "isolate"
-        own = Implementation(self, hook, index, names)
-        return signal(hook).connected_to(own, name=receiver_name(impl), on_error=on_error), True
+            return names, signal(f"around_{hook}").connected_to(wrapper, name=receiver_name(impl)), False
+        own, on_error = implementation(self, hook, index, names, impl), "isolate"
+        if not self._strict and hook != "on_error":
+            on_error = "raise"
+        return names, signal(hook).connected_to(own, name=receiver_name(impl), on_error=on_error), True
 
-    # -- asking ---------------------------------------------------------------------------------------------------------
+    # -- in line: where nobody else listens -----------------------------------------------------------------------------
+
+    async def call(self, hook: str, kwargs: Mapping[str, Any], *, is_first: bool = False) -> Any:
+        """Ask everybody, or until one answers: in line, and from where that is not enough on through hookbus."""
+        panel, done = self.panel(hook), []
+        if panel.listeners is None or panel.listeners.is_quiet():
+            for function, names in panel.turns[: panel.known]:
+                value, error = None, None
+                try:
+                    value = function(**{name: kwargs[name] for name in names if name in kwargs})
+                    if is_awaitable(value):
+                        value = await value
+                except BaseException as raised:  # what becomes of it, hookbus decides
+                    error = raised
+                done.append((value, error))
+                if error is not None or (self._strict and is_unusual(value)):
+                    break
+                if is_first and value is not None:
+                    return value
+            else:
+                if panel.known == len(panel.turns):
+                    return self._all(done, is_first)
+        return await self.ask(panel, self.asking(panel, hook, is_first=is_first, done=done), kwargs)
+
+    def call_sync(self, hook: str, kwargs: Mapping[str, Any], *, is_first: bool = False) -> Any:
+        """Do the same without awaiting."""
+        panel, done = self.panel(hook), []
+        if panel.listeners is None or panel.listeners.is_quiet():
+            for function, names in panel.turns[: panel.known]:
+                value, error = None, None
+                try:
+                    value = function(**{name: kwargs[name] for name in names if name in kwargs})
+                except BaseException as raised:  # what becomes of it, hookbus decides
+                    error = raised
+                done.append((value, error))
+                if error is not None or is_awaitable(value) or (self._strict and is_unusual(value)):
+                    break
+                if is_first and value is not None:
+                    return value
+            else:
+                if panel.known == len(panel.turns):
+                    return self._all(done, is_first)
+        return self.ask_sync(panel, self.asking(panel, hook, is_first=is_first, is_sync=True, done=done), kwargs)
+
+    def _all(self, done: list[Done], is_first: bool) -> Any:
+        if is_first:
+            return None
+        return [value for value, _ in done if value is not None or not self._strict]
+
+    # -- through hookbus --------------------------------------------------------------------------------------------------
 
     def asking(self, panel: Panel, hook: str, kind: type[Asking] | None = None, **how: Any) -> Asking:
         kind = PlainAsking if self._strict else kind or Asking
@@ -102,13 +152,14 @@ class Plugins:
         outer = ASKING.get()
         ASKING.set(asking)
         try:
-            asked = self._asked(panel.question, asking, kwargs)
+            asked = _asked(panel, asking, kwargs)
             return _understood(asking, await asked if inspect.isawaitable(asked) else asked)
         except ReceiverError as error:
             if not asking.is_failure(error):
                 raise
         finally:
             ASKING.set(outer)
+            _note(panel, asking)
         raise asking.failure  # type: ignore[misc]
 
     def ask_sync(self, panel: Panel, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
@@ -116,18 +167,29 @@ class Plugins:
         outer = ASKING.get()
         ASKING.set(asking)
         try:
-            asked = self._asked(panel.question, asking, kwargs)
+            asked = _asked(panel, asking, kwargs)
             return _understood(asking, _driven(asked, asking.hook) if inspect.iscoroutine(asked) else asked)
         except ReceiverError as error:
             if not asking.is_failure(error):
                 raise
         finally:
             ASKING.set(outer)
+            _note(panel, asking)
         raise asking.failure  # type: ignore[misc]
 
-    def _asked(self, question: Any, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
-        given = {name: kwargs[name] for name in question.names if name in kwargs}
-        return question.ask(**given) if question.gives(asking.is_first) else question.ask.ask(**given)
+
+def _asked(panel: Panel, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
+    question: Any = panel.question
+    if question is None:  # hookbus knows nothing of it: what went wrong in line goes out
+        raise asking.done[-1][1] or HookError(f"{asking.hook} answered what it cannot")
+    given = {name: kwargs[name] for name in question.names if name in kwargs}
+    return question.ask(**given) if question.gives(asking.is_first) else question.ask.ask(**given)
+
+
+def _note(panel: Panel, asking: Asking) -> None:
+    """Note how many implementations have fired, unless there are others by now."""
+    if panel.impls is asking.impls and asking.only is None:
+        panel.known = max(panel.known, asking.reached)
 
 
 def _understood(asking: Asking, result: Any) -> Any:
@@ -147,44 +209,3 @@ def _driven(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:
         return end.value
     coroutine.close()
     raise HookError(f"a receiver of {hook} waits where Bub cannot await: write a plain def")
-
-
-class Interceptions:
-    """The plugins of one runtime as `AgentHooks` asks them: receivers that stand in front of its methods."""
-
-    def __init__(self, questions: Questions, hooks: Any) -> None:
-        self._questions, self._hooks = questions, weakref.ref(hooks)
-        self._strict = questions.strict
-        self.panels: dict[str, Panel] = {}
-
-    def asking(self, hook: str) -> Asking:
-        """Return a call of a hook, once its implementations are connected as they are now."""
-        return (StrictInterception if self._strict else Interception)(self, hook, self.panel(hook).impls)
-
-    def panel(self, hook: str) -> Panel:
-        hooks: Any = self._hooks()
-        panel = self.panels.get(hook) or self.panels.setdefault(hook, Panel())
-        stored = hooks._runtime._iter_hookimpls(hook)[::-1]
-        if stored != panel.stored:
-            with self._questions.lock:
-                panel.put(stored, partial(self._connect, hooks, hook))
-        return panel
-
-    def sync(self) -> None:
-        """Look at every hook."""
-        for hook in INTERCEPTION:
-            self.panel(hook)
-
-    def impls_of(self, hook: str) -> Sequence[Any]:
-        return self.panels[hook].impls
-
-    def _connect(self, hooks: Any, hook: str, impl: Any, index: int) -> tuple[Connection, bool]:
-        names, signal = names_of(impl, INTERCEPTION[hook], strict=self._strict), self._questions.bus.signal
-        options: dict[str, Any] = {"name": receiver_name(impl)}
-        if self._strict and (impl.wrapper or impl.hookwrapper):
-            return signal(f"around_{hook}").connected_to(Wrapper(self, hook, index, names), hooks, **options), False
-        if self._strict and hook.startswith("before_"):
-            options["on_error"] = "block"
-        if self._strict and hook == "after_llm_call":
-            options["role"] = "observe"
-        return signal(f"pre_{hook}").connected_to(Interceptor(self, hook, index, names), hooks, **options), False

@@ -35,7 +35,30 @@ _ONE_BY_ONE: Final = ("run_model", "run_model_stream", "onboard_config")
 _PHASES: Final = ("pre", "around", "post", "error", "finally")
 
 
-@attrs.define(eq=False)
+class Listeners:
+    """Who listens to one hook of Bub.
+
+    Attributes:
+        own: how many of them stand for implementations.
+    """
+
+    def __init__(self, bus: Bus, hook: str, where_own: str) -> None:
+        self._bus, self.own = bus, 0
+        self._where_own = bus.signal(where_own)
+        names = (hook, *(f"{phase}_{hook}" for phase in _PHASES))
+        self._receivers = self._where_own.receivers
+        self._others = tuple(bus.signal(name).receivers for name in names if name != where_own)
+
+    def is_quiet(self) -> bool:
+        """Tell whether nobody but Bub's own implementations would hear of a call."""
+        bus = self._bus
+        if bus.is_observed or bus.timeout is not None or len(self._receivers) != self.own:
+            return False
+        one, two, three, four, five = self._others
+        return not (one or two or three or four or five or self._where_own.is_muted_somewhere)
+
+
+@attrs.frozen(eq=False)
 class Question:
     """One hook of Bub.
 
@@ -43,36 +66,16 @@ class Question:
         ask: the hookspec.
         names: the names of its arguments.
         kind: whether it gives the `"first"` answer, `"all"` or nothing (`"void"`); None where that is said in each call.
-        own: how many of its receivers stand for implementations.
     """
 
-    bus: Bus
     ask: Any
     names: tuple[str, ...]
     kind: Literal["first", "all", "void"] | None
-    own: int = 0
-    _answers: Any = None
-    _others: tuple[Any, ...] = ()
-
-    def __attrs_post_init__(self) -> None:
-        name = self.ask.__name__
-        self._answers, self._others = self.bus.signal(name), tuple(self.bus.signal(f"{phase}_{name}") for phase in _PHASES)
+    listeners: Listeners
 
     def gives(self, is_first: bool) -> bool:
         """Tell whether asking it gives the first answer, or else all."""
         return self.kind is None or self.kind == ("first" if is_first else "all")
-
-    def is_quiet(self) -> bool:
-        """Tell whether nobody but Bub's own implementations would hear of a call."""
-        bus, answers = self.bus, self._answers
-        if bus.is_observed or bus.timeout is not None or len(answers.receivers) != self.own or answers.is_muted_somewhere:
-            return False
-        pre, around, post, error, last = self._others
-        return not (pre.receivers or around.receivers or post.receivers or error.receivers or last.receivers)
-
-    def retire(self) -> None:
-        """Take the question off its bus."""
-        self.bus._retire(self.ask.__hookbus__)
 
 
 @attrs.define(eq=False)
@@ -80,50 +83,54 @@ class Panel:
     """The implementations of one hook of one runtime, in the order they run, and the receivers that stand for them.
 
     Attributes:
+        listeners: who listens to the hook; None for a hook without a specification, which hookbus knows nothing of.
         question: the question they answer; None where they stand in front of a method.
         stored: the implementations as pluggy keeps them.
         turns: of each the function, and the names of its arguments.
+        known: so many of the first have had a turn through hookbus since they are here: the others have not fired yet.
     """
 
+    listeners: Listeners | None = None
     question: Question | None = None
     stored: list[Any] = attrs.field(factory=list)
     impls: list[Any] = attrs.field(factory=list)
     turns: list[tuple[Any, tuple[str, ...]]] = attrs.field(factory=list)
-    _connections: list[Connection] = attrs.field(factory=list)
-    _own: int = 0
+    known: int = 0
+    _connections: list[tuple[Connection, bool]] = attrs.field(factory=list)
 
-    def put(self, stored: list[Any], connect: Callable[[Any, int], tuple[Connection, bool]] | None) -> None:
+    def put(self, stored: list[Any], connect: Connect) -> None:
         """Have these implementations in place of those that were there, all or none.
 
         Args:
             stored: pluggy's list.
-            connect: connects one, given its record and its place; says whether it is an answer to the question. None where
-                there is nothing to connect to.
+            connect: connects one, given its record and its place; returns the names it is given, the connection if there is
+                one, and whether that is an ordinary one, and no wrapper.
         """
         self.disconnect()
         self.impls = stored[::-1]
-        self.turns = [(impl.function, tuple(impl.argnames)) for impl in self.impls]
         try:
             for index, impl in enumerate(self.impls):
-                if connect is None:
-                    break
-                connection, is_answer = connect(impl, index)
-                self._connections.append(connection)
-                self._own += is_answer
-                if self.question is not None:
-                    self.question.own += is_answer
+                names, connection, is_own = connect(impl, index)
+                self.turns.append((impl.function, names))
+                if connection is not None and self.listeners is not None:
+                    self._connections.append((connection, is_own))
+                    self.listeners.own += is_own
         except BaseException:
             self.disconnect()
             raise
         self.stored = stored
+        self.known = len(stored) if self.listeners is None else 0
 
     def disconnect(self) -> None:
         """Take every receiver away."""
-        while self._connections:
-            self._connections.pop().disconnect()
-        if self.question is not None:
-            self.question.own -= self._own
-        self.stored, self._own = [], 0
+        while self._connections and self.listeners is not None:
+            connection, is_own = self._connections.pop()
+            connection.disconnect()
+            self.listeners.own -= is_own
+        self.stored, self.turns, self.known = [], [], 0
+
+
+Connect = Callable[[Any, int], tuple[tuple[str, ...], Connection | None, bool]]
 
 
 class Questions:
@@ -133,6 +140,7 @@ class Questions:
         self.bus, self.strict = bus, strict
         self.lock = threading.RLock()
         self._made: dict[str, Question] = {}
+        self.interception = {hook: Listeners(bus, hook, f"pre_{hook}") for hook in INTERCEPTION}
         self._orphans: deque[MutableMapping[str, Panel]] = deque()
 
     def of(self, caller: Any) -> Question | None:
@@ -158,7 +166,8 @@ class Questions:
             [kind(each, kind.KEYWORD_ONLY, default=defaults.get(each, NOT_GIVEN)) for each in names]
         )
         mode, gives = self._mode(name, bool(caller.spec.opts.get("firstresult")))
-        return Question(self.bus, hookspec(mode, bus=self.bus)(asks), names, gives)
+        asked = hookspec(mode, bus=self.bus)(asks)
+        return Question(asked, names, gives, Listeners(self.bus, name, name))
 
     def _mode(self, name: str, is_first: bool) -> tuple[Any, Any]:
         if not self.strict or name in _ONE_BY_ONE:
@@ -182,4 +191,4 @@ class Questions:
         """Take every question off the bus."""
         self.sweep()
         while self._made:
-            self._made.popitem()[1].retire()
+            self.bus._retire(self._made.popitem()[1].ask.__hookbus__)

@@ -43,10 +43,24 @@ class Implementation:
         asking = current(self.hook)
         if not asking.asks(self.plugins(), self.index):
             return None
-        return asking.ask(asking.impls[self.index], self.fit(arguments), arguments)
+        return asking.ask(self.index, self.fit(arguments), arguments)
 
     def fit(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {name: arguments[name] for name in self.names if arguments.get(name, NOT_GIVEN) is not NOT_GIVEN}
+
+
+class AsyncImplementation(Implementation):
+    """The same for a coroutine function, which hookbus then knows it must await."""
+
+    async def __call__(self, **given: Any) -> Any:
+        answer = self.ask(given)
+        return await answer if is_awaitable(answer) else answer
+
+
+def implementation(plugins: Any, hook: str, index: int, names: Sequence[str], impl: Any) -> Implementation:
+    """Return the receiver for an implementation."""
+    kind = AsyncImplementation if inspect.iscoroutinefunction(impl.function) else Implementation
+    return kind(plugins, hook, index, names)
 
 
 class Interceptor(Implementation):

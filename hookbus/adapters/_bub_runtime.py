@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ._bub_calls import Notice, is_awaitable
+from ._bub_calls import Notice
 from ._bub_plugins import Plugins
-from ._bub_questions import Panel
 
 STOCK: Final[dict[str, Callable[..., Any]]] = {}
 """Bub's own methods. Somebody may have kept one of these here after hookbus is gone."""
+
+ASYNC: Final = ("call_first", "call_many")
+"""The methods that give a coroutine of their own making: one coroutine less for every hook of a turn."""
 
 
 def _plugins(runtime: Any) -> Plugins | None:
@@ -18,85 +20,58 @@ def _plugins(runtime: Any) -> Plugins | None:
     return plugins
 
 
-def _heard(runtime: Any, hook: str) -> tuple[Plugins, Panel] | None:
-    """Return what is needed to ask through hookbus; None where Bub's own code does, as nobody else would hear of it."""
+def call_first(runtime: Any, /, hook_name: str, **kwargs: Any) -> Any:
     plugins = _plugins(runtime)
     if plugins is None:
-        return None
-    panel = plugins.panel(hook)
-    return None if plugins.is_direct(panel) else (plugins, panel)
+        return STOCK["call_first"](runtime, hook_name, **kwargs)
+    return plugins.call(hook_name, kwargs, is_first=True)
 
 
-async def call_first(runtime: Any, /, hook_name: str, **kwargs: Any) -> Any:
+def call_many(runtime: Any, /, hook_name: str, **kwargs: Any) -> Any:
     plugins = _plugins(runtime)
     if plugins is None:
-        return await STOCK["call_first"](runtime, hook_name, **kwargs)
-    panel = plugins.panel(hook_name)
-    if not plugins.is_direct(panel):
-        return await plugins.ask(panel, plugins.asking(panel, hook_name, is_first=True), kwargs)
-    for function, names in panel.turns:
-        value = function(**{name: kwargs[name] for name in names if name in kwargs})
-        if is_awaitable(value):
-            value = await value
-        if value is not None:
-            return value
-    return None
-
-
-async def call_many(runtime: Any, /, hook_name: str, **kwargs: Any) -> Any:
-    plugins = _plugins(runtime)
-    if plugins is None:
-        return await STOCK["call_many"](runtime, hook_name, **kwargs)
-    panel = plugins.panel(hook_name)
-    if not plugins.is_direct(panel):
-        return await plugins.ask(panel, plugins.asking(panel, hook_name), kwargs)
-    results = []
-    for function, names in panel.turns:
-        value = function(**{name: kwargs[name] for name in names if name in kwargs})
-        results.append(await value if is_awaitable(value) else value)
-    return results
+        return STOCK["call_many"](runtime, hook_name, **kwargs)
+    return plugins.call(hook_name, kwargs)
 
 
 def call_first_sync(runtime: Any, /, hook_name: str, **kwargs: Any) -> Any:
-    heard = _heard(runtime, hook_name)
-    if heard is None:
+    plugins = _plugins(runtime)
+    if plugins is None:
         return STOCK["call_first_sync"](runtime, hook_name, **kwargs)
-    plugins, panel = heard
-    return plugins.ask_sync(panel, plugins.asking(panel, hook_name, is_first=True, is_sync=True), kwargs)
+    return plugins.call_sync(hook_name, kwargs, is_first=True)
 
 
 def call_many_sync(runtime: Any, /, hook_name: str, **kwargs: Any) -> Any:
-    heard = _heard(runtime, hook_name)
-    if heard is None:
+    plugins = _plugins(runtime)
+    if plugins is None:
         return STOCK["call_many_sync"](runtime, hook_name, **kwargs)
-    plugins, panel = heard
-    return plugins.ask_sync(panel, plugins.asking(panel, hook_name, is_sync=True), kwargs)
+    return plugins.call_sync(hook_name, kwargs)
 
 
 async def notify_error(runtime: Any, /, *, stage: str, error: Exception, message: Any) -> None:
-    told, heard = {"stage": stage, "error": error, "message": message}, _heard(runtime, "on_error")
-    if heard is None:
+    told, plugins = {"stage": stage, "error": error, "message": message}, _plugins(runtime)
+    panel = plugins and plugins.panel("on_error")
+    if not plugins or not panel or panel.question is None:
         await STOCK["notify_error"](runtime, **told)
     else:
-        plugins, panel = heard
         await plugins.ask(panel, plugins.asking(panel, "on_error", Notice, stage=stage), told)
 
 
 def notify_error_sync(runtime: Any, /, *, stage: str, error: Exception, message: Any) -> None:
-    told, heard = {"stage": stage, "error": error, "message": message}, _heard(runtime, "on_error")
-    if heard is None:
+    told, plugins = {"stage": stage, "error": error, "message": message}, _plugins(runtime)
+    panel = plugins and plugins.panel("on_error")
+    if not plugins or not panel or panel.question is None:
         STOCK["notify_error_sync"](runtime, **told)
     else:
-        plugins, panel = heard
         plugins.ask_sync(panel, plugins.asking(panel, "on_error", Notice, stage=stage, is_sync=True), told)
 
 
 def _invoke_impl_sync(runtime: Any, /, *, hook_name: str, impl: Any, call_kwargs: Any, kwargs: Any) -> Any:
     """Ask one implementation, as Bub does for `onboard_config` and for no other hook."""
-    heard = _heard(runtime, hook_name) if hook_name == "onboard_config" else None
-    if heard is None:
+    plugins = _plugins(runtime)
+    panel = plugins and plugins.panel(hook_name) if hook_name == "onboard_config" else None
+    if not plugins or not panel or panel.question is None or impl not in panel.impls:
         return STOCK["_invoke_impl_sync"](runtime, hook_name=hook_name, impl=impl, call_kwargs=call_kwargs, kwargs=kwargs)
-    plugins, panel = heard
     asking = plugins.asking(panel, hook_name, is_sync=True, only=[impl], with_others=False)
     answers = plugins.ask_sync(panel, asking, kwargs)
     return answers[0] if answers else None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import inspect
 import weakref
 from collections.abc import Callable
 from importlib import import_module
@@ -20,13 +21,14 @@ from typing import Any, Final
 from hookbus import Bus, HookError, default_bus, instrument
 from hookbus.exceptions import did_you_mean
 
-from ._bub_agent import hook_agent, hook_tools
+from ._bub_agent import Interceptions, hook_agent
 from ._bub_calls import Interception
-from ._bub_plugins import Interceptions, Plugins
+from ._bub_plugins import Plugins
 from ._bub_questions import INTERCEPTION, Questions
-from ._bub_runtime import METHODS, STOCK
+from ._bub_runtime import ASYNC, METHODS, STOCK
 from ._bub_strict import METHODS as STRICT_METHODS
 from ._bub_strict import check_plugin
+from ._bub_tools import hook_tools
 from ._patches import Patches, Uninstall
 
 SUPPORTED: Final = ("0.5.1",)
@@ -63,6 +65,8 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         for name, method in {**METHODS, **(STRICT_METHODS if strict else {})}.items():
             STOCK[name] = vars(runtime.HookRuntime)[name]
             patches.replace(runtime.HookRuntime, name, method)
+        for name in ASYNC:
+            inspect.markcoroutinefunction(METHODS[name])  # type: ignore[attr-defined,unused-ignore]  # Bub needs Python 3.12
         for cls, adopt in ((runtime.HookRuntime, adapter.plugins_of), (agent.AgentHooks, adapter.interceptions_of)):
             patches.replace(cls, "__init__", _adopting(cls.__init__))
             patches.replace(cls, "_hookbus", _OnFirstUse(adopt))

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("bub")
 
 from bub.hooks.interception import ToolCallDecision
+
 from hookbus.adapters import bub
 
 from .bub_parts import agent_hooks, call_tool, plugin

@@ -1,4 +1,4 @@
-"""What Bub's users notice nothing of: each test on stock Bub, on hookbus, on hookbus while somebody listens, and after uninstall."""
+"""What Bub's users notice nothing of: each test on stock Bub, on hookbus, there while somebody listens, and after uninstall."""
 
 import asyncio
 import inspect
@@ -11,7 +11,8 @@ pytest.importorskip("bub")
 
 import pluggy
 from bub.channels.admission import AdmitDecision
-from bub.hooks import interception, runtime as runtime_module
+from bub.hooks import interception
+from bub.hooks import runtime as runtime_module
 from bub.hooks.interception import LlmCallDecision, LlmCallRequest, LlmCallResult, ToolCall, ToolCallDecision, ToolCallResult
 from bub.model_selection import ModelOptions
 from bub.streaming import AsyncStreamEvents, StreamEvent, StreamState
@@ -415,7 +416,8 @@ class ScriptedRunner:
 
             return AsyncStreamEvents(events(), state=state)
 
-        self.runner.build_messages, self.runner.record_chat, self.runner._traced_completion = build_messages, record_chat, completion
+        self.runner.build_messages, self.runner.record_chat = build_messages, record_chat
+        self.runner._traced_completion = completion
 
     def run(self):
         tape = SimpleNamespace(context=SimpleNamespace(state={}), name="tape")
@@ -472,7 +474,8 @@ async def test_bub_K12_keys_of_the_higher_priority_win_in_the_state():
 
 
 def test_bub_K12_blocks_of_the_system_prompt_are_joined_from_low_to_high_by_a_blank_line():
-    bot = framework(a=plugin(system_prompt=lambda: "low"), b=plugin(system_prompt=lambda: ""), c=plugin(system_prompt=lambda: "high"))
+    said = {"a": "low", "b": "", "c": "high"}
+    bot = framework(**{name: plugin(system_prompt=lambda word=word: word) for name, word in said.items()})
     assert bot.get_system_prompt("hi", {}) == "low\n\nhigh"
 
 
@@ -520,7 +523,7 @@ async def test_bub_K12_providers_are_entered_for_as_long_as_the_framework_runs()
 async def test_bub_K12_a_wrong_type_is_a_type_error():
     bot = framework(a=plugin(
         admit_message=lambda: "yes", continue_prompt=lambda: 1, build_tape_context=lambda: "context",
-        provide_model_options=lambda: [], provide_environment=lambda: "here",
+        provide_model_options=list, provide_environment=lambda: "here",
     ))  # fmt: skip
     for asked in (
         bot.admit_message(session_id="s", message={}, turn=None), bot.continue_prompt("p", None, StreamState()),
@@ -562,9 +565,13 @@ async def test_bub_K12_what_nobody_answers_falls_back():
 
 async def test_bub_K12_outbounds_of_all_are_sent_to_all():
     sent = []
+
+    def sending(word):
+        return lambda message: sent.append((word, message["n"]))
+
     bot = framework(
-        a=plugin(render_outbound=lambda: [{"n": 1}, {"n": 2}], dispatch_outbound=lambda message: sent.append(("a", message["n"]))),
-        b=plugin(render_outbound=lambda: {"n": 3}, dispatch_outbound=lambda message: sent.append(("b", message["n"]))),
+        a=plugin(render_outbound=lambda: [{"n": 1}, {"n": 2}], dispatch_outbound=sending("a")),
+        b=plugin(render_outbound=lambda: {"n": 3}, dispatch_outbound=sending("b")),
     )
     await bot.process_inbound({"content": "hi"})
     assert sent == [("b", 3), ("a", 3), ("b", 1), ("a", 1), ("b", 2), ("a", 2)]
