@@ -12,7 +12,7 @@ from hookbus import Block, Bus, Connection, HookBlocked, Replace, instrument
 
 from ._bub_calls import ASKING, Interception, StrictInterception, is_awaitable
 from ._bub_plugins import names_of, receiver_name
-from ._bub_questions import INTERCEPTION, Panel, Questions
+from ._bub_questions import INTERCEPTION, Connected, Panel, Questions
 from ._bub_receivers import Interceptor, Wrapper
 from ._patches import Patches
 
@@ -24,6 +24,7 @@ class Interceptions:
         self._questions, self._hooks = questions, weakref.ref(hooks)
         self._strict = questions.strict
         self.panels: dict[str, Panel] = {}
+        self.connected: list[Connected] = []
 
     def panel(self, hook: str) -> Panel:
         """Return the implementations of a hook as they are now."""
@@ -31,6 +32,7 @@ class Interceptions:
         panel = self.panels.get(hook)
         if panel is None:
             panel = self.panels.setdefault(hook, Panel(self._questions.interception[hook]))
+            self.connected.append(panel.connected)
         stored = hooks._runtime._iter_hookimpls(hook)[::-1]
         if stored != panel.stored:
             with self._questions.lock:
@@ -145,9 +147,12 @@ def _front(patches: Patches, stock: Any, hooked: Any, proceed: Answer, refuse: A
         if not patches.is_live:
             return await stock(hooks, *args, **kwargs)
         panel = hooks._hookbus.panel(name)
-        asking = hooks._hookbus.asking(name, panel)
         arguments = {**dict(zip(names, args)), **kwargs}
-        if len(arguments) == len(names) and hooks._hookbus.is_in_line(name, panel):
+        is_in_line = len(arguments) == len(names) and hooks._hookbus.is_in_line(name, panel)
+        if is_in_line and not panel.turns:
+            return proceed(arguments[names[0]])
+        asking = hooks._hookbus.asking(name, panel)
+        if is_in_line:
             meaning = await in_line(asking, panel, arguments)
             if meaning is not None:
                 return meaning.result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -150,9 +151,9 @@ class Notice(Asking):
     on_error = "isolate"
 
     def failed(self, impl: Any, error: BaseException) -> None:
-        if not isinstance(error, Exception):
+        if _is_cancelled_by_nobody(error):
             self.interrupt = error
-        else:
+        if isinstance(error, Exception):
             warn("hook.on_error_failed stage={} adapter={}", self.stage, title_of(impl), has_trace=True)
 
 
@@ -221,9 +222,9 @@ class Interception(Asking):
         return None
 
     def failed(self, impl: Any, error: BaseException) -> None:
-        if not isinstance(error, Exception):
+        if _is_cancelled_by_nobody(error):
             self.interrupt = error
-        else:
+        if isinstance(error, Exception):
             warn("hook.agent_hook_failed hook={} adapter={}", self.hook, title_of(impl), has_trace=True)
 
 
@@ -284,6 +285,17 @@ def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
 
     as_bub_asks.__qualname__ = "as Bub asks"
     return as_bub_asks
+
+
+def _is_cancelled_by_nobody(error: BaseException) -> bool:
+    """Tell whether a CancelledError was made up: neither the task was cancelled nor a deadline is over."""
+    if not isinstance(error, asyncio.CancelledError):
+        return False
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no loop runs in this thread
+        return True
+    return task is None or not task.cancelling()
 
 
 def title_of(impl: Any) -> str:

@@ -11,7 +11,7 @@ from hookbus import Connection, HookError, ReceiverError, modes
 from hookbus.exceptions import did_you_mean
 
 from ._bub_calls import ASKING, Asking, Done, PlainAsking, is_awaitable, is_unusual
-from ._bub_questions import Panel, Question, Questions
+from ._bub_questions import Connected, Panel, Question, Questions
 from ._bub_receivers import Implementation, Wrapper, implementation
 
 
@@ -38,6 +38,7 @@ class Plugins:
         self._questions, self._manager = questions, manager
         self._strict = questions.strict
         self.panels: dict[str, Panel] = {}
+        self.connected: list[Connected] = []
 
     def panel(self, hook: str) -> Panel:
         """Return the implementations of a hook as they are now.
@@ -54,6 +55,7 @@ class Plugins:
         if panel is None:
             question = self._questions.of(caller)
             panel = self.panels.setdefault(hook, Panel(question.listeners if question else None, question))
+            self.connected.append(panel.connected)
         stored = caller.get_hookimpls()
         if stored != panel.stored:
             with self._questions.lock:

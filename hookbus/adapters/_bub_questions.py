@@ -6,7 +6,7 @@ import inspect
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import attrs
@@ -78,6 +78,27 @@ class Question:
         return self.kind is None or self.kind == ("first" if is_first else "all")
 
 
+class Connected:
+    """What is connected for one hook of one owner. It knows nothing of the implementations, so it may outlive them."""
+
+    def __init__(self, listeners: Listeners | None) -> None:
+        self._listeners = listeners
+        self._connections: list[tuple[Connection, bool]] = []
+
+    def add(self, connection: Connection, is_own: bool) -> None:
+        self._connections.append((connection, is_own))
+        if self._listeners is not None:
+            self._listeners.own += is_own
+
+    def disconnect(self) -> None:
+        """Take every receiver away."""
+        while self._connections:
+            connection, is_own = self._connections.pop()
+            connection.disconnect()
+            if self._listeners is not None:
+                self._listeners.own -= is_own
+
+
 @attrs.define(eq=False)
 class Panel:
     """The implementations of one hook of one runtime, in the order they run, and the receivers that stand for them.
@@ -96,7 +117,7 @@ class Panel:
     impls: list[Any] = attrs.field(factory=list)
     turns: list[tuple[Any, tuple[str, ...]]] = attrs.field(factory=list)
     known: int = 0
-    _connections: list[tuple[Connection, bool]] = attrs.field(factory=list)
+    connected: Connected = attrs.field(init=False, default=attrs.Factory(lambda self: Connected(self.listeners), takes_self=True))
 
     def put(self, stored: list[Any], connect: Connect) -> None:
         """Have these implementations in place of those that were there, all or none.
@@ -112,9 +133,8 @@ class Panel:
             for index, impl in enumerate(self.impls):
                 names, connection, is_own = connect(impl, index)
                 self.turns.append((impl.function, names))
-                if connection is not None and self.listeners is not None:
-                    self._connections.append((connection, is_own))
-                    self.listeners.own += is_own
+                if connection is not None:
+                    self.connected.add(connection, is_own)
         except BaseException:
             self.disconnect()
             raise
@@ -123,10 +143,7 @@ class Panel:
 
     def disconnect(self) -> None:
         """Take every receiver away."""
-        while self._connections and self.listeners is not None:
-            connection, is_own = self._connections.pop()
-            connection.disconnect()
-            self.listeners.own -= is_own
+        self.connected.disconnect()
         self.stored, self.turns, self.known = [], [], 0
 
 
@@ -141,7 +158,7 @@ class Questions:
         self.lock = threading.RLock()
         self._made: dict[str, Question] = {}
         self.interception = {hook: Listeners(bus, hook, f"pre_{hook}") for hook in INTERCEPTION}
-        self._orphans: deque[MutableMapping[str, Panel]] = deque()
+        self._orphans: deque[list[Connected]] = deque()
 
     def of(self, caller: Any) -> Question | None:
         """Return the question for a hook of pluggy; None for one without a specification."""
@@ -176,16 +193,16 @@ class Questions:
             return modes.void, "void"
         return (modes.firstresult, "first") if is_first else (modes.broadcast, "all")
 
-    def adopt(self, owner: Any, panels: MutableMapping[str, Panel]) -> None:
+    def adopt(self, owner: Any, connected: list[Connected]) -> None:
         """Take away what is connected for an owner once it is gone; at the next occasion, and not while memory is collected."""
         self.sweep()
-        weakref.finalize(owner, self._orphans.append, panels).atexit = False
+        weakref.finalize(owner, self._orphans.append, connected).atexit = False
 
     def sweep(self) -> None:
         """Take away what was connected for owners that are gone."""
         while self._orphans:
-            for panel in self._orphans.popleft().values():
-                panel.disconnect()
+            for connected in self._orphans.popleft():
+                connected.disconnect()
 
     def retire(self) -> None:
         """Take every question off the bus."""

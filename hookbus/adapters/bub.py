@@ -140,7 +140,7 @@ class _Adapter:
 
     def _adopt(self, owner: Any, plugins: Plugins | Interceptions) -> None:
         self._owners.add(owner)
-        self._questions.adopt(owner, plugins.panels)
+        self._questions.adopt(owner, plugins.connected)
 
     def _following(self, manager: Any, name: str) -> Callable[..., Any]:
         """Return a method of pluggy after which the receivers follow suit."""

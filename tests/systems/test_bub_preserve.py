@@ -523,7 +523,7 @@ async def test_bub_K12_providers_are_entered_for_as_long_as_the_framework_runs()
 async def test_bub_K12_a_wrong_type_is_a_type_error():
     bot = framework(a=plugin(
         admit_message=lambda: "yes", continue_prompt=lambda: 1, build_tape_context=lambda: "context",
-        provide_model_options=list, provide_environment=lambda: "here",
+        provide_model_options=lambda: [1], provide_environment=lambda: "here",
     ))  # fmt: skip
     for asked in (
         bot.admit_message(session_id="s", message={}, turn=None), bot.continue_prompt("p", None, StreamState()),
