@@ -10,7 +10,8 @@ from typing import Any
 
 from hookbus import Block, Bus, Connection, HookBlocked, Replace, instrument
 
-from ._bub_calls import ASKING, Interception, StrictInterception, is_awaitable
+from ._bub_calls import ASKING, is_awaitable
+from ._bub_interception import Interception, StrictInterception
 from ._bub_plugins import names_of, receiver_name
 from ._bub_questions import INTERCEPTION, Connected, Panel, Questions
 from ._bub_receivers import Interceptor, Wrapper

@@ -15,8 +15,6 @@ import attrs
 from hookbus import Block, Drop, HookError, Replace
 from hookbus.modes import Receiver, Steps
 
-from ._agno_views import frozen
-
 NOT_GIVEN: Final = type("NotGiven", (), {"__repr__": lambda self: "<not given>"})()
 """Stands for an argument that a hook has and its caller left out."""
 
@@ -151,7 +149,7 @@ class Notice(Asking):
     on_error = "isolate"
 
     def failed(self, impl: Any, error: BaseException) -> None:
-        if _is_cancelled_by_nobody(error):
+        if is_cancelled_by_nobody(error):
             self.interrupt = error
         if isinstance(error, Exception):
             warn("hook.on_error_failed stage={} adapter={}", self.stage, title_of(impl), has_trace=True)
@@ -174,75 +172,6 @@ class PlainAsking(Asking):
     def failed(self, impl: Any, error: BaseException) -> None:
         if isinstance(error, SystemExit) and self.hook == "on_error":
             raise HookError(f"{title_of(impl)} tried to end the process in {self.hook}") from error
-
-
-class Interception(Asking):
-    """One call of a hook of `AgentHooks`, whose implementations change, answer or refuse what is about to happen."""
-
-    on_error = "isolate"
-    types: ClassVar[Any]  # the module that has Bub's requests and decisions
-
-    def is_usual(self, value: Any) -> bool:
-        """Tell whether an answer is one that Bub understands."""
-        if value is None or self.hook.startswith("after_"):
-            return True
-        types = self.types
-        is_llm = self.hook == "before_llm_call"
-        return isinstance(value, (types.LlmCallRequest, types.LlmCallDecision) if is_llm else types.ToolCallDecision)
-
-    def read(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
-        if value is None or self.hook.startswith("after_"):
-            return None
-        read = self._read_llm if self.hook == "before_llm_call" else self._read_tool
-        return read(impl, value, arguments)
-
-    def _read_llm(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
-        if isinstance(value, self.types.LlmCallRequest):
-            return {"request": value}
-        if isinstance(value, self.types.LlmCallDecision):
-            return Replace((arguments["request"], value))
-        return self.wrong(impl, value, "LlmCallRequest | LlmCallDecision | None")
-
-    def _read_tool(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
-        call = arguments["call"]
-        if not isinstance(value, self.types.ToolCallDecision):
-            return self.wrong(impl, value, "ToolCallDecision | None")
-        if value.action == "proceed":
-            if value.arguments is None:
-                return None
-            return {"call": self.types.replace(call, arguments=dict(value.arguments))}
-        if value.action == "deny":
-            return Block(str(value.message or "denied"), result=(call, value))
-        return Replace((call, value))
-
-    def wrong(self, impl: Any, value: Any, expected: str) -> Any:
-        """Say that an answer is none, and go on without it."""
-        got = type(value).__name__
-        warn("hook.agent_hook_bad_return hook={} adapter={} got={} expected={}", self.hook, title_of(impl), got, expected)
-        return None
-
-    def failed(self, impl: Any, error: BaseException) -> None:
-        if _is_cancelled_by_nobody(error):
-            self.interrupt = error
-        if isinstance(error, Exception):
-            warn("hook.agent_hook_failed hook={} adapter={}", self.hook, title_of(impl), has_trace=True)
-
-
-class StrictInterception(Interception):
-    """The same with `strict=True`: a broken policy blocks, and only what is returned has an effect."""
-
-    def prepared(self, given: dict[str, Any]) -> dict[str, Any]:
-        if self.hook == "before_tool_call" and "call" in given:
-            return {**given, "call": self.types.replace(given["call"], arguments=frozen(given["call"].arguments))}
-        if self.hook == "before_llm_call" and "request" in given:
-            return {**given, "request": self.types.replace(given["request"], messages=frozen(given["request"].messages))}
-        return given
-
-    def wrong(self, impl: Any, value: Any, expected: str) -> Any:
-        super().wrong(impl, value, expected)
-        if inspect.isgenerator(value):
-            value.close()
-        raise HookError(f"{title_of(impl)} answered {self.hook} with a {type(value).__name__}; return {expected}")
 
 
 ASKING: ContextVar[Asking | None] = ContextVar("hookbus_bub_asking", default=None)
@@ -287,7 +216,7 @@ def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
     return as_bub_asks
 
 
-def _is_cancelled_by_nobody(error: BaseException) -> bool:
+def is_cancelled_by_nobody(error: BaseException) -> bool:
     """Tell whether a CancelledError was made up: neither the task was cancelled nor a deadline is over."""
     if not isinstance(error, asyncio.CancelledError):
         return False

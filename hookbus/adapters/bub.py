@@ -22,7 +22,7 @@ from hookbus import Bus, HookError, default_bus, instrument
 from hookbus.exceptions import did_you_mean
 
 from ._bub_agent import Interceptions, hook_agent
-from ._bub_calls import Interception
+from ._bub_interception import Interception
 from ._bub_plugins import Plugins
 from ._bub_questions import INTERCEPTION, Questions
 from ._bub_runtime import ASYNC, METHODS, STOCK
