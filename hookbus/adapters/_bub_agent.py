@@ -34,10 +34,10 @@ class Interceptions:
         if panel is None:
             panel = self.panels.setdefault(hook, Panel(self._questions.interception[hook]))
             self.connected.append(panel.connected)
-        stored = hooks._runtime._iter_hookimpls(hook)[::-1]
-        if stored != panel.stored:
+        impls = hooks._runtime._iter_hookimpls(hook)
+        if impls != panel.impls:
             with self._questions.lock:
-                panel.put(stored, functools.partial(self._connect, hooks, hook))
+                panel.put(impls[::-1], functools.partial(self._connect, hooks, hook))
         return panel
 
     def sync(self) -> None:

@@ -144,7 +144,7 @@ class Panel:
     def disconnect(self) -> None:
         """Take every receiver away."""
         self.connected.disconnect()
-        self.stored, self.turns, self.known = [], [], 0
+        self.stored, self.impls, self.turns, self.known = [], [], [], 0
 
 
 Connect = Callable[[Any, int], tuple[tuple[str, ...], Connection | None, bool]]
