@@ -119,28 +119,43 @@ def test_in_bubs_own_manner_a_question_is_asked_through_bub_only(bus, is_strict)
             asyncio.run(asked(message="hi"))
 
 
-async def test_bub_XB8_a_policy_that_hangs_has_a_deadline(is_strict):
+@pytest.mark.parametrize("from_call", [1, 10])
+async def test_bub_XB8_a_policy_that_hangs_has_a_deadline(is_strict, from_call):
+    calls = []
+
     async def hang():
-        await asyncio.sleep(60)
+        calls.append(1)
+        if len(calls) >= from_call:
+            await asyncio.sleep(60)
 
     uninstall = bub.install(Bus(timeout=0.05), strict=is_strict)
     try:
-        _, decision = await agent_hooks(hung=plugin(before_tool_call=hang)).before_tool_call(CALL, {})
+        hooks = agent_hooks(hung=plugin(before_tool_call=hang))
+        decisions = [(await hooks.before_tool_call(CALL, {}))[1].action for _ in range(from_call)]
     finally:
         uninstall()
-    assert decision.action == ("deny" if is_strict else "proceed")
+    assert decisions == ["proceed"] * (from_call - 1) + ["deny" if is_strict else "proceed"]
+
+
+async def test_a_modifier_of_a_tools_call_changes_what_the_tool_gets(bus):
+    hooks = agent_hooks(a=plugin(before_tool_call=lambda: ToolCallDecision.proceed({"cmd": "ls"})))
+    with bus.signal("pre_tool_call").connected_to(lambda executor, arguments: {"arguments": {"cmd": f"{arguments['cmd']} -l"}}):
+        assert (await call_tool(hooks, lambda cmd: f"ran {cmd}", {"cmd": "rm"})).tool_results == ["ran ls -l"]
 
 
 def test_runtimes_that_were_there_before_are_taken_over_and_given_back(is_strict):
     hooks = agent_hooks(a=plugin(load_state=lambda: "a", before_tool_call=lambda: ToolCallDecision.deny("no")))
     bus = Bus()
+    gc.collect()  # other tests' runtimes
     uninstall = bub.install(bus, strict=is_strict)
     try:
         assert [each.name for each in bus.signal("load_state").connections()] == ["a"]
         assert [each.name for each in bus.signal("pre_before_tool_call").connections()] == ["a"]
-        kept, kept_hook = hooks._runtime.call_many, hooks.before_tool_call
+        kept, kept_hook, manager = hooks._runtime.call_many, hooks.before_tool_call, hooks._runtime.manager
+        assert {"register", "unregister"} <= vars(manager).keys()
     finally:
         uninstall()
+    assert not {"register", "unregister"} & vars(manager).keys() and "_hookbus" not in vars(hooks._runtime)
     assert asyncio.run(kept("load_state")) == ["a"] and vars(hooks).keys() == {"_runtime"}
     assert asyncio.run(kept_hook(CALL, {}))[1].message == "no"
 
