@@ -3,10 +3,6 @@
 import asyncio
 from dataclasses import replace
 
-import pytest
-
-pytest.importorskip("bub")
-
 from bub.hooks.interception import ToolCallDecision
 
 from hookbus.adapters import bub

@@ -9,14 +9,9 @@ import weakref
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, Replace, explain, hookable, hookspec, modes, receives, report
+from hookbus import Block, HookBlocked, HookError, Replace, explain, hookable, hookspec, modes, receives, report
 from hookbus.events import Failed, Mutated, Started
 from hookbus.testing import record
-
-
-@pytest.fixture
-def bus():
-    return Bus(values=True)
 
 
 def question(bus, mode, name="ask", **options):
@@ -394,7 +389,7 @@ def test_bub_XP9_removal_takes_effect_at_the_next_call_weak_receivers_go_and_rec
     asked.connect(recurse)
     with record(bus) as fired:
         asked()
-    assert any(isinstance(event.exception, RecursionError) for event in fired.of(Failed))
+    assert any("recurse" in str(event.exception) and "in its own turn" in str(event.exception) for event in fired.of(Failed))
 
 
 def test_bub_XP10_a_question_is_called_like_the_function_it_is(bus):

@@ -4,9 +4,6 @@ import asyncio
 import gc
 
 import pytest
-
-pytest.importorskip("bub")
-
 from bub.hooks.interception import ToolCall, ToolCallDecision
 
 from hookbus import Block, Bus, HookBlocked, HookError, explain

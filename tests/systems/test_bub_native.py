@@ -8,7 +8,6 @@ import pytest
 
 from hookbus import (
     Block,
-    Bus,
     HookBlocked,
     HookError,
     Replace,
@@ -22,11 +21,6 @@ from hookbus import (
 )
 from hookbus.events import Failed, Finished, Started
 from hookbus.testing import record
-
-
-@pytest.fixture
-def bus():
-    return Bus(values=True)
 
 
 def question(bus, mode, name="ask", **options):

@@ -5,11 +5,8 @@ import inspect
 from dataclasses import replace
 from types import SimpleNamespace
 
-import pytest
-
-pytest.importorskip("bub")
-
 import pluggy
+import pytest
 from bub.channels.admission import AdmitDecision
 from bub.hooks import interception
 from bub.hooks import runtime as runtime_module

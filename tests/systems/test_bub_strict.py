@@ -7,23 +7,15 @@ import warnings
 import weakref
 
 import pytest
-
-pytest.importorskip("bub")
-
 from bub.hooks.interception import LlmCallDecision, LlmCallRequest, LlmCallResult, ToolCall, ToolCallDecision
 from bub.streaming import AsyncStreamEvents, StreamEvent, StreamState
 
-from hookbus import Bus, HookError, Replace, explain, report
+from hookbus import HookError, Replace, explain, report
 from hookbus.adapters import bub
 from hookbus.events import Blocked, Failed, Mutated, Started
 from hookbus.testing import record
 
 from .bub_parts import Plugin, agent_hooks, call_tool, framework, plugin, runtime
-
-
-@pytest.fixture
-def bus():
-    return Bus(values=True)
 
 
 @pytest.fixture(autouse=True)
