@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from hookbus import Block
 
-from ._agno_hooks import Hook, title_of
+from ._own_hooks import Hook, title_of
 
 SECONDS: Final = 8.0
 """How long a plain call waits for an async hook where an event loop runs already."""

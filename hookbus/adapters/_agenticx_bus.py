@@ -16,7 +16,7 @@ from ._agenticx_asks import LegacyAfter, LegacyBefore, Overdue, Subject, complet
 from ._agenticx_legacy import KINDS
 from ._agenticx_points import Call, Own, Points, hook_behind
 from ._agenticx_turns import Turn
-from ._agno_hooks import Hook, title_of
+from ._own_hooks import Hook, title_of
 from ._patches import Patches
 
 LOG: Final = logging.getLogger("agenticx.hooks.registry")

@@ -12,7 +12,7 @@ from hookbus import HookBlocked, HookError
 
 from ._agenticx_asks import CoreAfter, CoreBefore, Kind, Subject
 from ._agenticx_points import SYNC_POINTS, Call, Own, Points
-from ._agno_hooks import Hook, title_of
+from ._own_hooks import Hook, title_of
 from ._patches import Patches
 
 KINDS: Final = {

@@ -12,7 +12,7 @@ from hookbus import HookBlocked
 from ._agenticx_asks import Kind, LegacyAfter, LegacyBefore, Subject
 from ._agenticx_core import check_callable
 from ._agenticx_points import SYNC_POINTS, Call, Own, Points
-from ._agno_hooks import Hook
+from ._own_hooks import Hook
 
 KINDS: Final = {
     "llm": Kind("llm", ("messages", "messages"), ("response", "response")),

@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from hookbus import Block, Bus, Connection, HookError, ReceiverError, instrument
 
-from ._agno_hooks import Hook, OwnHook, title_of
-from ._mirror import Mirror
+from ._own_hooks import Hook, Mirror, OwnHook, title_of
 from ._patches import Patches
 
 Ask = Callable[[Hook, Mapping[str, Any]], Any]

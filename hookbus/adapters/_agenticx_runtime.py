@@ -11,7 +11,7 @@ from hookbus import Block, HookBlocked
 
 from ._agenticx_asks import withheld
 from ._agenticx_points import Ask, Call, Own, Points
-from ._agno_hooks import title_of
+from ._own_hooks import title_of
 from ._patches import Patches
 
 

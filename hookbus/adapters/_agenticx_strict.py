@@ -14,8 +14,7 @@ from ._agenticx_core import CoreHooks, check_callable, registration
 from ._agenticx_points import Own, Points
 from ._agenticx_runtime import add_unregistration
 from ._agenticx_turns import Turn
-from ._agno_hooks import title_of
-from ._agno_views import frozen
+from ._own_hooks import frozen, title_of
 from ._patches import Patches
 
 

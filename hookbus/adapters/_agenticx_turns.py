@@ -10,8 +10,7 @@ from hookbus import HookBlocked
 
 from ._agenticx_asks import LegacyBefore, Subject, completed
 from ._agenticx_points import Own
-from ._agno_hooks import Hook
-from ._agno_views import View
+from ._own_hooks import Hook, View
 
 LOG: Final = logging.getLogger("agenticx.core.agent_executor")
 

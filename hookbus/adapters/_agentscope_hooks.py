@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from hookbus import Bus, Connection, HookContext, HookError
 
 from ._agentscope_calls import current
-from ._mirror import Mirror
+from ._own_hooks import Mirror
 
 Lookup = Callable[[], Mapping[str, Callable[..., Any]]]
 """Gives the dict in which AgentScope keeps the hooks of one phase of one agent or class."""

@@ -10,8 +10,8 @@ from typing import Any
 from hookbus import Bus, HookError, ReceiverError
 
 from ._agno_ends import ToolEnds
-from ._agno_hooks import AroundHook, Hook, OwnHook, Registry, is_async_hook
-from ._agno_views import View, frozen
+from ._agno_hooks import AroundHook, Registry, is_async_hook
+from ._own_hooks import Hook, OwnHook, View, frozen
 
 SEEN: ContextVar[tuple[ToolCall, dict[str, Any], dict[str, Any]] | None] = ContextVar("hookbus_agno_seen", default=None)
 """What the hook further out passed to the next one, which Agno does not pass on to the tool."""

@@ -11,7 +11,7 @@ from typing import Any
 from hookbus import HookError
 from hookbus.exceptions import did_you_mean
 
-from ._agno_hooks import title_of
+from ._own_hooks import title_of
 from ._patches import Patches
 
 _ALWAYS = ("session", "run_context", "user_id", "debug_mode", "metadata")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ._agno_hooks import Hook, OwnHook
 from ._agno_views import shielded
+from ._own_hooks import Hook, OwnHook
 
 
 class ToolEnds:

@@ -11,7 +11,8 @@ import attrs
 
 from hookbus import HookBlocked
 
-from ._agno_hooks import AroundHook, Hook, Registry, is_async_hook, title_of
+from ._agno_hooks import AroundHook, Registry, is_async_hook
+from ._own_hooks import Hook, title_of
 from ._patches import Patches
 
 

@@ -11,8 +11,8 @@ from hookbus import Block, HookError
 from hookbus.exceptions import HookWarning
 
 from ._agno_calls import ToolCall
-from ._agno_hooks import AroundHook, Hook, is_async_hook, title_of
-from ._agno_views import frozen
+from ._agno_hooks import AroundHook, is_async_hook
+from ._own_hooks import Hook, frozen, title_of
 from ._patches import Patches
 
 

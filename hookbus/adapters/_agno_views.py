@@ -7,26 +7,6 @@ from collections.abc import Hashable
 from typing import Any
 
 
-class View:
-    """An object with some attributes of its own; everything else is read from, and written to, the object behind it."""
-
-    def __init__(self, behind: Any, **own: Any) -> None:
-        self.__dict__.update(own, _behind=behind)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_behind"], name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self.__dict__["_behind"], name, value)
-
-
-def frozen(value: Any) -> Any:
-    """Return a copy of the dicts and lists in a value, to compare with later; what else is in it stays itself."""
-    if isinstance(value, dict):
-        return {key: frozen(each) for key, each in value.items()}
-    return [frozen(each) for each in value] if isinstance(value, list) else value
-
-
 def shielded(run_context: Any) -> Any:
     """Return a run context that shares everything but the list of messages, of which it has a copy of its own.
 

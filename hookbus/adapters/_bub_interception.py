@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from hookbus import Block, HookError, Replace
 
-from ._agno_views import frozen
 from ._bub_calls import Asking, is_cancelled_by_nobody, title_of, warn
+from ._own_hooks import frozen
 
 
 class Interception(Asking):

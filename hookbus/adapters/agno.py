@@ -22,10 +22,10 @@ from hookbus import Bus, ReceiverError, default_bus, instrument
 
 from ._agno_calls import ToolCall, connect, is_listened_to
 from ._agno_checks import replace_registration
-from ._agno_hooks import OwnHook, Registry, is_async_hook
+from ._agno_hooks import Registry, is_async_hook
 from ._agno_runs import replace_runs
 from ._agno_strict import StrictToolCall, merge_scopes
-from ._agno_views import View
+from ._own_hooks import OwnHook, View
 from ._patches import Patches, Uninstall
 
 SUPPORTED: Final = ("2.9.0", "3.1.10")

@@ -9,23 +9,11 @@ import weakref
 
 import pytest
 
-from hookbus import Block, HookBlocked, HookError, Replace, explain, hookable, hookspec, modes, receives, report
+from hookbus import Block, HookBlocked, HookError, Replace, explain, hookable, modes, receives, report
 from hookbus.events import Failed, Mutated, Started
 from hookbus.testing import record
 
-
-def question(bus, mode, name="ask", **options):
-    """Declare a plain question about a message."""
-
-    def ask(message="hi", session_id="s"): ...
-
-    return hookspec(mode, name=name, bus=bus, **options)(ask)
-
-
-def async_question(bus, mode, name="ask", **options):
-    async def ask(message="hi", session_id="s"): ...
-
-    return hookspec(mode, name=name, bus=bus, **options)(ask)
+from .questions import async_question, question
 
 
 @pytest.fixture

@@ -22,19 +22,7 @@ from hookbus import (
 from hookbus.events import Failed, Finished, Started
 from hookbus.testing import record
 
-
-def question(bus, mode, name="ask", **options):
-    """Declare a plain question about a message."""
-
-    def ask(message="hi", session_id="s"): ...
-
-    return hookspec(mode, name=name, bus=bus, **options)(ask)
-
-
-def async_question(bus, mode, name="ask", **options):
-    async def ask(message="hi", session_id="s"): ...
-
-    return hookspec(mode, name=name, bus=bus, **options)(ask)
+from .questions import async_question, question
 
 
 @pytest.fixture

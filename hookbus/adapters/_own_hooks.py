@@ -1,0 +1,152 @@
+"""What the adapters share about a system's own hooks: as receivers, in lists that are followed, and what they are shown."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from hookbus import Connection
+
+Hook = Callable[..., Any]
+Mark = TypeVar("Mark")
+
+
+class OwnHook:
+    """The receiver for one of a system's own hooks.
+
+    It knows the place of the hook in its list and neither the hook nor its owner; the call it is asked in knows the hook. So
+    an agent whose own hook knows it is collected like any other.
+
+    Attributes:
+        index: the place in the list.
+        names: the parameters of the hook; None where its signature cannot be read, which shows when it is called.
+    """
+
+    __signature__ = inspect.signature(lambda owner, call, ctx: None)
+
+    def __init__(self, hook: Hook, index: int) -> None:
+        self.index, self.names = index, names_of(hook)
+        self.is_same = _same_as(hook)
+
+    @property
+    def __wrapped__(self) -> Hook:
+        # Where `explain` and failures say that this receiver stands.
+        hook: Hook | None = self.is_same(None)
+        if hook is None:
+            raise AttributeError("the hook is gone")
+        return hook
+
+    def __call__(self, owner: Any, call: Any, ctx: Any) -> Any:
+        return call.ask_own(self)
+
+
+def names_of(hook: Hook) -> frozenset[str] | None:
+    """Return the names of a hook's parameters."""
+    try:
+        return frozenset(inspect.signature(hook).parameters)
+    except (TypeError, ValueError):
+        return None
+
+
+def title_of(hook: Any) -> str:
+    """Return the name a hook is listed under: its own, through partials, or that of its type."""
+    while isinstance(hook, functools.partial) and not hasattr(hook, "__name__"):
+        hook = hook.func
+    return str(getattr(hook, "__name__", type(hook).__name__))
+
+
+def _same_as(hook: Hook) -> Callable[[Any], Any]:
+    """Return what gives back the hook if it is alive and is (or is compared with None to) this very one."""
+    try:
+        held: Callable[[], Any] = weakref.ref(hook)
+    except TypeError:
+        held = functools.partial(_give, hook)
+    return lambda other: None if held() is None or (other is not None and held() is not other) else held()
+
+
+def _give(hook: Any) -> Any:
+    return hook
+
+
+class Mirror(Generic[Mark]):
+    """Which hooks of which owner are connected. It keeps no owner alive, and forgets what is noted of one with it.
+
+    A mark stands for a hook that is connected, and tells it from others.
+    """
+
+    def __init__(self) -> None:
+        self._connected: dict[tuple[int, str], list[tuple[Mark, Connection]]] = {}
+        self._owners: dict[int, weakref.ref[Any]] = {}
+        self._lock = threading.RLock()
+
+    def marks(self, owner: Any, signal: str) -> list[Mark]:
+        """Return the marks of what is connected for an owner, in order."""
+        return [mark for mark, _ in self._connected.get((id(owner), signal), ())]
+
+    def follow(
+        self, owner: Any, signal: str, hooks: Sequence[Any], is_same: Callable[[Mark, Any], bool],
+        connect: Callable[[int, Any], tuple[Mark, Connection]],
+    ) -> None:  # fmt: skip
+        """Connect what is in the list and is not connected, disconnect what is not in it any more, and keep its order.
+
+        Args:
+            owner: whose hooks these are.
+            signal: such as `"pre_reply"`.
+            hooks: the list.
+            is_same: tells whether a mark is that of a hook of the list.
+            connect: connects a hook of the list, given its place there.
+
+        Raises:
+            HookError: if one cannot be connected; those in front of it are.
+        """
+        with self._lock:
+            self._watch(owner)
+            connected = self._connected.setdefault((id(owner), signal), [])
+            kept = 0
+            while kept < min(len(connected), len(hooks)) and is_same(connected[kept][0], hooks[kept]):
+                kept += 1
+            while len(connected) > kept:
+                connected.pop()[1].disconnect()
+            for index, hook in enumerate(hooks[kept:], kept):
+                connected.append(connect(index, hook))
+
+    def clear(self) -> None:
+        """Disconnect everything."""
+        while self._connected:
+            for _, connection in self._connected.popitem()[1]:
+                connection.disconnect()
+        self._owners.clear()
+
+    def _watch(self, owner: Any) -> None:
+        number = id(owner)
+        if number not in self._owners:
+            self._owners[number] = weakref.ref(owner, lambda _: self._forget(number))
+
+    def _forget(self, number: int) -> None:
+        self._owners.pop(number, None)
+        for key in [key for key in list(self._connected) if key[0] == number]:
+            self._connected.pop(key, None)
+
+
+class View:
+    """An object with some attributes of its own; everything else is read from, and written to, the object behind it."""
+
+    def __init__(self, behind: Any, **own: Any) -> None:
+        self.__dict__.update(own, _behind=behind)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_behind"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.__dict__["_behind"], name, value)
+
+
+def frozen(value: Any) -> Any:
+    """Return a copy of the dicts and lists in a value, to compare with later; what else is in it stays itself."""
+    if isinstance(value, dict):
+        return {key: frozen(each) for key, each in value.items()}
+    return [frozen(each) for each in value] if isinstance(value, list) else value
