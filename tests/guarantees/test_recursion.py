@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
@@ -10,6 +11,15 @@ from hookbus import Bus, HookBlocked, HookError, events, hookable
 
 LEVELS = range(40)
 """Where on the stack the first call starts, so that the end of it comes at another place of the call each time."""
+
+
+@pytest.fixture(autouse=True)
+def _no_collection():
+    # What other tests left for the collector, such as event loops, would be finalised where there is no room for that.
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 class Recursion:
