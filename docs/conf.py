@@ -67,3 +67,4 @@ html_show_copyright = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": False}
 pygments_style = "tango"
+pygments_dark_style = "github-dark"  # the default one underlines names of classes, as if they were links
