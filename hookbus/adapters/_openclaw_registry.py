@@ -291,4 +291,6 @@ def _declare(hook: ClawHook, bus: Bus) -> Any:
 
     async def question_later(event: Any, ctx: Any) -> Any: ...
 
-    return hookspec(mode_of(hook), name=hook.name, bus=bus)(question if hook.kind == "sync" else question_later)
+    asked = question if hook.kind == "sync" else question_later
+    asked.__qualname__ = hook.name  # events and reports call the sender by it
+    return hookspec(mode_of(hook), name=hook.name, bus=bus)(asked)
