@@ -180,7 +180,7 @@ def _role_and_policy(options: Options, phase: str | None, label: Callable[[], st
         raise HookError(f"{label()} asks for role={options.role!r}, but the phase {phase!r} {instead}")
     on_error = options.on_error or POLICIES[role][0]
     if on_error not in POLICIES[role]:
-        raise HookError(f"{label()} asks for on_error={options.on_error!r}, but {role} takes {' or '.join(POLICIES[role])}")
+        raise HookError(f"{label()} asks for on_error={options.on_error!r}, but role {role} takes {' or '.join(POLICIES[role])}")
     return role, on_error
 
 

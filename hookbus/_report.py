@@ -126,7 +126,8 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
         closed = receiver.failures - receiver.fail_opens
         for count, how in ((receiver.fail_opens, "open"), (closed, "and stopped the call")):
             if count:
-                yield f"{receiver.label} on {signal.name} failed {how} {count} times, last with {receiver.last_failure}"
+                times = "once" if count == 1 else f"{count} times, last"
+                yield f"{receiver.label} on {signal.name} failed {how} {times} with {receiver.last_failure}"
         yield from _misfits(receiver, signal, declared)
 
 

@@ -115,7 +115,7 @@ def test_report_says_which_guard_failed_and_what_of(bus, Agent):
     with pytest.raises(HookError):
         Agent().reply("hi")
     (finding,) = report(bus).findings
-    assert "broken" in finding and "failed and stopped the call 1 times, last with ZeroDivisionError at" in finding
+    assert "broken" in finding and "failed and stopped the call once with ZeroDivisionError at" in finding
 
 
 def test_report_says_which_matcher_can_never_match(bus, Agent):

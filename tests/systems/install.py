@@ -49,7 +49,7 @@ def find_python(version: str) -> str:
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found = sorted(pyenv.glob(f"{version}.*/bin/python")) or [shutil.which(f"python{version}")]
     if found[-1] is None:
-        sys.exit(f"Python {version} is not installed here")
+        sys.exit(f"Python {version} is needed, and is neither among pyenv's versions nor on the PATH as python{version}")
     return str(found[-1])
 
 
