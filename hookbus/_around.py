@@ -8,14 +8,14 @@ from typing import Any
 import attrs
 
 from ._asking import guard, wrong_return
-from ._call import Answered, Call, Over
+from ._call import Answered, Call, GivenUp, Over
 from ._cancels import Cancels, is_cancelled_error
 from ._context import Block, Drop, ReadOnly, Replace
 from ._drive import DRIVERS, Parts, Step, Story
 from ._plan import Seat
 from ._turns import Answer, Turn
 from ._workers import Deadline
-from .exceptions import HookError, chain
+from .exceptions import HookError, chain, late_call_next
 
 
 @attrs.frozen
@@ -86,7 +86,9 @@ class Onion:
 
     def _refuse_if_over(self) -> None:
         if not self.is_open:
-            raise HookError("call_next was used after its around had ended")
+            raise late_call_next()
+        if self.call.late is not None:
+            raise self.call.late
         if self.call.ending is not None:
             raise self.call.ending
         if self.call.hook.is_async:
@@ -101,7 +103,6 @@ class Onion:
             self.last = yield from self.inside(self.call, self.depth + 1, kwargs, must_recheck, self.answered)
         except Over:
             self.last = Reached(error=self.call.ending)
-            self.call.go_on_if_cancelled()
         return self.last.value, self.last.error
 
     def settle(self, answer: Answer) -> Reached:
@@ -110,9 +111,11 @@ class Onion:
         call, last = self.call, self.last
         is_passing = answer.is_cancel and call.hook.is_async and self.depth > 0
         if call.ending is not None:
-            if not is_passing:
+            if not is_passing and not call.has_left:
                 self.let_out(answer)
             raise Over
+        if call.has_left:
+            return Reached(answer.value, answer.error)
         if answer.is_cancel and answer.error is not None:
             if is_passing:  # an around further out may have cancelled its attempt, as `asyncio.timeout` does
                 return Reached(error=answer.error, outcome="cancelled")
@@ -186,15 +189,28 @@ def begin(
     return onion, turn
 
 
+def enter(call: Call, kwargs: dict[str, Any], must_recheck: bool) -> Generator[Step, Any, Reached | None]:
+    """Have the guards judge what an around has changed or repeats; return what there is instead where the method may not run."""
+    if must_recheck:
+        try:
+            yield from guard(call, call.plan.pre.guard, kwargs)
+        except GivenUp as end:
+            return Reached(error=end.error, outcome="cancelled")
+    if call.ending is not None:
+        raise Over
+    if call.late is not None:
+        return Reached(error=call.late, outcome="raised")
+    call.kwargs = kwargs
+    return None
+
+
 def attempt(
     call: Call, depth: int, kwargs: dict[str, Any], must_recheck: bool, answered: Answered
 ) -> Generator[Step, Any, Reached]:
     """Go in from around number `depth`: return what came out."""
     if depth == len(call.plan.around):
-        if must_recheck:
-            yield from guard(call, call.plan.pre.guard, kwargs)
-        call.kwargs = kwargs
-        return Reached.of_body((yield from call.inside(kwargs)))
+        instead = yield from enter(call, kwargs, must_recheck)
+        return instead or Reached.of_body((yield from call.inside(kwargs)))
     begun = begin(call, depth, kwargs, must_recheck, answered, attempt)
     if begun is None:
         return (yield from attempt(call, depth + 1, kwargs, must_recheck, answered))

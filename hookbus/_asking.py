@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from ._call import Answered, Call, Over
+from ._call import Answered, Call, GivenUp, Over
 from ._context import VERDICTS, Block, Drop, ReadOnly, Replace
 from ._drive import Step
 from ._plan import Seat
@@ -17,9 +17,13 @@ Part = Generator[Step, Any, Any]
 
 
 def ask(
-    call: Call, seat: Seat, answered: Answered, read: Callable[[Any], Any], view: Mapping[str, Any] | None = None, **offered: Any
-) -> Part:
-    """Give one receiver its turn: return its answer as `read` understands it, None where it was not asked or failed open."""
+    call: Call, seat: Seat, answered: Answered, read: Callable[[Any], Any], view: Mapping[str, Any] | None = None,
+    is_again: bool = False, **offered: Any,
+) -> Part:  # fmt: skip
+    """Give one receiver its turn: return its answer as `read` understands it, None where it was not asked or failed open.
+
+    One that is asked again inside an around, and is cancelled there, ends that attempt by raising GivenUp, not the call.
+    """
     view = ReadOnly(call.kwargs) if view is None else view
     is_cancel = False
     try:
@@ -31,6 +35,8 @@ def ask(
         failure: BaseException = error
     else:
         answer = yield turn
+        if is_again:
+            _give_up(call, answer)
         try:
             if answer.error is None:
                 understood = read(call.read(seat, answer, view))
@@ -41,6 +47,14 @@ def ask(
             failure = wrong
     call.failed(seat, failure, is_cancel=is_cancel)
     return None
+
+
+def _give_up(call: Call, answer: Answer) -> None:
+    """End an attempt where its call has ended meanwhile, or where an around, or the caller, has cancelled it."""
+    if call.late is not None:
+        raise GivenUp(call.late)
+    if answer.is_cancel and answer.error is not None and call.hook.is_async:
+        raise GivenUp(answer.error)
 
 
 def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
@@ -106,7 +120,7 @@ def revise(call: Call, seat: Seat, answered: Answered, name: str, value: Any) ->
 
 
 def guard(call: Call, seats: Iterable[Seat], kwargs: Mapping[str, Any] | None = None, **offered: Any) -> Part:
-    """Ask the guards in order; the first block is final."""
+    """Ask the guards in order; the first block is final. With `kwargs` they are asked again, about an attempt of an around."""
     answered: Answered = set()
     for seat in seats:
 
@@ -116,7 +130,7 @@ def guard(call: Call, seats: Iterable[Seat], kwargs: Mapping[str, Any] | None = 
             return answer
 
         view = ReadOnly(call.kwargs if kwargs is None else kwargs)
-        verdict = yield from ask(call, seat, answered, read, view, **offered)
+        verdict = yield from ask(call, seat, answered, read, view, kwargs is not None, **offered)
         if verdict is not None:
             call.block(seat, verdict)
 

@@ -18,7 +18,7 @@ from ._plan import Plan, Seat
 from ._turns import Answer, Turn
 from ._workers import Deadline, Pair
 from .events import HIDDEN, Blocked, Event, Failed, Finished, Mutated, Started
-from .exceptions import HookBlocked, HookError, ReceiverError, chain
+from .exceptions import HookBlocked, HookError, ReceiverError, chain, late_call_next
 
 Action = Literal["isolated", "blocked", "raised"]
 Answered = set[tuple[int, ...]]
@@ -27,6 +27,13 @@ Answered = set[tuple[int, ...]]
 
 class Over(Exception):
     """The way to `finally`: the call is blocked, or an exception goes out that no receiver may keep. Never leaves the walk."""
+
+
+class GivenUp(Exception):
+    """The way out of an attempt that ends without ending the call: the arounds see the error. Never leaves the walk."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
 
 
 @attrs.define(eq=False)
@@ -44,6 +51,7 @@ class Call:
         parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
         sources: the generators a stream is pulled through, outermost first.
         reached: what came out of the method already, where the walk takes over after it; else None.
+        has_left: whether the arounds have ended. What one of them has left running, in a task or a thread, does nothing more.
     """
 
     hook: Hook
@@ -68,6 +76,7 @@ class Call:
     own_frame: Frame | None = None
     receiver_frame: Frame | None = None
     parent_id: int | None = None
+    has_left: bool = False
 
     def __attrs_post_init__(self) -> None:
         is_method = self.site.attribute is not None
@@ -135,10 +144,10 @@ class Call:
         self.way_out = self.verdict if verdict.result is NOTHING else None
         raise Over
 
-    def go_on_if_cancelled(self) -> None:
-        """Leave it to the arounds what becomes of a cancellation inside them: it may be that of an attempt of their own."""
-        if self.hook.is_async and is_cancelled_error(self.way_out):
-            self.way_out, self.outcome = None, None
+    @property
+    def late(self) -> HookError | None:
+        """What an attempt gets to see that goes on after the arounds have ended."""
+        return late_call_next() if self.has_left else None
 
     @property
     def ending(self) -> BaseException | None:

@@ -41,9 +41,11 @@ class Cancels:
         self._count = self.cancelling()
 
     @classmethod
-    def since(cls, count: int) -> Cancels:
-        """Return what counts from when `cancelling()` was this."""
+    def since(cls, count: int, task: Any = None) -> Cancels:
+        """Return what counts from when `cancelling()` was this; of the running task, or of the one given."""
         cancels = cls()
+        if task is not None:
+            cancels._task = task._task if isinstance(task, Cancels) else task
         cancels._count = count
         return cancels
 
@@ -52,7 +54,10 @@ class Cancels:
         if self._task is None:
             return 0
         requested: int = self._task.cancelling()
-        return requested - _settled_by_methods.get(self._task, 0) if _settled_by_methods else requested
+        settled = _settled_by_methods.get(self._task, 0) if _settled_by_methods else 0
+        if settled > requested:  # what a method swallowed was taken back since, as `asyncio.timeout` does
+            _settled_by_methods[self._task] = settled = requested
+        return requested - settled
 
     def came(self) -> bool:
         """Tell whether the task was cancelled since."""
@@ -73,6 +78,11 @@ class Cancels:
         if self.came():
             came = self.cancelling() - self._count
             _settled_by_methods[self._task] = _settled_by_methods.get(self._task, 0) + came
+
+
+def is_running(task: Any) -> bool:
+    """Tell whether this task, or that of what counts for it, is the running one."""
+    return (task._task if isinstance(task, Cancels) else task) is running_task()
 
 
 def task_lookup() -> tuple[Callable[[], Any], Callable[[Any], Any]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ._around import Onion, Reached, attempt
 from ._asks import close_unawaited
 from ._call import Call, Over
-from ._cancels import Cancels
+from ._cancels import Cancels, is_running
 from ._context import ReadOnly
 from ._turns import Answer, cancellation
 from ._workers import unpair
@@ -27,12 +27,13 @@ class Detour:
     Args:
         call: the call they are part of; it is given up to the walk from here on.
         cancels: how often the task had been cancelled when they began.
+        task: that task, or what counts for it; None where nobody is awaited.
     """
 
-    def __init__(self, call: Call, cancels: int) -> None:
+    def __init__(self, call: Call, cancels: int, task: Any) -> None:
         self.call = call
         call.start()
-        self._kwargs, self._cancels = call.kwargs, cancels
+        self._kwargs, self._cancels, self._task = call.kwargs, cancels, task
         self._onions: dict[int, Onion] = {}
         self._inside: dict[int, Reached] = {}
 
@@ -63,7 +64,7 @@ class Detour:
 
     async def reach_async(self, depth: int, ran: int, view: Any, answer: Any, error: BaseException | None) -> Reached:
         """Say the same on an event loop, where an around may have swallowed a cancellation."""
-        if Cancels.since(self._cancels).came():
+        if Cancels.since(self._cancels if is_running(self._task) else 0).came():
             error = await cancellation(error)
         return self._reach(depth, ran, view, Answer(answer, error, is_cancel=Cancels().explain(error)))
 
@@ -80,7 +81,7 @@ class Detour:
         if depth not in self._onions:
             onion = Onion(
                 self.call, self.call.plan.around[depth], depth, self._kwargs, False, set(), attempt,
-                Cancels.since(self._cancels),
+                Cancels.since(self._cancels, self._task),
             )
             onion.view = view if isinstance(view, ReadOnly) else onion.view
             onion.times, onion.is_open = min(ran % ENDED, BEGUN), ran < ENDED

@@ -32,6 +32,8 @@ class Story:
     The garbage collector may close the parts before the driver that walks them, when a stream nobody holds is collected.
     """
 
+    may_wait = True
+
     def __init__(self, parts: Parts, rest: Callable[[], Parts]) -> None:
         self._parts = parts
         self._rest: Callable[[], Parts] | None = rest
@@ -81,7 +83,7 @@ def drive_generator(story: Story, within: Deadline | None = None) -> Generator[A
 async def drive_async(story: Story, within: Deadline | None = None) -> Any:
     """Walk the story of a coroutine."""
     answer: Any = None
-    perform = do_async
+    perform = do_async if story.may_wait else _do_without_waiting
     while True:
         try:
             step = story.send(answer)

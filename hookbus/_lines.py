@@ -11,12 +11,14 @@ from inspect import isawaitable
 from textwrap import dedent, indent
 from typing import Any, Final
 
-from ._cancels import Cancels, settled, task_lookup
+from ._cancels import Cancels, is_cancelled_error, is_running, settled, task_lookup
 from ._codegen import passed
 from ._context import CURRENT, VERDICTS, HookContext, ReadOnly, next_call_id
 from ._forms import Form, Part
 from ._hook import OFFERED, Hook, Site
 from ._resume import Resumption, Stop, Unusual, beside
+from ._turns import settle_swallowed
+from .exceptions import late_call_next
 
 
 def is_special(answer: Any) -> bool:
@@ -30,7 +32,9 @@ PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple, set, 
 _TOOLS: Final[dict[str, Any]] = {
     "_Context": HookContext, "_CURRENT": CURRENT, "_ReadOnly": ReadOnly, "_Stop": Stop, "_Unusual": Unusual,
     "_ValueError": ValueError,
-    "_beside": beside, "_Cancels": Cancels, "_dict": dict, "_is_special": is_special, "_len": len, "_next_id": next_call_id,
+    "_beside": beside, "_Cancels": Cancels, "_dict": dict, "_is_cancelled_error": is_cancelled_error, "_is_running": is_running,
+    "_is_special": is_special, "_late": late_call_next, "_len": len, "_next_id": next_call_id,
+    "_settle_swallowed": settle_swallowed,
     "_plain": PLAIN, "_settled": settled, "_type": type,
 }  # fmt: skip
 
@@ -93,6 +97,9 @@ class Lines:
     def add_body(self, result: str) -> None:
         """Write the call of the method. While it runs, `super()` from inside it must find that it is part of this call."""
         call = f"{result} = {self.awaiting}_body({passed(self.hook.parameters)})"
+        if self.counts:
+            self.add("_before = _cancelling()\ntry:")
+            self.depth += 1
         if self._site.is_shared:
             self.add(f"""
                 _previous = _CURRENT.get()
@@ -110,12 +117,16 @@ class Lines:
         else:
             self.add(call)
         if self.counts:  # a cancellation that the method swallowed is its own affair
+            self.depth -= 1
             self.add("""
-                if _cancelling() > _cancels:
-                    _task = _Cancels.since(_cancels)
-                    _task.settle()
+                except BaseException as _raised:
+                    if _cancelling() > _before and _is_running(_task) and not _is_cancelled_error(_raised):
+                        await _settle_swallowed(_Cancels.since(_before))
+                    raise
+                if _cancelling() > _before and _is_running(_task):
+                    _task = await _settle_swallowed(_Cancels.since(_before))
                     _cancelling = _task.cancelling
-                    _cancels = _cancelling()
+                _cancels = _before
             """)
 
     @property

@@ -39,13 +39,16 @@ def write_arounds(text: Lines, arounds: list[tuple[Form, Any]]) -> None:
 def _open_next(text: Lines, i: int, arounds: list[tuple[Form, Any]]) -> None:
     inner = f", _ran{i + 1}" if i + 1 < len(arounds) else ""
     cancels = " or _cancelling() > _cancels" if text.counts else ""
+    ended = " or ".join(f"_ran{outer} >= {ENDED}" for outer in range(i)) or "False"
     view = _view(i, arounds[i][0])
     text.add(f"""
         {text.colour}def _next{i}(**_patch):
             nonlocal _detour, _ran{i}{inner}{', _task, _cancelling, _cancels' if text.counts and not inner else ''}
             if _patch or _ran{i} or _detour is not None{cancels}:
-                _detour = _detour or {_new_detour(text)}
+                _detour = _detour or {new_detour(text)}
                 return {text.awaiting}_detour.again({i}, _ran{i}, {view}, _patch)
+            if {ended}:
+                raise _late()
             _ran{i} = 1
     """)
     text.depth += 1
@@ -58,7 +61,7 @@ def _write_body(text: Lines, i: int) -> None:
     text.depth -= 1
     text.add(f"""
         except BaseException as _caught:
-            _detour = _detour or {_new_detour(text)}
+            _detour = _detour or {new_detour(text)}
             _detour.threw({i}, _caught)
             raise
         _ran{i} = 2
@@ -66,8 +69,9 @@ def _write_body(text: Lines, i: int) -> None:
     """)
 
 
-def _new_detour(text: Lines) -> str:
-    known = ["_cancels" if text.counts else "0", *(["_call_id", "_state"] if text.wants_ctx else [])]
+def new_detour(text: Lines) -> str:
+    """Write what leads the arounds of a call out of generated code."""
+    known = [*(["_cancels", "_task"] if text.counts else ["0", "None"]), *(["_call_id", "_state"] if text.wants_ctx else [])]
     return f"_resume.detour({text.values}, {', '.join(known)})"
 
 
@@ -82,7 +86,7 @@ def _inner_around(text: Lines, i: int, form: Form, name: str) -> None:
         except BaseException as _caught:
             _inner, _failure = None, _caught
         if _failure is not None or {_odd(form, view).replace('_answer', '_inner')}:
-            _detour = _detour or {_new_detour(text)}
+            _detour = _detour or {new_detour(text)}
             _ran{i} += {ENDED}
             _inner = {text.awaiting}_detour.{settle}({i}, _ran{i}, {view}, _inner, _failure)
         else:

@@ -68,7 +68,12 @@ class Stop:
         for shown in (*turn.call.args, *turn.call.keywords.values()):  # type: ignore[attr-defined]
             if isinstance(shown, HookContext) and self.view is not None and type(shown.kwargs) is type(self.view):
                 self._show(shown.kwargs)
-        return attrs.evolve(turn, call=self._awaited if turn.is_async else self._called)
+        return attrs.evolve(turn, call=self._awaited if turn.is_async and not self.is_closing else self._called)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the coroutine is being closed, and may not wait any more."""
+        return isinstance(self.error, GeneratorExit)
 
     def _show(self, view: Any) -> None:
         if isinstance(view, ReadOnly):
@@ -94,6 +99,7 @@ class Replay(Story):
     def __init__(self, places: Mapping[Seat, int], stop: Stop, parts: Parts, rest: Callable[[], Parts]) -> None:
         super().__init__(parts, rest)
         self._places, self._stop = places, stop
+        self.may_wait = not stop.is_closing
         self._is_behind = True
         self._known: list[Answer | None] = []
 
@@ -160,7 +166,7 @@ class Resumption:
         if stop.place > self.body:
             call.reached = Reached(result, outcome="returned" if ran in (0, ENDED + 2) else "replaced")
         elif stop.place == self.body and self.plan.around:
-            detour = detour or Detour(call, stop.cancels)
+            detour = detour or Detour(call, stop.cancels, None)
             return (self._end_async if self.hook.is_async else self._end)(detour, stop, ran)
         elif stop.place == self.body:
             call.reached = Reached.of_body(Answer(error=stop.error))
@@ -175,9 +181,11 @@ class Resumption:
             call.call_id, call.state = call_id, state
         return call
 
-    def detour(self, values: tuple[Any, ...], cancels: int = 0, call_id: int | None = None, state: Any = None) -> Detour:
+    def detour(
+        self, values: tuple[Any, ...], cancels: int, task: Any, call_id: int | None = None, state: Any = None
+    ) -> Detour:
         """Return what the arounds of a call need from here on."""
-        return Detour(self.call(values, call_id, state), cancels)
+        return Detour(self.call(values, call_id, state), cancels, task)
 
     def _end(self, detour: Detour, stop: Stop, ran: int) -> Any:
         detour.reach(0, ran, stop.view, stop.answer, stop.error)

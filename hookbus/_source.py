@@ -7,7 +7,7 @@ from typing import Final
 from ._codegen import declared
 from ._forms import Form, Part
 from ._lines import Lines
-from ._nesting import write_arounds
+from ._nesting import new_detour, write_arounds
 
 LOOP_FROM: Final = 12
 """So many receivers in a row that are written alike are called in a loop; fewer are written out."""
@@ -41,7 +41,7 @@ class Source(Lines):
             self._part(part)
         self.add("return _result")
         self.depth = 2
-        self._end(body if is_simple else None, has_arounds=bool(arounds))
+        self._end(body, is_simple=is_simple, has_arounds=bool(arounds))
 
     def _begin(self) -> None:
         self.add("_answer = _result = _view = _at = None")
@@ -57,14 +57,16 @@ class Source(Lines):
                 _cancels = _cancelling()
             """)
 
-    def _end(self, simple_body: int | None, *, has_arounds: bool) -> None:
+    def _end(self, body: int, *, is_simple: bool, has_arounds: bool) -> None:
         """Write how the walk takes over. Where the code stopped is told by the line, so that nothing has to count along."""
         self.add("""
             except BaseException as _caught:
                 _place = _places[_caught.__traceback__.tb_lineno - 1] if _at is None else _at
         """)
-        if simple_body is not None and not has_arounds:
-            self.add(f"if _place == {simple_body}:\n    raise", deeper=1)
+        if has_arounds:  # a `call_next` that somebody keeps must find that its around has ended
+            self.add(f"if _place == {body}:\n    _detour = _detour or {new_detour(self)}", deeper=1)
+        elif is_simple:
+            self.add(f"if _place == {body}:\n    raise", deeper=1)
         self.add("_error = _caught", deeper=1)
         cancels = ", _cancels" if self.counts else ""
         stop = f"_Stop.of(_place, _answer, _error, _view{cancels})"

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from ._around import Onion, Reached, begin, refused
+from ._around import Onion, Reached, begin, enter, refused
 from ._asking import guard, observe, revise
 from ._call import Answered, Call, Over
 from ._context import Block, Drop, Replace
@@ -33,8 +33,9 @@ class Source:
         return Turn(step, "step", self.onion.deadline, call.receiver_frame, is_async=self.is_async)
 
     def closing(self, call: Call) -> Turn:
-        frame = call.own_frame if self.onion is None else call.receiver_frame
-        return Turn(self.generator.aclose if self.is_async else self.generator.close, "step", frame=frame, is_receiver=False)
+        close = self.generator.aclose if self.is_async else self.generator.close
+        is_around = self.onion is not None
+        return Turn(close, "step", frame=call.receiver_frame if is_around else call.own_frame, is_receiver=is_around)
 
     def close_inside(self, call: Call) -> Generator[Step, Any, None]:
         """Close what an around has left open further in."""
@@ -60,9 +61,9 @@ def open_source(
 ) -> Generator[Step, Any, Source | Reached]:
     """Go in from around number `depth`: return the generator to pull from, or what went wrong."""
     if depth == len(call.plan.around):
-        if must_recheck:
-            yield from guard(call, call.plan.pre.guard, kwargs)
-        call.kwargs = kwargs
+        instead = yield from enter(call, kwargs, must_recheck)
+        if instead is not None:
+            return instead
         answer = yield Turn(call.body(kwargs), "open", frame=call.own_frame, is_receiver=False)
         return Reached.of_body(answer) if answer.error is not None else opened(call, Source(answer.value, call.hook.is_async))
     begun = begin(call, depth, kwargs, must_recheck, answered, relay)

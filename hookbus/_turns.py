@@ -120,8 +120,11 @@ async def _perform_async(turn: Turn) -> Answer:
         CURRENT.set(previous)
     if turn.is_receiver and has_waited and cancels.came():
         error = await cancellation(error)
-    elif turn.settles and not turn.is_receiver and not is_cancelled_error(error):
-        cancels.settle()
+    elif turn.settles and not turn.is_receiver and not is_cancelled_error(error) and cancels.came():
+        try:
+            await settle_swallowed(cancels)
+        except BaseException as pending:
+            error = pending
     return Answer(value, error, is_cancel=cancels.explain(error))
 
 
@@ -136,6 +139,19 @@ async def cancellation(error: Any) -> Any:
     except asyncio.CancelledError as pending:
         return pending
     return asyncio.CancelledError("a receiver swallowed this cancellation")
+
+
+async def settle_swallowed(cancels: Cancels) -> Cancels:
+    """Let a cancellation that came while the method ran be the method's own affair, if it has swallowed it.
+
+    Raises:
+        asyncio.CancelledError: if it is still to be delivered.
+    """
+    import asyncio
+
+    await asyncio.sleep(0)
+    cancels.settle()
+    return cancels
 
 
 async def _within(turn: Turn, deadline: Deadline) -> Pair:

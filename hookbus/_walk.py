@@ -31,7 +31,10 @@ def story(call: Call) -> Parts:
     call.start()
     try:
         replaced = yield from _pre(call)
-        yield from _run(call, replaced)
+        try:
+            yield from _run(call, replaced)
+        finally:
+            call.has_left = True
         yield from _post(call)
     except Over:
         if call.hook.is_stream and call.parting is not NOTHING:

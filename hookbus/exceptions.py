@@ -78,6 +78,10 @@ class PluginError(HookError):
         return f"{self.problem}; {self.advice}"
 
 
+def late_call_next() -> HookError:
+    return HookError("call_next was used after its around had ended")
+
+
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """Return `"; did you mean 'x'?"` for the closest known name, else the known names, else an empty string."""
     import difflib
