@@ -1,0 +1,382 @@
+"""An around runs its attempts in tasks of its own, several at once, or keeps `call_next` (G8, G23).
+
+Nothing it does lifts a block, loses the caller's cancellation or runs the method late, in hot calls as in cold ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from hookbus import Block, Bus, HookBlocked, HookError, hookable
+
+from ._hot import HOT
+
+either_way = pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+
+
+class Scene:
+    """An agent that leaves a note of each of its bodies; what is connected acts up once `is_armed`."""
+
+    def __init__(self):
+        scene, self.bus, self.bodies, self.is_armed = self, Bus(), [], False
+
+        class Agent:
+            @hookable("reply", bus=self.bus)
+            async def reply(self, x):
+                scene.bodies.append(x)
+                return await scene.body(x) if scene.is_armed else x
+
+            @hookable("think", bus=self.bus)
+            def think(self, x):
+                scene.bodies.append(x)
+                return x
+
+        self.agent = Agent()
+
+    async def body(self, x):
+        return x
+
+    def connect(self, name, receiver, **options):
+        self.bus.signal(name).connect(receiver, weak=False, **options)
+
+    async def arm(self, is_hot):
+        for _ in range(HOT if is_hot else 1):
+            await self.agent.reply("warm")
+            self.agent.think("warm")
+        self.bodies.clear()
+        self.is_armed = True
+
+    async def cancelled(self, after=0.01):
+        """Make a call, cancel it, and say that it was."""
+        call = asyncio.create_task(self.agent.reply("x"))
+        await asyncio.sleep(after)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+
+@either_way
+@pytest.mark.parametrize("gift", [{}, {"result": "instead"}], ids=["raises", "has a result"])
+async def test_cancelling_one_attempt_lifts_no_block_of_another(is_hot, gift):
+    scene = Scene()
+
+    async def guard(agent, x):
+        if x == "slow":
+            await asyncio.sleep(10)
+        return Block("no", **gift) if x == "bad" else None
+
+    async def around(agent, x, call_next):
+        if not scene.is_armed:
+            return await call_next()
+        attempt = asyncio.create_task(call_next(x="slow"))
+        await asyncio.sleep(0)
+        try:
+            await call_next(x="bad")
+        except HookBlocked:
+            pass
+        attempt.cancel()
+        await asyncio.wait({attempt})
+        return await call_next()
+
+    scene.connect("pre_reply", guard, role="guard")
+    scene.connect("around_reply", around)
+    await scene.arm(is_hot)
+    call = asyncio.create_task(scene.agent.reply("x"))
+    if gift:
+        assert await call == "instead"
+    else:
+        with pytest.raises(HookBlocked):
+            await call
+    assert not scene.bodies
+
+
+@either_way
+async def test_an_attempt_that_goes_on_behind_a_cancelled_call_does_not_bring_it_back(is_hot):
+    scene, outcomes = Scene(), []
+
+    async def body(x):
+        await asyncio.sleep(0.03)
+
+    async def outer(agent, call_next):
+        return await asyncio.shield(asyncio.create_task(call_next()))
+
+    async def inner(agent, call_next):
+        return await call_next()
+
+    async def audit(agent, ctx):
+        outcomes.append(ctx.outcome)
+        await asyncio.sleep(0.05)
+
+    scene.body = body
+    for around in (outer, inner):
+        scene.connect("around_reply", around)
+    scene.connect("finally_reply", audit)
+    await scene.arm(is_hot)
+    await scene.cancelled()
+    assert outcomes[-1] == "cancelled"
+
+
+@either_way
+async def test_what_a_method_swallowed_and_a_timeout_took_back_hides_no_later_cancellation(is_hot):
+    scene = Scene()
+
+    async def body(x):
+        if x == "first":
+            try:
+                await asyncio.sleep(10)
+            except asyncio.CancelledError:
+                return "partial"
+        return x
+
+    async def waits(agent, x):
+        if x == "slow":
+            await asyncio.sleep(10)
+
+    async def caller():
+        try:
+            async with asyncio.timeout(0.01):
+                await scene.agent.reply("first")
+        except TimeoutError:
+            pass
+        return await scene.agent.reply("slow")
+
+    scene.body = body
+    scene.connect("pre_reply", waits)
+    await scene.arm(is_hot)
+    call = asyncio.create_task(caller())
+    await asyncio.sleep(0.05)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert scene.bodies == ["first"]
+
+
+@either_way
+@pytest.mark.parametrize("waits_in", ["a guard asked again", "an inner around"])
+@pytest.mark.parametrize("ends", ["blocks", "raises", "answers"])
+async def test_no_method_runs_in_an_attempt_that_outlives_its_around(is_hot, waits_in, ends):
+    scene, attempts = Scene(), []
+
+    async def guard(agent, x):
+        if x == "slow":
+            await asyncio.sleep(0.02)
+
+    async def inner(agent, call_next):
+        if scene.is_armed and "inner" in waits_in:
+            await asyncio.sleep(0.02)
+        return await call_next()
+
+    async def outer(agent, call_next):
+        if not scene.is_armed:
+            return await call_next()
+        attempts.append(asyncio.create_task(call_next(**({"x": "slow"} if "guard" in waits_in else {}))))
+        await asyncio.sleep(0)
+        if ends == "raises":
+            raise ValueError("its own")
+        return Block("no") if ends == "blocks" else "its own"
+
+    scene.connect("pre_reply", guard, role="guard")
+    for around in (outer, inner):
+        scene.connect("around_reply", around)
+    await scene.arm(is_hot)
+    call = asyncio.create_task(scene.agent.reply("x"))
+    await asyncio.wait({call})
+    assert (call.exception() or call.result()).__class__ is {"blocks": HookBlocked, "raises": ValueError, "answers": str}[ends]
+    with pytest.raises(HookError):
+        await attempts[0]
+    assert not scene.bodies
+
+
+@either_way
+async def test_no_method_runs_in_an_attempt_once_another_was_blocked(is_hot):
+    scene = Scene()
+
+    async def guard(agent, x):
+        if x == "slow":
+            await asyncio.sleep(0.02)
+        return Block("no") if x == "bad" else None
+
+    async def around(agent, call_next):
+        if not scene.is_armed:
+            return await call_next()
+        attempt = asyncio.create_task(call_next(x="slow"))
+        await asyncio.sleep(0)
+        for each in (call_next(x="bad"), attempt):
+            with pytest.raises(HookBlocked):
+                await each
+        return None
+
+    scene.connect("pre_reply", guard, role="guard")
+    scene.connect("around_reply", around)
+    await scene.arm(is_hot)
+    with pytest.raises(HookBlocked):
+        await scene.agent.reply("x")
+    assert not scene.bodies
+
+
+@either_way
+@pytest.mark.parametrize("ends", ["blocks", "raises", "interrupts", "answers"])
+async def test_a_call_next_that_somebody_keeps_is_of_no_use_later(is_hot, ends):
+    class Interrupt(BaseException):
+        pass
+
+    scene, kept = Scene(), []
+
+    def around(agent, call_next):
+        if not scene.is_armed:
+            return call_next()
+        kept.append(call_next)
+        if ends in ("raises", "interrupts"):
+            raise {"raises": ValueError, "interrupts": Interrupt}[ends]
+        return Block("no") if ends == "blocks" else "its own"
+
+    scene.connect("around_think", around)
+    await scene.arm(is_hot)
+    try:
+        scene.agent.think("x")
+    except (HookBlocked, ValueError, Interrupt):
+        pass
+    with pytest.raises(HookError, match="after its around had ended"):
+        kept[0]()
+    assert not scene.bodies
+
+
+@either_way
+async def test_an_around_that_shields_its_attempt_cannot_keep_the_callers_cancellation(is_hot):
+    scene = Scene()
+
+    async def body(x):
+        await asyncio.sleep(0.03)
+        return x
+
+    async def around(agent, call_next):
+        attempt = asyncio.create_task(call_next())
+        try:
+            return await asyncio.shield(attempt)
+        except asyncio.CancelledError:
+            return await attempt
+
+    scene.body = body
+    scene.connect("around_reply", around)
+    await scene.arm(is_hot)
+    await scene.cancelled()
+
+
+@either_way
+async def test_after_the_callers_cancellation_no_second_attempt_runs_though_the_first_had_a_task_of_its_own(is_hot):
+    scene = Scene()
+
+    async def around(agent, call_next):
+        if not scene.is_armed:
+            return await call_next()
+        await asyncio.create_task(call_next(x="first"))
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            pass
+        return await call_next(x="second")
+
+    scene.connect("around_reply", around)
+    await scene.arm(is_hot)
+    await scene.cancelled()
+    assert scene.bodies == ["first"]
+
+
+@either_way
+async def test_a_method_may_make_an_exception_of_its_own_of_a_cancellation(is_hot):
+    scene = Scene()
+
+    async def body(x):
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            raise ValueError("interrupted") from None
+
+    async def around(agent, call_next):
+        return await call_next()
+
+    scene.body = body
+    scene.connect("around_reply", around)
+    await scene.arm(is_hot)
+    call = asyncio.create_task(scene.agent.reply("x"))
+    await asyncio.sleep(0.01)
+    call.cancel()
+    with pytest.raises(ValueError, match="interrupted"):
+        await call
+
+
+@either_way
+@pytest.mark.parametrize("where", ["a plain receiver", "the method"])
+async def test_a_cancellation_that_is_still_to_be_delivered_was_swallowed_by_nobody(is_hot, where):
+    scene = Scene()
+
+    def asks(agent):
+        if scene.is_armed and where == "a plain receiver":
+            asyncio.current_task().cancel()
+
+    async def body(x):
+        if where == "the method":
+            asyncio.current_task().cancel()
+
+    async def waits(agent, result):
+        await asyncio.sleep(0)
+
+    scene.body = body
+    scene.connect("pre_reply", asks)
+    scene.connect("post_reply", waits)
+    await scene.arm(is_hot)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(scene.agent.reply("x"))
+
+
+@either_way
+async def test_a_coroutine_that_is_closed_half_way_ends_without_waiting(is_hot):
+    scene, seen = Scene(), []
+
+    async def body(x):
+        await asyncio.sleep(10)
+
+    async def waits(agent):
+        seen.append("begun")
+        await asyncio.sleep(0)
+
+    scene.body = body
+    scene.connect("finally_reply", lambda agent, ctx: seen.append(ctx.outcome))
+    scene.connect("finally_reply", waits)
+    await scene.arm(is_hot)
+    seen.clear()
+    call = scene.agent.reply("x")
+    call.send(None)
+    call.close()
+    assert seen == ["cancelled"]
+
+
+async def test_an_around_of_a_stream_cannot_keep_a_cancellation_that_comes_while_it_is_closed():
+    bus = Bus()
+
+    class Agent:
+        @hookable("feed", bus=bus)
+        async def feed(self):
+            yield 1
+            yield 2
+
+    async def around(agent, call_next):
+        try:
+            async for item in call_next():
+                yield item
+        finally:
+            try:
+                await asyncio.sleep(10)
+            except asyncio.CancelledError:
+                pass
+
+    bus.signal("around_feed").connect(around)
+    stream = Agent().feed()
+    await anext(stream)
+    closing = asyncio.create_task(stream.aclose())
+    await asyncio.sleep(0.01)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
