@@ -143,7 +143,7 @@ COMPILED = [
     Bug("compiled: a write by an around is ignored", "_nesting.py", "f\"{view}.tampered or \" if form.wants_ctx else \"\"", "\"\"", PATHS),
     Bug("compiled: a cancellation that a receiver swallows is ignored", "_source.py", "\"_cancelling() > _cancels or \" if form.is_async else \"\"", "\"\"", HOT),
     Bug("compiled: a cancellation that an around swallows is ignored", "_nesting.py", "swallowed = \"_cancelling() > _cancels or \" if form.is_async else \"\"", "swallowed = \"\"", HOT),
-    Bug("compiled: a method may not swallow a cancellation", "_lines.py", "                if _cancelling() > _cancels:\n                    _task = ", "                if False:\n                    _task = ", HOT),
+    Bug("compiled: a method may not swallow a cancellation", "_lines.py", "                if _cancelling() > _before and _is_running(_task):\n                    _task = ", "                if False:\n                    _task = ", HOT),
     Bug("what two methods swallowed in turn is counted twice", "_cancels.py", "            came = self.cancelling() - self._count\n", "            came = self._task.cancelling() - self._count\n", HOT),
     Bug("who swallows is watched where nobody else is awaited", "_call.py", "settles = self.plan.awaits", "settles = True", HOT),
     Bug("an attempt that is given up ends the call", "_asking.py", "    if answer.is_cancel and answer.error is not None and call.hook.is_async:\n        raise GivenUp(answer.error)\n", "", "tests/guarantees/test_cancellation_of_attempts.py"),
