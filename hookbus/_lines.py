@@ -98,7 +98,7 @@ class Lines:
         """Write the call of the method. While it runs, `super()` from inside it must find that it is part of this call."""
         call = f"{result} = {self.awaiting}_body({passed(self.hook.parameters)})"
         if self.counts:
-            self.add("_before = _cancelling()\ntry:")
+            self.add("try:")
             self.depth += 1
         if self._site.is_shared:
             self.add(f"""
@@ -120,13 +120,12 @@ class Lines:
             self.depth -= 1
             self.add("""
                 except BaseException as _raised:
-                    if _cancelling() > _before and _is_running(_task) and not _is_cancelled_error(_raised):
-                        await _settle_swallowed(_Cancels.since(_before))
+                    if _cancelling() > _cancels and _is_running(_task) and not _is_cancelled_error(_raised):
+                        await _settle_swallowed(_Cancels.since(_cancels))
                     raise
-                if _cancelling() > _before and _is_running(_task):
-                    _task = await _settle_swallowed(_Cancels.since(_before))
+                if _cancelling() > _cancels and _is_running(_task):
+                    _task = await _settle_swallowed(_Cancels.since(_cancels))
                     _cancelling = _task.cancelling
-                _cancels = _before
             """)
 
     @property

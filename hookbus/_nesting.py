@@ -39,7 +39,6 @@ def write_arounds(text: Lines, arounds: list[tuple[Form, Any]]) -> None:
 def _open_next(text: Lines, i: int, arounds: list[tuple[Form, Any]]) -> None:
     inner = f", _ran{i + 1}" if i + 1 < len(arounds) else ""
     cancels = " or _cancelling() > _cancels" if text.counts else ""
-    ended = " or ".join(f"_ran{outer} >= {ENDED}" for outer in range(i)) or "False"
     view = _view(i, arounds[i][0])
     text.add(f"""
         {text.colour}def _next{i}(**_patch):
@@ -47,11 +46,11 @@ def _open_next(text: Lines, i: int, arounds: list[tuple[Form, Any]]) -> None:
             if _patch or _ran{i} or _detour is not None{cancels}:
                 _detour = _detour or {new_detour(text)}
                 return {text.awaiting}_detour.again({i}, _ran{i}, {view}, _patch)
-            if {ended}:
-                raise _late()
-            _ran{i} = 1
     """)
     text.depth += 1
+    if i:  # the outermost may have ended, and left this one running in a task of its own
+        text.add(f"if _ran0 >= {ENDED}:\n    raise _late()")
+    text.add(f"_ran{i} = 1")
 
 
 def _write_body(text: Lines, i: int) -> None:

@@ -53,7 +53,7 @@ class KnownMiss:
 KNOWN_MISSES: dict[str, KnownMiss] = {
     "P2 async, async receivers": KnownMiss("after each that was awaited hookbus looks for a swallowed cancellation", 2.6),
     "P3 async, async receivers": KnownMiss("as P2", 2.0),
-    "P4 async": KnownMiss("each level awaits once more than by hand, to judge what came out of it", 2.7),
+    "P4 async": KnownMiss("each level awaits once more than by hand, to judge what came out of it", 3.0),
     "P5 async": KnownMiss("as P2", 1.8),
     "P9": KnownMiss("attrs writes the classes of the core when they are imported", 2.6),
     "P10 connect": KnownMiss("blinker looks neither at what a receiver asks for nor at what it may be connected to", 40),
