@@ -116,6 +116,8 @@ def pump(call: Call, source: Source, each: Callable[[Call, Any], Any] | None = N
     """Pass items on until the source ends or the consumer leaves. `each` says what becomes of an item, or drops it."""
     mode, value = "send", None
     while True:
+        if each is None and mode == "send" and (call.ending is not None or call.has_left):
+            return (yield from source.ended(call, (yield source.closing(call))))  # somebody pulls on after the call
         answer = yield source.advance(call, mode, value)
         if answer.error is not None:
             return (yield from source.ended(call, answer, thrown=value if mode == "throw" else None))

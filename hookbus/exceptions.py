@@ -79,6 +79,7 @@ class PluginError(HookError):
 
 
 def late_call_next() -> HookError:
+    """Return what `call_next` raises once its around, or the call, has ended."""
     return HookError("call_next was used after its around had ended")
 
 

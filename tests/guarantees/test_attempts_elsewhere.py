@@ -380,3 +380,35 @@ async def test_an_around_of_a_stream_cannot_keep_a_cancellation_that_comes_while
     closing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await closing
+
+
+async def test_a_stream_that_an_around_pulls_in_a_task_of_its_own_ends_with_its_call():
+    bus, pulled = Bus(), []
+
+    class Agent:
+        @hookable("feed", bus=bus)
+        async def feed(self):
+            for item in range(100):
+                pulled.append(item)
+                await asyncio.sleep(0)
+                yield item
+
+    async def around(agent, call_next):
+        items = asyncio.Queue()
+
+        async def pull():
+            async for item in call_next():
+                items.put_nowait(item)
+
+        pulling.append(asyncio.create_task(pull()))
+        while True:
+            yield await items.get()
+
+    pulling = []
+    bus.signal("around_feed").connect(around)
+    bus.signal("item_feed").connect(lambda agent, item: Block("no") if item == 1 else None, role="guard")
+    with pytest.raises(HookBlocked):
+        async for _ in Agent().feed():
+            pass
+    await asyncio.wait_for(pulling[0], 5)
+    assert len(pulled) < 10
