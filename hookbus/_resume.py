@@ -165,8 +165,7 @@ class Resumption:
         call = detour.call if detour is not None else self.call(values, call_id, state)
         if stop.place > self.body:
             call.reached = Reached(result, outcome="returned" if ran in (0, ENDED + 2) else "replaced")
-        elif stop.place == self.body and self.plan.around:
-            detour = detour or Detour(call, stop.cancels, None)
+        elif stop.place == self.body and detour is not None:
             return (self._end_async if self.hook.is_async else self._end)(detour, stop, ran)
         elif stop.place == self.body:
             call.reached = Reached.of_body(Answer(error=stop.error))
