@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from contextvars import ContextVar
 from itertools import count
 from typing import Any, Final, NoReturn
@@ -71,6 +71,9 @@ class ReadOnly(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._bindings)
+
+    def items(self) -> ItemsView[str, Any]:
+        return self._bindings.items()
 
     def __repr__(self) -> str:
         return f"ReadOnly({', '.join(self._bindings)})"

@@ -93,7 +93,9 @@ class Running:
         if hook is None:
             return None
         try:
-            answer = hook(self.agent, deepcopy(self._view(ctx.kwargs)))
+            answer = hook(self.agent, self._copy(ctx.kwargs))
+            if answer is None:
+                return None
             if _must_await(hook, answer):
                 return self._awaited(answer, lambda answer: self._take(hook, name, answer))
             return self._take(hook, name, answer)
@@ -102,7 +104,7 @@ class Running:
             raise
 
     def _take(self, hook: Hook, name: str, answer: Any) -> dict[str, Any] | None:
-        if answer is None:
+        if answer is None:  # of one that was awaited
             return None
         if not isinstance(answer, dict):
             raise AssertionError(
@@ -121,7 +123,9 @@ class Running:
         if hook is None:
             return None
         try:
-            answer = hook(self.agent, deepcopy(self._view(ctx.kwargs)), deepcopy(ctx.result))
+            answer = hook(self.agent, self._copy(ctx.kwargs), deepcopy(ctx.result))
+            if answer is None:
+                return None
             return self._awaited(answer, _replacing) if _must_await(hook, answer) else _replacing(answer)
         except BaseException as error:
             self.failure = error
@@ -175,6 +179,13 @@ class Running:
 
     # -- what AgentScope keeps ----------------------------------------------------------------------------------------
 
+    def _copy(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a deep copy of the keywords as AgentScope knows them."""
+        if self.given is not None:
+            return deepcopy(self._view(kwargs))
+        memo: dict[int, Any] = {}  # what two arguments share, their copies share
+        return {name: deepcopy(value, memo) for name, value in kwargs.items()}
+
     def _view(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keywords as AgentScope knows them: those a hook returned, with what other receivers made of them since."""
         if self.given is None:
@@ -184,9 +195,10 @@ class Running:
 
     def _snapshot(self, phase: str) -> dict[str, dict[str, Hook]]:
         """Return the hooks as they were when the first of this phase had its turn."""
-        if phase not in self._snapshots:
-            self._snapshots[phase] = self._hooks(phase)
-        return self._snapshots[phase]
+        snapshot = self._snapshots.get(phase)
+        if snapshot is None:
+            snapshot = self._snapshots[phase] = self._hooks(phase)
+        return snapshot
 
     def _hooks(self, phase: str) -> dict[str, dict[str, Hook]]:
         instance = getattr(self.agent, f"_instance_{phase}_{self.hook}_hooks")
@@ -204,7 +216,7 @@ def _replacing(answer: Any) -> Replace | None:
 
 def _must_await(hook: Hook, answer: Any) -> bool:
     """Tell whether a hook's answer is to be awaited. Of an async generator that fails, as AgentScope has it."""
-    if answer is None or type(answer) is dict:
+    if type(answer) is dict:
         return False
     if inspect.isasyncgen(answer):
         while isinstance(hook, functools.partial):

@@ -55,8 +55,9 @@ class FaithfulHook(StrictHook):
             raise HookError(f"{self.name} was asked outside of a call that came through AgentScope's {ctx.hook}")
         if self.scope == "class" and running.class_hooks(self.phase) is not self.lookup():
             return None  # a subclass keeps a dict of its own, which hides this one
-        ask = running.ask_pre if self.phase == "pre" else running.ask_post
-        return ask(self.scope, self.name, ctx)
+        if self.phase == "pre":
+            return running.ask_pre(self.scope, self.name, ctx)
+        return running.ask_post(self.scope, self.name, ctx)
 
 
 class Registry(Mirror[str]):

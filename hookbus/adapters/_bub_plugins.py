@@ -46,13 +46,12 @@ class Plugins:
         Raises:
             HookError: for a hook nobody has, with `strict=True`; else nobody implements it.
         """
-        caller = getattr(self._manager.hook, hook, None)
-        if caller is None or not hasattr(caller, "get_hookimpls"):
-            if self._strict and hook != "on_error":
-                raise HookError(f"Bub has no hook {hook!r}{did_you_mean(hook, vars(self._manager.hook))}")
-            return Panel()
-        panel = self.panels.get(hook)
+        caller, panel = getattr(self._manager.hook, hook, None), self.panels.get(hook)
         if panel is None:
+            if caller is None or not hasattr(caller, "get_hookimpls"):
+                if self._strict and hook != "on_error":
+                    raise HookError(f"Bub has no hook {hook!r}{did_you_mean(hook, vars(self._manager.hook))}")
+                return Panel()
             question = self._questions.of(caller)
             panel = self.panels.setdefault(hook, Panel(question.listeners if question else None, question))
             self.connected.append(panel.connected)
@@ -104,7 +103,7 @@ class Plugins:
                 value, error = None, None
                 try:
                     value = function(**{name: kwargs[name] for name in names if name in kwargs})
-                    if is_awaitable(value):
+                    if value is not None and is_awaitable(value):
                         value = await value
                 except BaseException as raised:  # what becomes of it, hookbus decides
                     error = raised

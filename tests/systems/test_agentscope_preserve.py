@@ -602,3 +602,16 @@ def test_agentscope_P12_recursion_runs_the_hooks_of_the_outermost_call_only():
     agent.register_instance_hook("pre_reply", "a", lambda self, kwargs: seen.append(kwargs["n"]))
     assert run(agent.reply(2)) == 0
     assert seen == [2]
+
+
+def test_what_two_arguments_share_their_copies_for_hooks_share(state):
+    seen = []
+    agent = made_now()
+    agent.register_instance_hook("pre_reply", "look", lambda self, kwargs: seen.append(kwargs))
+    agent.register_instance_hook("post_reply", "look", lambda self, kwargs, output: seen.append(kwargs))
+    shared = ["one list"]
+    asyncio.run(agent.reply(shared, temperature=shared))
+    for kwargs in seen:
+        assert kwargs == {"msg": shared, "temperature": shared}
+        assert kwargs["msg"] is kwargs["temperature"] is not shared
+    assert len(seen) == 2
