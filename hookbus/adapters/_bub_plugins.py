@@ -46,7 +46,8 @@ class Plugins:
         Raises:
             HookError: for a hook nobody has, with `strict=True`; else nobody implements it.
         """
-        caller, panel = getattr(self._manager.hook, hook, None), self.panels.get(hook)
+        caller: Any = getattr(self._manager.hook, hook, None)
+        panel = self.panels.get(hook)
         if panel is None:
             if caller is None or not hasattr(caller, "get_hookimpls"):
                 if self._strict and hook != "on_error":
