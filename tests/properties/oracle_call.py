@@ -282,6 +282,7 @@ class Call:
     def _finally(self, end: End) -> End:
         # A model may read HookBlocked: no receiver's failure is told there.
         self.listeners.noted = end.fault if end.outcome != "blocked" else None
+        self.listeners.is_cancelled = end.outcome == "cancelled"
         error = end.fault.kind if end.fault and end.gift is ABSENT else None
         try:
             self.listeners.observe("finally", self.arguments, ("end", end.result, error, end.outcome))

@@ -34,6 +34,7 @@ class Listeners:
         blocked: the first block, which nothing lifts.
         noted: the exception on its way to the caller, to which the failures of receivers are attached.
         failed_around: what an around raised: no cancel, even where it is a CancelledError.
+        is_cancelled: whether the call has been cancelled, which a CancelledError of somebody else does not change.
     """
 
     def __init__(self, world: World, plan: Mapping[tuple[str, str], list[Connection]]) -> None:
@@ -42,6 +43,7 @@ class Listeners:
         self.blocked: Fault | None = None
         self.noted: Fault | None = None
         self.failed_around: Fault | None = None
+        self.is_cancelled = False
         self._answered: set[str] = set()
 
     def say(self, event: str, *facts: Any) -> None:
@@ -126,7 +128,7 @@ class Listeners:
     def fails(self, connection: Connection, kind: str) -> None:
         """Apply the policy of a receiver to its failure."""
         receiver = self.program.receiver(connection.receiver)
-        if kind == "CancelledError" and not self.program.is_async:
+        if kind == "CancelledError" and not self.program.is_async and not self.is_cancelled:
             raise Fault(kind)
         if receiver.phase == "around":
             self._say_failed(receiver, kind, "raised")

@@ -6,19 +6,17 @@ and enough calls get far enough for the late phases to matter.
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from .described import ABSENT, ROLES, Arguments, Body, Connection, Program, Receiver, Says
 
-T = TypeVar("T")
-Draw = Any
-_arguments = st.one_of(
-    st.builds(Arguments, st.integers(0, 12)),
-    st.builds(Arguments, st.integers(0, 12), st.just(6), st.sampled_from(((), (4, 5))), st.sampled_from(({}, {"z": 9}))),
-)
+Choose = Callable[..., Any]
+"""Draws one of its arguments."""
 
 VALUES: Final = ("x", 70, False, True)
 PATCHES: Final[tuple[dict[str, Any], ...]] = (
@@ -61,77 +59,88 @@ PHASES: Final = ("pre", "pre", "pre", "around", "around", "post", "post", "post"
 
 
 @st.composite
-def programs(draw: Draw, colour: str) -> Program:
+def programs(draw: Any, colour: str) -> Program:
     """Draw a program of this colour."""
-    program = _inheritance(draw, Program(colour=colour))
-    count = draw(st.integers(0, 10))
-    receivers = tuple(_receiver(draw, program, f"r{index}") for index in range(count))
+    return _program(lambda *choices: draw(st.sampled_from(choices)), colour)
+
+
+def program_of_seed(seed: int, colour: str) -> Program:
+    """Return the program of this colour and number, which is much cheaper to make than one that can be shrunk."""
+    numbers = random.Random(seed)
+    return _program(lambda *choices: numbers.choice(choices), colour)
+
+
+def _program(choose: Choose, colour: str) -> Program:
+    program = _inheritance(choose, Program(colour=colour))
+    count = choose(*range(11))
+    receivers = tuple(_receiver(choose, program, f"r{index}") for index in range(count))
     program = replace(
         program,
-        receivers=_with_one_going_out(_with_one_leaving(draw, program, receivers)),
-        arguments=draw(_arguments),
-        takes=draw(_of(None, None, 0, 1, 2)) if program.is_stream else None,
-        is_listening=draw(_of(True, True, True, False)),
-        has_values=draw(st.booleans()),
-        cuts_late=_rarely(draw),
+        receivers=_with_one_going_out(_with_one_leaving(choose, program, receivers)),
+        arguments=_arguments(choose),
+        takes=choose(None, None, 0, 1, 2) if program.is_stream else None,
+        is_listening=choose(True, True, True, False),
+        has_values=choose(False, True),
+        cuts_late=_rarely(choose),
     )
-    return replace(program, connections=_connections(draw, program))
+    return replace(program, connections=_connections(choose, program))
 
 
-def _of(*choices: T) -> st.SearchStrategy[T]:
-    return st.sampled_from(choices)
+def _arguments(choose: Choose) -> Arguments:
+    first = choose(*range(13))
+    return Arguments(first, 6, choose((), (4, 5)), choose({}, {"z": 9})) if choose(False, True) else Arguments(first)
 
 
-def _rarely(draw: Draw) -> bool:
-    return bool(draw(_of(*(False,) * 9, True)))
+def _rarely(choose: Choose) -> bool:
+    return bool(choose(*(False,) * 9, True))
 
 
-def _inheritance(draw: Draw, program: Program) -> Program:
-    kind = draw(_of(*("method",) * 7, "classmethod", "staticmethod", "function"))
+def _inheritance(choose: Choose, program: Program) -> Program:
+    kind = choose(*("method",) * 7, "classmethod", "staticmethod", "function")
     if kind in ("staticmethod", "function"):
-        return replace(program, kind=kind, bodies=(_body(draw, program, is_inner=False),))
-    count = draw(_of(1, 1, 2, 2, 3, 4))
-    bodies = [_body(draw, program) if draw(_of(True, True, True, False)) else None for _ in range(count - 1)]
-    entry = draw(st.integers(0, count - 1)) if draw(_of(False, False, True)) else None
+        return replace(program, kind=kind, bodies=(_body(choose, program, is_inner=False),))
+    count = choose(1, 1, 2, 2, 3, 4)
+    bodies = [_body(choose, program) if choose(True, True, True, False) else None for _ in range(count - 1)]
+    entry = choose(*range(count)) if choose(False, False, True) else None
     return replace(
-        program, kind=kind, bodies=(*bodies, _body(draw, program)), is_diamond=count == 4 and draw(st.booleans()), entry=entry
+        program, kind=kind, bodies=(*bodies, _body(choose, program)), is_diamond=count == 4 and choose(False, True), entry=entry
     )
 
 
-def _body(draw: Draw, program: Program, is_inner: bool = True) -> Body:
-    ends = draw(_of(*ENDS))
+def _body(choose: Choose, program: Program, is_inner: bool = True) -> Body:
+    ends = choose(*ENDS)
     return Body(
-        hookable=not is_inner or not _rarely(draw),
-        is_outside=draw(st.booleans()),
-        items=draw(_of((), ("i1",), ("i1", "i2"), ("i1", "i2", "i3"))) if program.is_stream else (),
-        calls_super=is_inner and draw(st.booleans()),
-        recurs=_rarely(draw),
+        hookable=not is_inner or not _rarely(choose),
+        is_outside=choose(False, True),
+        items=choose((), ("i1",), ("i1", "i2"), ("i1", "i2", "i3")) if program.is_stream else (),
+        calls_super=is_inner and choose(False, True),
+        recurs=_rarely(choose),
         ends="fail" if ends == "leave" and not program.is_async else ends,
     )
 
 
-def _receiver(draw: Draw, program: Program, name: str) -> Receiver:
-    phase = draw(_of(*PHASES, *("item",) * 3 * program.is_stream))
+def _receiver(choose: Choose, program: Program, name: str) -> Receiver:
+    phase = choose(*PHASES, *("item",) * 3 * program.is_stream)
     if phase == "around":
-        return _around(draw, program, name)
-    role = draw(_of(*{"error": ("modify", "modify", "observe"), "finally": ("observe",)}.get(phase, ("modify", *ROLES))))
-    says = _says(draw, program, phase, role)
-    asks = draw(_of("ctx", "ctx", "names", "all", "sender", "misfit" if _rarely(draw) else "ctx"))
-    colour = draw(_of("sync", "async", "awaitable")) if program.is_async else draw(_of(*("sync",) * 18, "async", "awaitable"))
+        return _around(choose, program, name)
+    role = choose(*{"error": ("modify", "modify", "observe"), "finally": ("observe",)}.get(phase, ("modify", *ROLES)))
+    says = _says(choose, program, phase, role)
+    asks = choose("ctx", "ctx", "names", "all", "sender", "misfit" if _rarely(choose) else "ctx")
+    colour = choose("sync", "async", "awaitable") if program.is_async else choose(*("sync",) * 18, "async", "awaitable")
     is_settled = role != "observe"  # those who run side by side must not act on each other
     return Receiver(
         name, phase, role, says, asks, colour,
-        writes=_writes(draw, says) if asks == "ctx" else (),
-        swallows=draw(st.booleans()),
-        consults=is_settled and _rarely(draw),
-        cuts=f"r{draw(st.integers(0, 6))}" if is_settled and _rarely(draw) else None,
+        writes=_writes(choose, says) if asks == "ctx" else (),
+        swallows=choose(False, True),
+        consults=is_settled and _rarely(choose),
+        cuts=f"r{choose(*range(7))}" if is_settled and _rarely(choose) else None,
     )  # fmt: skip
 
 
-def _says(draw: Draw, program: Program, phase: str, role: str) -> Says:
+def _says(choose: Choose, program: Program, phase: str, role: str) -> Says:
     """Draw nothing, what makes a difference here, a failure, a block, or what may be out of place, in this order of weight."""
     useful = _useful(program, phase, role)
-    return draw(_of(*draw(_of(*((Says(),),) * 5, *(useful,) * 5, FAILING, BLOCKING, ODD))))
+    return choose(*choose(*((Says(),),) * 5, *(useful,) * 5, FAILING, BLOCKING, ODD))
 
 
 def _useful(program: Program, phase: str, role: str) -> tuple[Says, ...]:
@@ -146,27 +155,27 @@ def _useful(program: Program, phase: str, role: str) -> tuple[Says, ...]:
     return (*(Says("value", value) for value in VALUES), Says("replace", None), *dropped)
 
 
-def _writes(draw: Draw, says: Says) -> Any:
-    if not draw(_of(False, False, False, True)):
+def _writes(choose: Choose, says: Says) -> Any:
+    if not choose(False, False, False, True):
         return ()
     may_be_wrong = says.kind in ("nothing", "patch", "replace")
-    return draw(_of(*WRITES, *(WRONG_WRITES if may_be_wrong else ())))
+    return choose(*WRITES, *(WRONG_WRITES if may_be_wrong else ()))
 
 
-def _around(draw: Draw, program: Program, name: str) -> Receiver:
-    says, attempts = draw(_of(*_ways_around_ends(program))), draw(_of(*ATTEMPTS))
+def _around(choose: Choose, program: Program, name: str) -> Receiver:
+    says, attempts = choose(*_ways_around_ends(program)), choose(*ATTEMPTS)
     colour = "sync"
     if not program.is_stream:
         by_await = ("async", "awaitable") if attempts else ("sync", "async", "awaitable")
-        colour = draw(_of(*by_await)) if program.is_async else draw(_of(*("sync",) * 9, "async"))
-    asks = draw(_of("ctx", "names", "all", "sender"))
+        colour = choose(*by_await) if program.is_async else choose(*("sync",) * 9, "async")
+    asks = choose("ctx", "names", "all", "sender")
     return Receiver(
         name, "around", "modify", says, asks, colour,
-        writes=WRITES[0] if asks == "ctx" and _rarely(draw) else (),
-        swallows=draw(st.booleans()),
-        consults=_rarely(draw),
+        writes=WRITES[0] if asks == "ctx" and _rarely(choose) else (),
+        swallows=choose(False, True),
+        consults=_rarely(choose),
         attempts=attempts,
-        catches=draw(_of(False, False, True)),
+        catches=choose(False, False, True),
     )  # fmt: skip
 
 
@@ -178,14 +187,14 @@ def _ways_around_ends(program: Program) -> tuple[Says, ...]:
     return (*through, Says("value", "x"), Says(), Says("replace", 70), Says("patch", {"a": 1}), *BLOCKING, Says("drop"), *FAILING)
 
 
-def _with_one_leaving(draw: Draw, program: Program, receivers: tuple[Receiver, ...]) -> tuple[Receiver, ...]:
+def _with_one_leaving(choose: Choose, program: Program, receivers: tuple[Receiver, ...]) -> tuple[Receiver, ...]:
     """Let at most one asynchronous receiver have its caller cancelled, where nobody runs beside it."""
     observed = [one.phase for one in receivers if one.role == "observe"]
     able = [one for one in receivers if one.colour != "sync" and one.phase != "finally" and observed.count(one.phase) < 2]
     has_body = any(body and body.ends == "leave" for body in program.bodies)
-    if not program.is_async or has_body or not able or not _rarely(draw):
+    if not program.is_async or has_body or not able or not _rarely(choose):
         return receivers
-    chosen, way = draw(st.sampled_from(able)), draw(_of("leave", "swallow"))
+    chosen, way = choose(*able), choose("leave", "swallow")
     return tuple(replace(one, says=Says(way)) if one is chosen else one for one in receivers)
 
 
@@ -201,46 +210,46 @@ def _with_one_going_out(receivers: tuple[Receiver, ...]) -> tuple[Receiver, ...]
     return tuple(kept)
 
 
-def _connections(draw: Draw, program: Program) -> tuple[Connection, ...]:
-    is_forward = draw(st.booleans())
+def _connections(choose: Choose, program: Program) -> tuple[Connection, ...]:
+    is_forward = choose(False, True)
     made = []
     for receiver in program.receivers:
-        one = _connection(draw, program, receiver)
+        one = _connection(choose, program, receiver)
         made.append(one)
-        if _rarely(draw):
-            again = _connection(draw, program, receiver)
+        if _rarely(choose):
+            again = _connection(choose, program, receiver)
             made[-1:] = [replace(both, once=False, before=(), after=()) for both in (one, again)]
     names = [one.receiver for one in made]
-    related = [_related(draw, program, one, is_forward) if names.count(one.receiver) == 1 else one for one in made]
+    related = [_related(choose, program, one, is_forward) if names.count(one.receiver) == 1 else one for one in made]
     single = {name for name in names if names.count(name) == 1}
     kept = [replace(one, before=tuple(single & {*one.before}), after=tuple(single & {*one.after})) for one in related]
     return tuple(sorted(kept, key=lambda one: not one.early))
 
 
-def _connection(draw: Draw, program: Program, receiver: Receiver) -> Connection:
+def _connection(choose: Choose, program: Program, receiver: Receiver) -> Connection:
     scopes = ["any", "any", "any", "stranger"]
     if program.kind in ("method", "classmethod"):
         scopes += [f"K{index}" for index in range(len(program.bodies))]
     if program.kind != "classmethod":
         scopes += ["self", "self"]
     is_odd = receiver.asks == "misfit" or receiver.colour != "sync" or program.is_stream
-    early = draw(_of(*(False,) * (2 if is_odd else 9), True))
+    early = choose(*(False,) * (2 if is_odd else 9), True)
     is_fit = receiver.asks != "misfit" and (receiver.colour == "sync" or program.is_async)
     is_plain = is_fit and not early
     policies = (None, None, "isolate", "block", "raise") if receiver.role == "modify" and receiver.phase != "around" else (None,)
     return Connection(
         receiver.name,
-        scope="any" if early else draw(_of(*scopes)),
-        priority=draw(_of(0, 0, 0, 1, 5, -1)),
-        on_error=draw(_of(*policies)),
-        when=draw(_of(*(None,) * 15, "always", "never", "fails", "big", "glob")) if is_plain else None,
-        once=is_fit and receiver.role != "guard" and _rarely(draw),
-        timed=receiver.says.kind == "hang" or (receiver.phase != "around" and _rarely(draw)),
+        scope="any" if early else choose(*scopes),
+        priority=choose(0, 0, 0, 1, 5, -1),
+        on_error=choose(*policies),
+        when=choose(*(None,) * 15, "always", "never", "fails", "big", "glob") if is_plain else None,
+        once=is_fit and receiver.role != "guard" and _rarely(choose),
+        timed=receiver.says.kind == "hang" or (receiver.phase != "around" and _rarely(choose)),
         early=early,
     )
 
 
-def _related(draw: Draw, program: Program, one: Connection, is_forward: bool) -> Connection:
+def _related(choose: Choose, program: Program, one: Connection, is_forward: bool) -> Connection:
     """Perhaps put it before somebody of its own group; all relations of a program point the same way, so there is no cycle."""
     receiver = program.receiver(one.receiver)
     others = [
@@ -248,13 +257,13 @@ def _related(draw: Draw, program: Program, one: Connection, is_forward: bool) ->
         if (other.phase, other.role) == (receiver.phase, receiver.role) and (other.name > one.receiver) is is_forward
         and other.name != one.receiver
     ]  # fmt: skip
-    if not others or not draw(_of(False, False, True)):
+    if not others or not choose(False, False, True):
         return one
-    return replace(one, before=(draw(st.sampled_from(others)),))
+    return replace(one, before=(choose(*others),))
 
 
 @st.composite
-def ordered_programs(draw: Draw) -> Program:
+def ordered_programs(draw: Any) -> Program:
     """Draw a program of one phase in which no two receivers have the same rank."""
     ranks = st.tuples(st.sampled_from(ROLES), st.integers(-2, 2), st.sampled_from(("self", "K0", "K1", "any")))
     drawn = draw(st.lists(ranks, unique=True, max_size=9))
