@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable
+from functools import cached_property
 from typing import Any, Final
 
 from hookbus import ANY, Bus, HookError, hookable
@@ -38,13 +39,6 @@ class Stage:
     # The world
 
     def _declare(self) -> None:
-        bus = self.bus
-
-        class Bureau:
-            @hookable("consult", bus=bus)
-            def consult(self) -> None: ...
-
-        self.bureau = Bureau()
         self.classes: dict[int, Any] = {}
         for k in reversed(range(len(self.program.bodies))):
             self.classes[k] = type(f"K{k}", self._bases(k) or (object,), self._namespace(k))
@@ -151,6 +145,16 @@ class Stage:
         if name not in self.players:
             return
         self.bus.signal(f"{self.program.receiver(name).phase}_work").disconnect(self.players[name])
+
+    @cached_property
+    def bureau(self) -> Any:
+        """Somebody whose hook receivers may call in their turn."""
+
+        class Bureau:
+            @hookable("consult", bus=self.bus)
+            def consult(self) -> None: ...
+
+        return Bureau()
 
     # What takes time
 
