@@ -39,6 +39,8 @@ class Story:
         self._rest: Callable[[], Parts] | None = rest
 
     def send(self, answer: Any) -> Step:
+        if isinstance(answer, Answer) and isinstance(answer.error, GeneratorExit) and _has_ended_inside(self._parts):
+            self._parts.close()
         try:
             return self._parts.send(answer)
         except StopIteration as end:
@@ -46,6 +48,16 @@ class Story:
                 raise
         self._parts, self._rest = self._rest(), None
         return self._parts.send(None)
+
+
+def _has_ended_inside(parts: Any) -> bool:
+    """Tell whether a generator waits for one that has been closed already."""
+    while parts is not None and parts.gi_frame is not None:
+        inner = parts.gi_yieldfrom
+        if inner is not None and inner.gi_frame is None:
+            return True
+        parts = inner
+    return False
 
 
 def drive(story: Story, within: Deadline | None = None) -> Any:
