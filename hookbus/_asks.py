@@ -7,9 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import takewhile
 from types import CodeType, MethodType
-from typing import Any, Final
-
-import attrs
+from typing import Any, Final, NamedTuple
 
 from ._callables import code_of, is_plain, name_of, place_of, written
 from .exceptions import HookError, did_you_mean
@@ -23,8 +21,7 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 _STAR, _DOUBLE_STAR = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
 
 
-@attrs.frozen
-class Asks:
+class Asks(NamedTuple):
     """The names a callable asks for.
 
     Attributes:
@@ -84,8 +81,7 @@ class Asks:
         return (*(("", name) for name in (*args, *leading)), *named)
 
 
-@attrs.frozen
-class When:
+class When(NamedTuple):
     """A `when=`: a predicate over named arguments, or globs for their texts, and the names it asks for."""
 
     condition: Callable[..., Any] | Mapping[str, str]

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from inspect import Parameter
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final
-from zlib import crc32
 
 from ._identity import Unshipped
 from .exceptions import HookError
@@ -130,6 +129,8 @@ def maker(source: str) -> Callable[..., Any]:
 
     It is given objects and returns a function that has them in its closure.
     """
+    from zlib import crc32  # not needed until a plan is hot
+
     namespace: dict[str, Any] = {}
     exec(compile_source(source, f"<hookbus plan {crc32(source.encode()):08x}>"), namespace)
     make: Callable[..., Any] = namespace["make"]

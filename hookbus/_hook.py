@@ -6,9 +6,7 @@ import inspect
 import weakref
 from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any, Final, Literal
-
-import attrs
+from typing import Any, Final, Literal, NamedTuple
 
 from ._codegen import Shell
 from ._identity import ClassTable, IdentityMap
@@ -40,8 +38,7 @@ def split_signal_name(name: str) -> tuple[str, str] | None:
     return (phase, hook) if phase in PHASES and hook else None
 
 
-@attrs.frozen
-class Site:
+class Site(NamedTuple):
     """What a hookable is for one kind of first argument.
 
     Attributes:

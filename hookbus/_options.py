@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from operator import is_
-from typing import Any, Final, Literal
-
-import attrs
+from typing import Any, Final, Literal, NamedTuple
 
 from .exceptions import HookError, did_you_mean
 
@@ -36,6 +33,9 @@ POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
 """What may be done when a receiver of a role fails, the default first."""
 
 
+_FOREVER: Final = float("inf")
+
+
 def _names(names: object) -> tuple[str, ...]:
     if isinstance(names, tuple) and not names:
         return names
@@ -45,13 +45,8 @@ def _names(names: object) -> tuple[str, ...]:
     return found
 
 
-@attrs.frozen(kw_only=True)
-class Options:
-    """What `connect` takes besides the receiver and its sender, checked.
-
-    Raises:
-        HookError: for a value that makes no sense, naming it and what to write instead.
-    """
+class Options(NamedTuple):
+    """What `connect` takes besides the receiver and its sender; `options_of` makes and checks them."""
 
     priority: float = 0
     role: str | None = None
@@ -60,14 +55,14 @@ class Options:
     when: Callable[..., Any] | Mapping[str, str] | None = None
     once: bool = False
     name: str | None = None
-    before: tuple[str, ...] = attrs.field(default=(), converter=_names)
-    after: tuple[str, ...] = attrs.field(default=(), converter=_names)
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
-    def __attrs_post_init__(self) -> None:
-        if isinstance(self.priority, bool) or not isinstance(self.priority, (int, float)) or math.isnan(self.priority):
+    def check(self) -> None:
+        # Only NaN differs from itself.
+        if isinstance(self.priority, bool) or not isinstance(self.priority, (int, float)) or self.priority != self.priority:
             raise HookError(f"priority={self.priority!r} must be a number; higher runs first")
-        if self.timeout is not None:
-            check_timeout(self.timeout)
+        check_timeout(self.timeout)
         if not isinstance(self.once, bool):
             raise HookError(f"once={self.once!r} must be True or False")
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
@@ -95,20 +90,24 @@ class Options:
 
 
 _PLAIN: Final = Options()
-_NAMES: Final = tuple(attrs.fields_dict(Options))
-_DEFAULTS: Final = tuple(getattr(_PLAIN, name) for name in _NAMES)
 
 
-def options_of(*given: Any) -> Options:
-    """Return the options with these values, in the order of their names; those who ask for nothing share theirs.
+def options_of(
+    priority: float = 0, role: str | None = None, on_error: str | None = None, timeout: float | None = None,
+    when: Callable[..., Any] | Mapping[str, str] | None = None, once: bool = False, name: str | None = None,
+    before: str | Iterable[str] = (), after: str | Iterable[str] = (),
+) -> Options:  # fmt: skip
+    """Return these options, checked; those who ask for nothing share theirs.
 
     Raises:
-        HookError: as `Options`.
+        HookError: for a value that makes no sense, naming it and what to write instead.
     """
+    options = Options(priority, role, on_error, timeout, when, once, name, _names(before), _names(after))
     # Compared by identity: False equals 0, and must be refused where 0 is right.
-    if all(map(is_, given, _DEFAULTS)):
+    if all(map(is_, options, _PLAIN)):
         return _PLAIN
-    return Options(**dict(zip(_NAMES, given, strict=True)))
+    options.check()
+    return options
 
 
 def check_timeout(timeout: float | None) -> None:
@@ -116,5 +115,5 @@ def check_timeout(timeout: float | None) -> None:
     if timeout is None:
         return
     is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
-    if not is_number or not 0 < timeout < math.inf:
+    if not is_number or not 0 < timeout < _FOREVER:
         raise HookError(f"timeout={timeout!r} must be a positive number of seconds, or None for no deadline")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from heapq import heappop, heappush
 
 from ._receiver import Receiver
 from .exceptions import HookError
@@ -19,9 +18,13 @@ def in_order(receivers: Iterable[tuple[float, Receiver]]) -> list[Receiver]:
     Raises:
         HookError: if `before=` and `after=` make a circle.
     """
-    waiting = [r for _, r in sorted(receivers, key=lambda pair: (-pair[1].options.priority, pair[0], pair[1].sequence))]
-    if not any(r.options.before or r.options.after for r in waiting):
-        return waiting
+    in_turn = [r for _, r in sorted(receivers, key=lambda pair: (-pair[1].options.priority, pair[0], pair[1].sequence))]
+    return _constrained(in_turn) if any(r.options.before or r.options.after for r in in_turn) else in_turn
+
+
+def _constrained(waiting: list[Receiver]) -> list[Receiver]:
+    from heapq import heappop, heappush  # not needed by those who name nobody
+
     followers = _followers(waiting)
     waits_for = Counter(place for places in followers.values() for place in places)
     ready, done = [place for place in range(len(waiting)) if not waits_for[place]], []

@@ -145,7 +145,7 @@ class HookSignal(NamedSignal):
         front of has its own options again. Options and errors are those of `connect`.
         """
         weak = options.pop("weak", None)
-        added = self._connect(receiver, sender, weak, Options(**options), as_layer=True)
+        added = self._connect(receiver, sender, weak, options_of(**options), as_layer=True)
         return Connection(self, added, sender)
 
     def _connect(

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from .exceptions import HookError, did_you_mean
 
 
-@attrs.frozen
-class Signature:
+class Signature(NamedTuple):
     """The parameters of a function, grouped as a call needs them.
 
     Attributes:
@@ -50,7 +47,7 @@ class Signature:
         """Return the signature of the bound method: without its first parameter, which `*args` absorbs where it must."""
         if not self.positional:
             return self
-        return attrs.evolve(self, names=self.names[1:], positional=self.positional[1:])
+        return self._replace(names=self.names[1:], positional=self.positional[1:])
 
     def first_of(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the first positional argument of a call as a tuple of one, or an empty one if there is none."""

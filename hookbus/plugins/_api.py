@@ -10,7 +10,7 @@ from blinker import ANY
 
 from hookbus._bus import _marked
 from hookbus._hook import describe
-from hookbus._options import Options
+from hookbus._options import Options, options_of
 from hookbus._signal import F
 from hookbus.exceptions import HookError, did_you_mean
 
@@ -65,11 +65,11 @@ class PluginApi:
             raise HookError(f"a signal's name must be an identifier, such as 'pre_reply', not {signal!r:.60}")
         if not callable(receiver):
             raise HookError(f"{receiver!r:.60} cannot be connected to {signal}: it is not callable")
-        known = {"weak", *attrs.fields_dict(Options)}
+        known = {"weak", *Options._fields}
         for name in options:
             if name not in known:
                 raise HookError(f"connect has no option {name!r}{did_you_mean(name, known)}")
-        Options(**{name: value for name, value in options.items() if name != "weak"})
+        options_of(**{name: value for name, value in options.items() if name != "weak"})
         self._wirings.append(Wiring(signal, receiver, sender, options))
         return receiver
 

@@ -12,7 +12,7 @@ from blinker import ANY
 from hookbus._asks import close_unawaited
 from hookbus._bus import Bus, default_bus
 from hookbus._callables import key_of, name_of
-from hookbus._options import Options
+from hookbus._options import options_of
 from hookbus._receiver import Receiver
 from hookbus._signal import Connection, HookSignal
 from hookbus.exceptions import PluginError, did_you_mean
@@ -172,7 +172,7 @@ def _settled(loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]) 
     if signal is loaded.bus.events:
         said = {key: value for key, value in said.items() if key == "priority"}
     standing = settle(signal.phase, wiring.options, said)
-    Options(**{key: value for key, value in standing.options.items() if key != "weak"})
+    options_of(**{key: value for key, value in standing.options.items() if key != "weak"})
     if standing.kept:
         advice = "give on_error below receivers, for those it is meant for"
         loaded.warnings.append(PluginError(f"{name}: {standing.kept}", advice))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from hookbus._options import POLICIES, ROLES, Options
+from hookbus._options import POLICIES, ROLES, options_of
 from hookbus.exceptions import HookError, did_you_mean
 
 OVERRIDABLE: Final = ("priority", "timeout", "on_error")
@@ -101,4 +101,4 @@ def _check(where: str, options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in OVERRIDABLE:
             raise HookError(f"{where} has {name!r}{did_you_mean(str(name), (*OVERRIDABLE, 'receivers'))}")
-    Options(**options)
+    options_of(**options)
