@@ -7,13 +7,13 @@ from blinker import ANY
 
 from . import exceptions
 from ._bus import Bus, default_bus, receives, signal
-from ._context import Block, Drop, HookContext, Replace
 from ._hookable import hookable
 from ._signal import Connection, HookSignal
 from .exceptions import HookBlocked, HookError, ReceiverError
 
 if TYPE_CHECKING:
     from . import events, modes
+    from ._context import Block, Drop, HookContext, Replace
     from ._explain import explain
     from ._hookspec import hookspec
     from ._instrument import instrument
@@ -27,8 +27,9 @@ __all__ = [
 ]  # fmt: skip
 
 _ROOMS = {
-    "events": "events", "explain": "_explain", "hookspec": "_hookspec", "instrument": "_instrument", "load_plugins": "_plugins",
-    "modes": "modes", "report": "_report",
+    "Block": "_context", "Drop": "_context", "HookContext": "_context", "Replace": "_context", "events": "events",
+    "explain": "_explain", "hookspec": "_hookspec", "instrument": "_instrument", "load_plugins": "_plugins", "modes": "modes",
+    "report": "_report",
 }  # fmt: skip
 """What is loaded when it is first asked for, so that importing hookbus stays light."""
 

@@ -21,7 +21,7 @@ _tally: Final = threading.RLock()
 """Held for the moment in which a receiver's counts change; by nobody who would call anything meanwhile."""
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Receiver:
     """One connection of one callable to one sender.
 

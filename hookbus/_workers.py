@@ -7,12 +7,14 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextvars import Context, copy_context
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .exceptions import HookError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 LIMIT = 64
 """How many worker threads there may be. Where all are stuck, a receiver waits for one until its own deadline."""
@@ -38,7 +40,7 @@ class Workers:
 
     def submit(self, call: Callable[[], Any]) -> Future[Pair]:
         """Run `call` in a worker, in a copy of this context; the future's result is a pair and never raises."""
-        future: Future[Pair] = Future()
+        future = _new_future()
         with self._lock:
             self._unfinished += 1
             needs_thread = self._unfinished > self._threads and self._threads < LIMIT
@@ -83,6 +85,12 @@ class Workers:
             with self._lock:
                 self._unfinished -= 1
             del future, context, call
+
+
+def _new_future() -> Future[Pair]:
+    from concurrent.futures import Future  # with logging behind it, half of what the first call of a program would load
+
+    return Future()
 
 
 def _attempt(call: Callable[[], Any]) -> Pair:
@@ -145,7 +153,7 @@ class Host:
 
     def run(self, call: Callable[[], Any]) -> Any:
         """Called in the worker: have the waiting thread run `call`, and return or raise what it did."""
-        reply: Future[Pair] = Future()
+        reply = _new_future()
         self._inbox.put((call, reply))
         if self._is_closed:
             self._refuse_all()
