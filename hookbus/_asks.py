@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import takewhile
-from types import CodeType, MethodType
+from types import MethodType
 from typing import Any, Final, NamedTuple
 
 from ._callables import code_of, is_plain, name_of, place_of, written
@@ -14,11 +14,9 @@ from .exceptions import HookError, did_you_mean
 
 Connectable = Callable[..., Any]
 Names = tuple[str, ...]
-Shown = tuple[tuple[Names, Names, Names], frozenset[str], bool, bool]
-"""The parameters by position only, either way and by keyword only; which have a default; `*args` and `**kwargs`, or not."""
 
-_NOTHING: Final[frozenset[str]] = frozenset()
 _STAR, _DOUBLE_STAR = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
+_STARS: Final = _STAR | _DOUBLE_STAR
 
 
 class Asks(NamedTuple):
@@ -28,22 +26,20 @@ class Asks(NamedTuple):
         sender: the name of the parameter that takes the sender; None where `*args` takes it or nothing does.
         by_position: names that must be passed by position, after the sender.
         by_name: names that may be passed by keyword; the first `leading` of them may be passed by position, too.
-        optional: the ones that have a default of their own and keep it where the hook has no such name.
+        needed: the ones without a default of their own, which the others keep where the hook has no such name.
         takes_all: whether `**kwargs` gets every argument.
     """
 
     sender: str | None
     by_position: tuple[str, ...]
     by_name: tuple[str, ...]
-    optional: frozenset[str]
+    needed: frozenset[str]
     takes_all: bool
     leading: int = 0
 
     @classmethod
     def of(cls, function: Connectable, *, with_sender: bool = True) -> Asks:
-        code = code_of(function)
-        shown = (_shown_by_code(function, code) if code else None) or _shown_by_signature(function)
-        asks = _asking(shown, with_sender, code is not None or is_plain(function))
+        asks = _asked_by_code(function, with_sender) or _asked_by_signature(function, with_sender)
         if asks is None:
             raise HookError(
                 f"{name_of(function)} ({written(place_of(function))}) takes no sender; "
@@ -57,7 +53,7 @@ class Asks(NamedTuple):
 
     def missing(self, known: Collection[str]) -> list[str]:
         """Return the names asked for that are not known and have no default of their own."""
-        return [name for name in self.names if name not in known and name not in self.optional]
+        return [name for name in self.names if name not in known and name in self.needed]
 
     def serve(self, arguments: Mapping[str, Any], offered: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return positional and keyword arguments; what the phase offers goes before an argument of the same name."""
@@ -91,7 +87,7 @@ class When(NamedTuple):
     def of(cls, condition: Callable[..., Any] | Mapping[str, str]) -> When:
         if callable(condition):
             return cls(condition, Asks.of(condition, with_sender=False))
-        return cls(dict(condition), Asks(None, (), tuple(condition), frozenset(), False))
+        return cls(dict(condition), Asks(None, (), tuple(condition), frozenset(condition), False))
 
     def holds(self, args: list[Any], named: dict[str, Any]) -> bool:
         """Judge the values it asked for; whatever it raises is its receiver's failure."""
@@ -106,23 +102,8 @@ class When(NamedTuple):
         return bool(answer)
 
 
-@lru_cache(maxsize=1024)
-def _asking(shown: Shown, with_sender: bool, is_plain: bool) -> Asks | None:
-    """Return what is asked for with these parameters, or None where nothing takes the sender. Receivers of a kind share it."""
-    (only, either, keyword_only), optional, has_star, has_double_star = shown
-    sender = None
-    if with_sender:
-        if only:
-            sender, only = only[0], only[1:]
-        elif either:
-            sender, either = either[0], either[1:]
-        elif not has_star:
-            return None
-    leading = len(either) if is_plain and (sender or not with_sender) else 0
-    return Asks(sender, only, either + keyword_only, optional - {sender}, has_double_star, leading)
-
-
-def _shown_by_signature(function: Callable[..., Any]) -> Shown:
+def _asked_by_signature(function: Connectable, with_sender: bool) -> Asks | None:
+    """Return what a callable asks for, or None where nothing takes the sender."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -133,24 +114,49 @@ def _shown_by_signature(function: Callable[..., Any]) -> Shown:
         for each in (kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY, kind.VAR_POSITIONAL, kind.VAR_KEYWORD)
     )
     optional = frozenset(p.name for p in parameters if p.default is not p.empty)
-    return (only, either, keyword_only), optional, bool(star), bool(double_star)
+    return _asking(only, either, keyword_only, optional, bool(star), bool(double_star), with_sender, is_plain(function))
 
 
-def _shown_by_code(function: Any, code: CodeType) -> Shown | None:
+def _asked_by_code(function: Any, with_sender: bool) -> Asks | None:
     """Read the same from the code of a plain function or method, which takes a fraction of the time."""
-    names, count, flags = code.co_varnames, code.co_argcount, code.co_flags
-    has_star = flags & _STAR != 0
+    code = code_of(function)
+    if code is None:
+        return None
     first, plain = (1, function.__func__) if type(function) is MethodType else (0, function)
-    if first > count and not has_star:
+    count, defaults, by_keyword = code.co_argcount, plain.__defaults__, plain.__kwdefaults__
+    return _asked_by_shape(
+        code.co_varnames[: count + code.co_kwonlyargcount], first, code.co_posonlyargcount, count,
+        len(defaults) if defaults else 0, tuple(by_keyword) if by_keyword else (), code.co_flags & _STARS, with_sender,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _asked_by_shape(
+    names: Names, first: int, only_count: int, count: int, defaults: int, by_keyword: Names, stars: int, with_sender: bool
+) -> Asks | None:
+    """Return what functions of this shape ask for: they share it."""
+    if first > count and not stars & _STAR:
         return None  # nothing takes the object of this method
-    keyword_only = names[count : count + code.co_kwonlyargcount]
-    optional = _NOTHING
-    if plain.__defaults__ or plain.__kwdefaults__:
-        defaults, by_keyword = plain.__defaults__ or (), plain.__kwdefaults__ or {}
-        in_order = names[max(first, count - len(defaults)) : count]
-        optional = frozenset(in_order).union(name for name in keyword_only if name in by_keyword)
-    only, either = names[first : code.co_posonlyargcount], names[max(first, code.co_posonlyargcount) : count]
-    return (only, either, keyword_only), optional, has_star, flags & _DOUBLE_STAR != 0
+    only, either, keyword_only = names[first:only_count], names[max(first, only_count) : count], names[count:]
+    optional = frozenset(names[max(first, count - defaults) : count]).union(set(by_keyword).intersection(keyword_only))
+    return _asking(only, either, keyword_only, optional, stars & _STAR != 0, stars & _DOUBLE_STAR != 0, with_sender, True)
+
+
+def _asking(
+    only: Names, either: Names, keyword_only: Names, optional: frozenset[str], has_star: bool, takes_all: bool,
+    with_sender: bool, is_plain: bool,
+) -> Asks | None:  # fmt: skip
+    sender = None
+    if with_sender:
+        if only:
+            sender, only = only[0], only[1:]
+        elif either:
+            sender, either = either[0], either[1:]
+        elif not has_star:
+            return None
+    by_name = either + keyword_only
+    leading = len(either) if is_plain and (sender or not with_sender) else 0
+    return Asks(sender, only, by_name, frozenset(only + by_name) - optional, takes_all, leading)
 
 
 def close_unawaited(awaitable: Any) -> None:

@@ -39,7 +39,7 @@ def is_plain(function: Any) -> bool:
 
 def key_of(function: object) -> tuple[int, ...]:
     """Identify a callable: a bound method is made anew at each access, so by its function and its object."""
-    if inspect.ismethod(function):
+    if isinstance(function, MethodType):
         return id(function.__func__), id(function.__self__)
     return (id(function),)
 

@@ -66,6 +66,7 @@ class Hook:
         body: the bare function.
         shell: the function that stands in for it.
         colour: how it is called: sync, async, generator or async generator.
+        looks_like_method: whether its name is that of a method; what it is shows when it is called.
         is_question: whether it is a hookspec, which has receivers where a hookable has its body.
     """
 
@@ -105,6 +106,9 @@ class Hook:
 
     def _make_caches(self) -> None:
         self.version, self._has_kept = 0, False
+        outer = self.body.__qualname__.rpartition(".")[0]
+        self.looks_like_method = bool(outer) and not outer.endswith("<locals>")
+        self._way: tuple[bool, bool] | None = None
         self._sites_of_instances: IdentityMap[Site] = IdentityMap()
         self._sites_of_classes: IdentityMap[Site] = IdentityMap()
         self.plans: IdentityMap[Any] = IdentityMap()
@@ -128,12 +132,16 @@ class Hook:
 
     def route(self, is_on: bool) -> None:
         """Let every call be looked up; or only those of the objects in `of_one`; or none, where there are no such."""
-        # Given each time: what a pickle brought along is that of another process.
-        self._shell.give(self.find, self.of_class.get, self.of_one.by_id.get)
-        if is_on or len(self.of_one):
-            self._shell.look_up(classes=is_on, ones=len(self.of_one) > 0)
+        way = is_on, bool(self.of_one.by_id)
+        if way == self._way:
+            return
+        if self._way is None:  # what a pickle brought along is that of another process
+            self._shell.give(self.find, self.of_class.get, self.of_one.by_id.get)
+        if any(way):
+            self._shell.look_up(classes=is_on, ones=way[1])
         else:
             self._shell.rest()
+        self._way = way
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
         """Return what runs a call with these values; it is called as the body is."""

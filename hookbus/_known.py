@@ -20,10 +20,11 @@ def check_serves(receiver: Receiver, hooks: list[Hook], sender: Any, looked_at: 
     Raises:
         HookError: saying what it asks for that is not there; or that the sender is a method, which never sends.
     """
-    if sender is not ANY and any(_problem(receiver, hook) is None for hook in _likely(hooks, sender)):
+    if sender is not ANY and _serves_likely(receiver, hooks, sender if isinstance(sender, type) else type(sender)):
         return
     problems = []
-    for hook, is_method in _known(hooks, sender, looked_at):
+    known = [(hook, hook.looks_like_method) for hook in hooks] if sender is ANY else _known(hooks, sender, looked_at)
+    for hook, is_method in known:
         problem = _problem(receiver, hook, is_method)
         if problem is None:
             return
@@ -47,24 +48,21 @@ def _problem(receiver: Receiver, hook: Hook, is_method: bool = True) -> str | No
     return receiver.problem_with(hook.name, hook.colour, signature.names)
 
 
-def _likely(hooks: list[Hook], sender: Any) -> Iterator[Hook]:
-    """Yield the ones that the sender's class holds under their own names, for which no other attribute is looked at."""
-    cls = sender if isinstance(sender, type) else type(sender)
+def _serves_likely(receiver: Receiver, hooks: list[Hook], cls: type) -> bool:
+    """Tell whether it serves one that a class holds under its own name, for which no other attribute is looked at."""
     for attribute in {hook.body.__name__ for hook in hooks}:
         for base in cls.__mro__:
-            raw = vars(base).get(attribute)
+            raw = base.__dict__.get(attribute)
             hook = hook_of(raw) if isinstance(raw, (FunctionType, classmethod)) else None
             if hook in hooks:
-                yield hook
+                if _problem(receiver, hook) is None:
+                    return True
                 break
+    return False
 
 
 def _known(hooks: list[Hook], sender: Any, looked_at: Callable[[], list[type]]) -> Iterator[tuple[Hook, bool]]:
     """Yield all that the sender is known to call, and whether as a method."""
-    if sender is ANY:
-        for hook in hooks:
-            yield hook, _is_method(hook)
-        return
     own = hook_of(sender)
     if own is not None:
         cls = class_of(own, looked_at)
@@ -83,9 +81,3 @@ def _known(hooks: list[Hook], sender: Any, looked_at: Callable[[], list[type]]) 
             if hook in hooks and attribute not in seen:
                 seen.add(attribute)
                 yield hook, True
-
-
-def _is_method(hook: Hook) -> bool:
-    """Guess from its name whether a hookable nobody has called yet is a method."""
-    outer = hook.body.__qualname__.rpartition(".")[0]
-    return bool(outer) and not outer.endswith("<locals>")

@@ -38,7 +38,7 @@ class EventSignal(HookSignal):
             raise HookError(f"{receiver.label} is async, but events are told to plain functions: write a plain def")
         if options.role or options.on_error or options.timeout or options.when or options.once:
             raise HookError("a listener of events takes priority=, name=, before= and after=, nothing else")
-        lacking = [name for name in receiver.asks.names if name not in (*receiver.asks.optional, "event")]
+        lacking = receiver.asks.missing(["event"])
         if lacking:
             raise HookError(f"{receiver.label} asks for {lacking[0]!r}; write def listener(bus, event)")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from operator import is_
 from typing import Any, Final, Literal, NamedTuple
 
 from .exceptions import HookError, did_you_mean
@@ -102,10 +101,11 @@ def options_of(
     Raises:
         HookError: for a value that makes no sense, naming it and what to write instead.
     """
-    options = Options(priority, role, on_error, timeout, when, once, name, _names(before), _names(after))
-    # Compared by identity: False equals 0, and must be refused where 0 is right.
-    if all(map(is_, options, _PLAIN)):
+    # False equals 0, and must be refused where 0 is right; of `()` there is only one.
+    is_plain = type(priority) is int and priority == 0 and once is False and before is after is _PLAIN.before
+    if is_plain and role is None and on_error is None and timeout is None and when is None and name is None:
         return _PLAIN
+    options = Options(priority, role, on_error, timeout, when, once, name, _names(before), _names(after))
     options.check()
     return options
 

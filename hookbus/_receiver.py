@@ -6,6 +6,7 @@ import inspect
 import threading
 import weakref
 from collections.abc import Callable
+from functools import lru_cache
 from types import CodeType
 from typing import Any, Final
 
@@ -126,10 +127,11 @@ class Receiver:
     def problem_with(self, hook_name: str, colour: Colour, arguments: tuple[str, ...]) -> str | None:
         """Say why this receiver cannot serve a hookable of this colour and with these arguments, or None if it can."""
         is_stream = "generator" in colour
-        known = (*arguments, *OFFERED.get(self.phase or "", ()))
+        known = _known(arguments, self.phase)
         for asks, what in ((self.asks, "asks for"), (self.when and self.when.asks, "has a when= that asks for")):
-            if asks and (lacking := asks.missing(known)):
-                return f"{self._title} {what} {lacking[0]!r}, which {hook_name} does not have{did_you_mean(lacking[0], known)}"
+            if asks and not asks.needed <= known:
+                lacking = asks.missing(known)[0]
+                return f"{self._title} {what} {lacking!r}, which {hook_name} does not have{did_you_mean(lacking, known)}"
         if self.phase == ANSWER and self.options.role is not None:
             asked = f"{self._title} asks for role={self.options.role!r}"
             return f"{asked}, but a question is only answered: guard pre_{hook_name} instead"
@@ -140,6 +142,12 @@ class Receiver:
         if not is_stream and self.phase == "item":
             return f"{self._title} waits for items, but {hook_name} is not a generator: connect it to post_{hook_name}"
         return None
+
+
+@lru_cache(maxsize=1024)
+def _known(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
+    """Return what can be asked for in a phase of a hookable with these arguments."""
+    return frozenset((*arguments, *OFFERED.get(phase or "", ())))
 
 
 def make_receiver(
@@ -173,6 +181,8 @@ def make_receiver(
 
 def _role_and_policy(options: Options, phase: str | None, label: Callable[[], str]) -> tuple[str, str]:
     roles = ROLES[phase]
+    if options.role is None and options.on_error is None:
+        return roles[0], POLICIES[roles[0]][0]
     role = options.role or roles[0]
     has_none = phase in ("around", ANSWER)
     if role not in roles or (options.role is not None and has_none):

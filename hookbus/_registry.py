@@ -67,14 +67,16 @@ class Registry:
         """
         with self._lock:
             self._purge()
-            mentioned = {*receiver.options.before, *receiver.options.after}
+            mentioned = receiver.options.before + receiver.options.after
             if mentioned or (self._mentioned and not self._mentioned.isdisjoint(receiver.names)):
                 check([layers[-1] for k, layers in self.connections.items() if k[1] != key[1]])
-                self._mentioned |= mentioned
-            layers = self.connections.get(key, [])
-            if layers:
+                self._mentioned.update(mentioned)
+            layers = self.connections.get(key)
+            if layers is None:
+                self._store(key, [receiver])
+            else:
                 receiver.sequence = layers[0].sequence
-            self._store(key, [*layers, receiver] if as_layer else [receiver, *layers[1:]])
+                self._store(key, [*layers, receiver] if as_layer else [receiver, *layers[1:]])
         self.report_lost()
 
     def remove(self, receiver_key: tuple[int, ...], sender: Any) -> None:
@@ -145,10 +147,17 @@ class Registry:
         if layers:
             self.connections[key] = layers
             reference = layers[-1].sender
-            if is_shared(ANY if reference is None else reference()):
+            if reference is None or is_shared(reference()):
                 self._shared.add(key)
-            self._by_sender.setdefault(key[0], {})[key] = layers
-            self._by_receiver.setdefault(key[1], set()).add(key)
+            sender_id, receiver_key = key
+            if sender_id in self._by_sender:
+                self._by_sender[sender_id][key] = layers
+            else:
+                self._by_sender[sender_id] = {key: layers}
+            if receiver_key in self._by_receiver:
+                self._by_receiver[receiver_key].add(key)
+            else:
+                self._by_receiver[receiver_key] = {key}
         elif self.connections.pop(key, None) is not None:
             self._shared.discard(key)
             _discard(self._by_sender, key[0], key)

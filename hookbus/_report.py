@@ -136,7 +136,7 @@ def _misfits(receiver: Receiver, signal: HookSignal, declared: list[Hook]) -> It
     problems = [receiver.problem_with(h.name, h.colour, h.function_signature.names) for h in declared]
     yield from dict.fromkeys(problem for problem in problems if problem)
     names = {name for hook in declared for name in hook.function_signature.names}
-    for name in sorted(receiver.asks.optional - names) if declared else ():
+    for name in sorted({*receiver.asks.names} - receiver.asks.needed - names) if declared else ():
         hint = did_you_mean(name, names)
         if "did you mean" in hint:
             yield f"{receiver.label} on {signal.name} always gets its default for {name!r}{hint}"
