@@ -214,7 +214,7 @@ class Bus:
 
     def _route(self, name: str, hooks: list[Hook]) -> None:
         """Switch the hooks of this name; the lock is held."""
-        is_on = self.is_observed or any([signal.has_shared for signal in self._by_hook.get(name, ())])
+        is_on = self.is_observed or any(signal.has_shared for signal in self._by_hook.get(name, ()))
         for hook in hooks:
             hook.route(is_on)
 

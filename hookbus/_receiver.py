@@ -18,6 +18,9 @@ from ._hook import ANSWER, OFFERED, Colour
 from ._options import POLICIES, ROLES, Options
 from .exceptions import HookError, did_you_mean
 
+Key = tuple[int, tuple[int, ...]]
+"""A connection: the id of its sender (0 for ANY) and the identity of its receiver."""
+
 _tally: Final = threading.RLock()
 """Held for the moment in which a receiver's counts change; by nobody who would call anything meanwhile."""
 
@@ -151,46 +154,50 @@ def _known(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
 
 
 def make_receiver(
-    signal_name: str, phase: str | None, function: Connectable, sender: Any, options: Options,
-    *, key: tuple[int, ...], weak: bool | None, sequence: int, sender_ref: weakref.ref[Any] | None, on_death: Callable[[], None],
+    signal_name: str, phase: str | None, function: Connectable, sender: weakref.ref[Any] | None, options: Options,
+    key: Key, weak: bool | None, sequence: int, bury: Callable[[int, Key], None],
 ) -> Receiver:  # fmt: skip
-    """Check one connection and return it; nothing is registered yet.
+    """Check one connection and return it; nothing is registered yet. `bury` is told when a receiver held weakly dies.
 
     Raises:
         HookError: naming the receiver, where it stands, and what to write instead.
     """
     if not callable(function):
         raise HookError(f"{function!r:.60} cannot be connected to {signal_name}: it is not callable")
-    name, place = options.name or name_of(function), place_of(function)
-
-    def label() -> str:
-        return f"{name} ({written(place)}) on {signal_name}"
-
-    role, on_error = _role_and_policy(options, phase, label)
-    when = When.of(options.when) if options.when is not None else None
-    is_own_method = sender_ref is not None and inspect.ismethod(function) and function.__self__ is sender
+    if options.role is None and options.on_error is None:
+        role = ROLES[phase][0]
+        on_error: str = POLICIES[role][0]
+    else:
+        role, on_error = _role_and_policy(options, phase, lambda: _title(function, options, signal_name))
+    is_own_method = sender is not None and inspect.ismethod(function) and function.__self__ is sender()
     if weak and (role == "guard" or (on_error != "isolate" and role in ("modify", "answer"))) and not is_own_method:
-        raise HookError(f"{label()} fails closed and cannot be held with weak=True: it would vanish and leave the door open")
+        raise HookError(
+            f"{_title(function, options, signal_name)} fails closed and cannot be held with weak=True: it would vanish and leave "
+            "the door open"
+        )
     is_weak = bool(weak) or (weak is None and is_own_method)
+    held = _weakly(function, (lambda: None) if is_own_method else lambda: bury(key[0], key)) if is_weak else function
     return Receiver(
-        signal_name, phase, options, role, on_error, name, place, Asks.of(function, with_sender=phase != ANSWER), when,
-        is_async_callable(function), sequence, sender_ref, is_weak,
-        _weakly(function, (lambda: None) if is_own_method else on_death) if is_weak else function, key,
+        signal_name, phase, options, role, on_error, options.name or name_of(function), place_of(function),
+        Asks.of(function, with_sender=phase != ANSWER), When.of(options.when) if options.when is not None else None,
+        is_async_callable(function), sequence, sender, is_weak, held, key[1],
     )  # fmt: skip
 
 
-def _role_and_policy(options: Options, phase: str | None, label: Callable[[], str]) -> tuple[str, str]:
+def _title(function: Connectable, options: Options, signal_name: str) -> str:
+    return f"{options.name or name_of(function)} ({written(place_of(function))}) on {signal_name}"
+
+
+def _role_and_policy(options: Options, phase: str | None, title: Callable[[], str]) -> tuple[str, str]:
     roles = ROLES[phase]
-    if options.role is None and options.on_error is None:
-        return roles[0], POLICIES[roles[0]][0]
     role = options.role or roles[0]
     has_none = phase in ("around", ANSWER)
     if role not in roles or (options.role is not None and has_none):
         instead = "has no roles: leave role= out" if has_none else f"takes {' or '.join(roles)}"
-        raise HookError(f"{label()} asks for role={options.role!r}, but the phase {phase!r} {instead}")
+        raise HookError(f"{title()} asks for role={options.role!r}, but the phase {phase!r} {instead}")
     on_error = options.on_error or POLICIES[role][0]
     if on_error not in POLICIES[role]:
-        raise HookError(f"{label()} asks for on_error={options.on_error!r}, but role {role} takes {' or '.join(POLICIES[role])}")
+        raise HookError(f"{title()} asks for on_error={options.on_error!r}, but role {role} takes {' or '.join(POLICIES[role])}")
     return role, on_error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from types import FunctionType
@@ -11,13 +12,11 @@ from typing import Any
 
 from blinker import ANY
 
-from ._receiver import Receiver
+from ._hook import weak
+from ._receiver import Key, Receiver
 
 ANY_ID = 0
 FAR = float("inf")
-
-Key = tuple[int, tuple[int, ...]]
-"""A connection: the id of its sender (0 for ANY) and the identity of its receiver."""
 
 
 def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
@@ -59,7 +58,12 @@ class Registry:
         self._dead: deque[tuple[int, Key | None]] = deque()
         self._lost: deque[Receiver] = deque()
 
-    def add(self, key: Key, receiver: Receiver, *, as_layer: bool, check: Callable[[list[Receiver]], None]) -> None:
+    def reference_to(self, sender: Any) -> weakref.ref[Any]:
+        """Return a weak reference with whose end everything connected to the sender ends."""
+        sender_id = id(sender)
+        return weak(sender, lambda _: self.bury(sender_id, None))
+
+    def add(self, key: Key, receiver: Receiver, *, as_layer: bool, check: Callable[[Receiver, list[Receiver]], None]) -> None:
         """Put a connection in force; one that was there keeps its place.
 
         Where any `before=` or `after=` concerns it, its own or one that mentions it, `check` sees all others first and may
@@ -69,7 +73,7 @@ class Registry:
             self._purge()
             mentioned = receiver.options.before + receiver.options.after
             if mentioned or (self._mentioned and not self._mentioned.isdisjoint(receiver.names)):
-                check([layers[-1] for k, layers in self.connections.items() if k[1] != key[1]])
+                check(receiver, [layers[-1] for k, layers in self.connections.items() if k[1] != key[1]])
                 self._mentioned.update(mentioned)
             layers = self.connections.get(key)
             if layers is None:

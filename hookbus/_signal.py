@@ -16,7 +16,6 @@ from ._asks import Connectable
 from ._callables import key_of
 from ._cancels import running_task
 from ._hook import ANSWER, split_signal_name
-from ._hook import weak as weak_reference
 from ._options import OnError, Options, Role, options_of
 from ._order import check_constraints, in_order
 from ._receiver import Receiver, make_receiver
@@ -151,17 +150,13 @@ class HookSignal(NamedSignal):
     def _connect(
         self, function: Connectable, sender: Any, weak: bool | None, options: Options, *, as_layer: bool = False
     ) -> Receiver:
-        sender_id = ANY_ID if sender is ANY else id(sender)
-        reference = None
-        if sender is not ANY:
-            reference = weak_reference(sender, lambda _: self._registry.bury(sender_id, None))
-        key = (sender_id, key_of(function))
-        receiver = make_receiver(
-            self.name, self.phase, function, sender, options, key=key[1], weak=weak,
-            sequence=next(self._sequence), sender_ref=reference, on_death=lambda: self._registry.bury(sender_id, key),
-        )  # fmt: skip
+        registry = self._registry
+        sender_id, reference = (ANY_ID, None) if sender is ANY else (id(sender), registry.reference_to(sender))
+        key = sender_id, key_of(function)
+        sequence = next(self._sequence)
+        receiver = make_receiver(self.name, self.phase, function, reference, options, key, weak, sequence, registry.bury)
         self._home._check(self, receiver, sender)
-        self._registry.add(key, receiver, as_layer=as_layer, check=lambda others: check_constraints(receiver, others))
+        registry.add(key, receiver, as_layer=as_layer, check=check_constraints)
         self._home._changed(self, sender)
         return receiver
 
