@@ -110,10 +110,11 @@ class Shell:
             "",
         ]
         text = "\n".join(source).format(**self._names, values=values, passed=passed(parameters))
-        code = _inner_code(compile_source(text, f"<hookbus {_name_of(self._body)}>"))
+        filename, code = f"<hookbus {_name_of(self._body)}>", _shell_code(text)
+        _remember(text, filename)
         name, qualname = self._body.__name__, self._body.__qualname__
         flags = code.co_flags | COLOUR_FLAGS[self._colour]
-        return code.replace(co_flags=flags, co_name=name, co_qualname=qualname)
+        return code.replace(co_flags=flags, co_name=name, co_qualname=qualname, co_filename=filename)
 
 
 def _class_cell(body: Callable[..., Any]) -> tuple[CellType, ...]:
@@ -132,15 +133,22 @@ def maker(source: str) -> Callable[..., Any]:
     from zlib import crc32  # not needed until a plan is hot
 
     namespace: dict[str, Any] = {}
-    exec(compile_source(source, f"<hookbus plan {crc32(source.encode()):08x}>"), namespace)
+    filename = f"<hookbus plan {crc32(source.encode()):08x}>"
+    _remember(source, filename)
+    exec(compile(source, filename, "exec"), namespace)
     make: Callable[..., Any] = namespace["make"]
     return make
 
 
-def compile_source(source: str, filename: str) -> CodeType:
-    """Compile source text that tracebacks and debuggers can show."""
+@functools.lru_cache(maxsize=1024)
+def _shell_code(source: str) -> CodeType:
+    """Return the code of the function inside `make`; hookables that are called alike have it in common."""
+    return _inner_code(compile(source, "<hookbus>", "exec"))
+
+
+def _remember(source: str, filename: str) -> None:
+    """Have tracebacks and debuggers show the source of what is compiled under this name."""
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    return compile(source, filename, "exec")
 
 
 def _name_of(body: Callable[..., Any]) -> str:
