@@ -45,6 +45,7 @@ class Registry:
 
     Attributes:
         connections: every stack; true while anything is connected.
+        shared: the keys of those to a class, a function or `ANY`.
     """
 
     def __init__(self, lock: threading.Lock, on_death: Callable[[list[Receiver]], None]) -> None:
@@ -52,7 +53,7 @@ class Registry:
         self._lock = lock
         self._by_sender: dict[int, dict[Key, list[Receiver]]] = {}
         self._by_receiver: dict[tuple[int, ...], set[Key]] = {}
-        self._shared: set[Key] = set()
+        self.shared: set[Key] = set()
         self._on_death = on_death
         self._mentioned: set[str] = set()  # the names that any before= or after= has spoken of
         self._dead: deque[tuple[int, Key | None]] = deque()
@@ -136,15 +137,10 @@ class Registry:
         own = list(self._by_sender.get(id(sender), {}).values())
         return bool(own) and any((ref := layers[-1].sender) is not None and ref() is sender for layers in own)
 
-    @property
-    def has_shared(self) -> bool:
-        """Whether anything is connected to a class, a function or `ANY`."""
-        return bool(self._shared)
-
     def own_senders(self) -> list[Any]:
         """Return the single objects that something is connected to."""
         with self._lock:
-            found = [layers[-1].sender for key, layers in self.connections.items() if key not in self._shared]
+            found = [layers[-1].sender for key, layers in self.connections.items() if key not in self.shared]
         return [sender for reference in found if reference is not None and (sender := reference()) is not None]
 
     def _store(self, key: Key, layers: list[Receiver]) -> None:
@@ -152,7 +148,7 @@ class Registry:
             self.connections[key] = layers
             reference = layers[-1].sender
             if reference is None or is_shared(reference()):
-                self._shared.add(key)
+                self.shared.add(key)
             sender_id, receiver_key = key
             if sender_id in self._by_sender:
                 self._by_sender[sender_id][key] = layers
@@ -163,7 +159,7 @@ class Registry:
             else:
                 self._by_receiver[receiver_key] = {key}
         elif self.connections.pop(key, None) is not None:
-            self._shared.discard(key)
+            self.shared.discard(key)
             _discard(self._by_sender, key[0], key)
             _discard(self._by_receiver, key[1], key)
 

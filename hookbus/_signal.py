@@ -205,7 +205,7 @@ class HookSignal(NamedSignal):
     @property
     def has_shared(self) -> bool:
         """Whether anything is connected to a class, a function or `ANY`."""
-        return self._registry.has_shared
+        return bool(self._registry.shared)
 
     def own_senders(self) -> list[Any]:
         """Return the single objects that something is connected to."""

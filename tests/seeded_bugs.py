@@ -34,6 +34,8 @@ class Bug(NamedTuple):
 
 BUGS = [
     Bug("guards run before modifiers", "_walk.py", "    for seat in call.plan.pre.modify:\n", "    yield from guard(call, call.plan.pre.guard)\n    for seat in call.plan.pre.modify:\n", "tests/test_call.py"),
+    Bug("parts that the collector has closed are walked on", "_drive.py", "and _has_ended_inside(self._parts):", "and False:", "tests/test_call.py"),
+    Bug("a hookable that has changed its way stays on the old one", "_hook.py", "        if way == self._way:\n", "        if self._way is not None:\n", "tests/test_call.py"),
     Bug("the post phase is dropped", "_walk.py", "        yield from _post(call)\n", "", "tests/test_call.py"),
     Bug("finally is skipped when blocked", "_walk.py", "    with suppress(Over):  #", "    if call.verdict is None:  #", "tests/test_call.py"),
     Bug("a failing guard lets the call go on", "_options.py", '"guard": ("block",)', '"guard": ("isolate",)', "tests/test_events.py tests/test_call.py"),
@@ -51,7 +53,7 @@ BUGS = [
     Bug("a frame outlives its call", "_call.py", "end_frame(frame)", "pass", "tests/test_events.py tests/guarantees/test_concurrency_of_frames.py"),
     Bug("lower priority runs first", "_order.py", "-pair[1].options.priority", "pair[1].options.priority", "tests/test_order.py"),
     Bug("farther scopes run first", "_order.py", "pair[0], pair[1].sequence", "-pair[0], pair[1].sequence", "tests/test_signal.py"),
-    Bug("before= and after= are ignored", "_order.py", "    if not any(r.options.before or r.options.after for r in waiting):", "    if True:", "tests/test_order.py tests/test_misuse.py"),
+    Bug("before= and after= are ignored", "_order.py", "    return _constrained(in_turn) if any(r.options.before or r.options.after for r in in_turn) else in_turn\n", "    return in_turn\n", "tests/test_order.py tests/test_misuse.py"),
     Bug("receivers are held weakly", "_receiver.py", "is_weak = bool(weak) or (weak is None and is_own_method)", "is_weak = weak is None or weak", "tests/test_signal.py"),
     Bug("a method on its own agent pins it", "_receiver.py", "is_weak = bool(weak) or (weak is None and is_own_method)", "is_weak = bool(weak)", "tests/test_signal.py"),
     Bug("a reused id is taken for its former owner", "_registry.py", "is_same = receiver.sender is None or receiver.sender() is scope", "is_same = True", "tests/test_registry.py"),
@@ -74,7 +76,7 @@ BUGS = [
     Bug("plans go stale when a receiver comes", "_hook.py", "            self.plans.clear()\n            self.look_again()\n", "            self.version += 1\n", "tests/test_signal.py tests/test_order.py"),
     Bug("what was kept for an object outlives a connection to its class", "_hook.py", "                    self._has_kept = True\n", "", "tests/test_signal.py"),
     Bug("a receiver that an order mentions closes a circle unseen", "_registry.py", "not self._mentioned.isdisjoint(receiver.names)", "False", "tests/test_misuse.py"),
-    Bug("a hookable that a class holds no more is believed in", "_known.py", "        for base in cls.__mro__:\n            raw = vars(base).get(attribute)\n            hook = hook_of(raw) if isinstance(raw, (FunctionType, classmethod)) else None\n            if hook in hooks:\n                yield hook\n                break\n", "        yield from (hook for hook in hooks if hook.body.__name__ == attribute)\n", "tests/test_misuse.py"),
+    Bug("a hookable that a class holds no more is believed in", "_known.py", "        for base in cls.__mro__:\n            raw = base.__dict__.get(attribute)\n            hook = hook_of(raw) if isinstance(raw, (FunctionType, classmethod)) else None\n            if hook in hooks:\n                if _problem(receiver, hook) is None:\n                    return True\n                break\n", "        if any(_problem(receiver, hook) is None for hook in hooks if hook.body.__name__ == attribute):\n            return True\n", "tests/test_misuse.py"),
     Bug("once runs as often as calls overlap", "_receiver.py", "is_first, self.is_spent = not self.is_spent, True", "is_first = True", "tests/test_signal.py"),
     Bug("a wrong patch is half applied", "_asking.py", "        call.signature.check(changed)\n", "", "tests/test_misuse.py"),
     Bug("Block(result=) raises all the same", "_call.py", "self.way_out = self.verdict if verdict.result is NOTHING else None", "self.way_out = self.verdict", "tests/test_events.py"),

@@ -37,6 +37,19 @@ def test_importing_hookbus_imports_no_asyncio_no_framework_and_no_command_line()
     assert not {"asyncio", "rich", "cyclopts", "pytest", "agentdojo", "pydantic"} & (set(loaded) - set(known))
 
 
+def test_a_first_hooked_call_loads_neither_asyncio_nor_futures_nor_logging():
+    program = """if True:
+        import sys, blinker, attrs
+        known = set(sys.modules)
+        import hookbus
+        reply = hookbus.hookable("reply")(lambda message: message)
+        hookbus.signal("pre_reply").connect(lambda sender, message: None)
+        print(reply("hi"), "hookbus._runner" in sys.modules, {"asyncio", "concurrent", "logging"} & (set(sys.modules) - known))
+    """
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said == "hi True set()\n"
+
+
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_room_is_too_large(path):
     source = path.read_text()
