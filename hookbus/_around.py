@@ -105,11 +105,16 @@ class Onion:
             self.last = Reached(error=self.call.ending)
         return self.last.value, self.last.error
 
+    @property
+    def is_inner(self) -> bool:
+        """Tell whether an around further out was asked."""
+        return len(self.answered) > 1
+
     def settle(self, answer: Answer) -> Reached:
         """Say what the around's answer makes of the call; a block further in stands, whatever the around did with it."""
         self.is_open = False
         call, last = self.call, self.last
-        is_passing = answer.is_cancel and call.hook.is_async and self.depth > 0
+        is_passing = answer.is_cancel and call.hook.is_async and self.is_inner
         if call.ending is not None:
             if not is_passing and not call.has_left:
                 self.let_out(answer)

@@ -79,8 +79,9 @@ class Detour:
     def _onion(self, depth: int, ran: int, view: Any) -> Onion:
         """Return around number `depth` as the walk sees it, caught up with what generated code did."""
         if depth not in self._onions:
+            seats = self.call.plan.around[: depth + 1]
             onion = Onion(
-                self.call, self.call.plan.around[depth], depth, self._kwargs, False, set(), attempt,
+                self.call, seats[-1], depth, self._kwargs, False, {seat.receiver.key for seat in seats}, attempt,
                 Cancels.since(self._cancels, self._task),
             )
             onion.view = view if isinstance(view, ReadOnly) else onion.view

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from hookbus import HookBlocked, events
+from hookbus import Block, HookBlocked, events
 
 from ._waiting import Agent, Hung, connect, settle, telling
 
@@ -168,3 +168,27 @@ async def test_a_cancel_after_a_block_changes_nothing_but_the_ending(told):
         await asyncio.wait_for(asyncio.shield(call), 10)
     assert agent.bodies == 0
     assert len(told(events.Finished)) == len(told(events.Blocked)) == 1
+
+
+async def test_a_cancel_that_the_outermost_around_swallows_ends_a_blocked_call_too(told):
+    agent = Agent()
+
+    async def swallow(agent, call_next):
+        with contextlib.suppress(HookBlocked):
+            await call_next()
+        asyncio.current_task().cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+
+    async def refuse(agent, call_next):
+        return Block("no", result="instead")
+
+    async def never_asked(agent, call_next): ...
+
+    connect(agent, "around_reply", never_asked, when=lambda wait: False)
+    connect(agent, "around_reply", swallow)
+    connect(agent, "around_reply", refuse)
+    call = asyncio.create_task(agent.reply())
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert [finished.outcome for finished in told(events.Finished)] == ["cancelled"]

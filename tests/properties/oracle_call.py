@@ -38,7 +38,7 @@ class Call:
         self.world, self.program, self.k, self.parent = world, world.program, k, parent
         self.arguments = dict(arguments)
         self.listeners = Listeners(world, plan)
-        self.outcome = "returned"
+        self.outcome, self.innermost = "returned", -1
 
     def story(self) -> Story:
         """Tell the whole call, from Started to Finished."""
@@ -137,6 +137,7 @@ class Call:
         try:
             if connection.receiver in around or not self.listeners.begins(connection, arguments):
                 return (yield from self._around(level + 1, arguments, is_changed, around))
+            self.innermost = level
             last, is_own = yield from self._trusted(connection, self._attempts(level, arguments, is_changed, around))
             value = yield from self._around_ends(connection, last)
         except GeneratorExit:
@@ -159,7 +160,7 @@ class Call:
         """Close an around: the innermost with what it is in; those further out meet the block there, and may catch it."""
         if self.listeners.blocked is None or self.program.is_async:
             return
-        if level + 1 < len(self.listeners.plan["around", "modify"]):  # it has caught the block, or that would come by
+        if level < self.innermost:  # it has caught the block, or that would come by
             try:
                 next(self._around_ends(connection, None), None)
             except Failure as failure:
@@ -191,7 +192,7 @@ class Call:
                 if self.listeners.blocked:
                     raise self.listeners.blocked
                 patched = self._patched(connection, arguments, checked(patch))
-                is_other, is_again = is_changed or is_again or bool(patch), True
+                is_other, is_again, self.innermost = is_changed or is_again or bool(patch), True, level  # nobody further in yet
                 last = yield from self._around(level + 1, patched, is_other, (*around, receiver.name))
                 is_own = False
             except (Fault, Failure) as error:
