@@ -84,6 +84,10 @@ class Onion:
             self.streams.append(started)
         return started
 
+    async def call_next_async(self, **patch: Any) -> Any:
+        """Do the same, all of it once it is awaited."""
+        return await self.call_next(**patch)
+
     def _refuse_if_over(self) -> None:
         if not self.is_open:
             raise late_call_next()
@@ -96,7 +100,7 @@ class Onion:
 
     def _inside(self, kwargs: dict[str, Any], must_recheck: bool) -> Parts:
         try:
-            self._refuse_if_over()  # a coroutine may be awaited long after it was made
+            self._refuse_if_over()  # a stream may be pulled long after it was made
         except BaseException as error:
             return None, error
         try:
@@ -182,7 +186,7 @@ def begin(
     """Prepare the turn of around number `depth`: None where it is not asked, `Reached` where it fails at once."""
     seat = call.plan.around[depth]
     onion = Onion(call, seat, depth, kwargs, must_recheck, answered | {seat.receiver.key}, inside)
-    offered = {"call_next": onion.call_next}
+    offered = {"call_next": onion.call_next_async if call.hook.colour == "async" else onion.call_next}
     try:
         function = call.asked(seat, answered, onion.view, offered)
         if function is None:

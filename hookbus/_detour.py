@@ -41,9 +41,9 @@ class Detour:
         """Do what `call_next(**patch)` of around number `depth` does."""
         return self._onion(depth, ran, view).call_next(**patch)
 
-    def threw(self, depth: int, error: BaseException) -> None:
-        """Note that the method inside around number `depth` raised, which is no failure of the arounds it passes."""
-        self._inside[depth + 1] = Reached.of_body(Answer(error=error))
+    def came_out(self, depth: int, value: Any, error: BaseException | None = None) -> None:
+        """Note what the method inside around number `depth` gave, or raised; that is no failure of the arounds it passes."""
+        self._note(depth + 1, Reached.of_body(Answer(value, error)))
 
     def settle(self, depth: int, ran: int, view: Any, answer: Any, error: BaseException | None) -> Any:
         """Return what an around's answer gives to the one around it, or raise what it raises."""
@@ -73,8 +73,14 @@ class Detour:
             reached = self._onion(depth, ran, view).settle(answer)
         except Over:
             reached = Reached(error=self.call.ending)
-        self._inside[depth] = self.call.reached = reached
+        self._note(depth, reached)
         return reached
+
+    def _note(self, depth: int, reached: Reached) -> None:
+        """Note what came out at this depth. Of several attempts of the around outside it, the last to end counts."""
+        self._inside[depth] = self.call.reached = reached
+        if depth - 1 in self._onions:
+            self._onions[depth - 1].last = reached
 
     def _onion(self, depth: int, ran: int, view: Any) -> Onion:
         """Return around number `depth` as the walk sees it, caught up with what generated code did."""

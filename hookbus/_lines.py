@@ -18,7 +18,6 @@ from ._forms import Form, Part
 from ._hook import OFFERED, Hook, Site
 from ._resume import Resumption, Stop, Unusual, beside
 from ._turns import settle_swallowed
-from .exceptions import late_call_next
 
 
 def is_special(answer: Any) -> bool:
@@ -33,7 +32,7 @@ _TOOLS: Final[dict[str, Any]] = {
     "_Context": HookContext, "_CURRENT": CURRENT, "_ReadOnly": ReadOnly, "_Stop": Stop, "_Unusual": Unusual,
     "_ValueError": ValueError,
     "_beside": beside, "_Cancels": Cancels, "_dict": dict, "_is_cancelled_error": is_cancelled_error, "_is_running": is_running,
-    "_is_special": is_special, "_late": late_call_next, "_len": len, "_next_id": next_call_id,
+    "_is_special": is_special, "_len": len, "_next_id": next_call_id,
     "_settle_swallowed": settle_swallowed,
     "_plain": PLAIN, "_settled": settled, "_type": type,
 }  # fmt: skip

@@ -38,19 +38,29 @@ def write_arounds(text: Lines, arounds: list[tuple[Form, Any]]) -> None:
 
 def _open_next(text: Lines, i: int, arounds: list[tuple[Form, Any]]) -> None:
     inner = f", _ran{i + 1}" if i + 1 < len(arounds) else ""
-    cancels = " or _cancelling() > _cancels" if text.counts else ""
     view = _view(i, arounds[i][0])
     text.add(f"""
         {text.colour}def _next{i}(**_patch):
             nonlocal _detour, _ran{i}{inner}{', _task, _cancelling, _cancels' if text.counts and not inner else ''}
-            if _patch or _ran{i} or _detour is not None{cancels}:
+            if _patch or _ran{i} or _detour is not None{_elsewhere(text, i, is_last=not inner)}:
                 _detour = _detour or {new_detour(text)}
                 return {text.awaiting}_detour.again({i}, _ran{i}, {view}, _patch)
     """)
     text.depth += 1
-    if i:  # the outermost may have ended, and left this one running in a task of its own
-        text.add(f"if _ran0 >= {ENDED}:\n    raise _late()")
     text.add(f"_ran{i} = 1")
+
+
+def _elsewhere(text: Lines, i: int, *, is_last: bool) -> str:
+    """Write what else leads a `call_next` out of generated code: a cancellation that came, or that it is used elsewhere.
+
+    To ask every `call_next` for its task would take too long. Who is inside the outermost around must not be part of another
+    task; who is further in may be, and may even be left running in one, as in a thread of a plain call.
+    """
+    cancelled = " or _cancelling() > _cancels" if text.counts else ""
+    if i == 0:
+        is_asked = text.counts and not is_last
+        return cancelled + (" or _loop is not None and _task_of(_loop) is not _task" if is_asked else "")
+    return cancelled + ("" if text.counts and i == 1 else f" or _ran0 >= {ENDED}")
 
 
 def _write_body(text: Lines, i: int) -> None:
@@ -61,16 +71,19 @@ def _write_body(text: Lines, i: int) -> None:
     text.add(f"""
         except BaseException as _caught:
             _detour = _detour or {new_detour(text)}
-            _detour.threw({i}, _caught)
+            _detour.came_out({i}, None, _caught)
             raise
         _ran{i} = 2
+        if _detour is not None:
+            _detour.came_out({i}, _inner)
         return _inner
     """)
 
 
 def new_detour(text: Lines) -> str:
     """Write what leads the arounds of a call out of generated code."""
-    known = [*(["_cancels", "_task"] if text.counts else ["0", "None"]), *(["_call_id", "_state"] if text.wants_ctx else [])]
+    known = [f"_ran0 >= {ENDED}", *(["_cancels", "_task"] if text.counts else ["0", "None"])]
+    known += ["_call_id", "_state"] if text.wants_ctx else []
     return f"_resume.detour({text.values}, {', '.join(known)})"
 
 

@@ -10,13 +10,13 @@ import attrs
 
 from ._around import Reached
 from ._call import Call
-from ._cancels import Cancels
+from ._cancels import Cancels, is_cancelled_error
 from ._context import HookContext, ReadOnly
 from ._detour import ENDED, Detour
 from ._drive import Parts, Step, Story
 from ._hook import Hook, Site
 from ._plan import Plan, Seat
-from ._turns import Answer, Turn, cancellation, settle
+from ._turns import Answer, Turn, cancellation, settle, swallowed
 from ._walk import walk
 
 _LATER: Final = float("inf")
@@ -181,10 +181,13 @@ class Resumption:
         return call
 
     def detour(
-        self, values: tuple[Any, ...], cancels: int, task: Any, call_id: int | None = None, state: Any = None
-    ) -> Detour:
+        self, values: tuple[Any, ...], has_left: bool, cancels: int, task: Any,
+        call_id: int | None = None, state: Any = None,
+    ) -> Detour:  # fmt: skip
         """Return what the arounds of a call need from here on."""
-        return Detour(self.call(values, call_id, state), cancels, task)
+        call = self.call(values, call_id, state)
+        call.has_left = has_left
+        return Detour(call, cancels, task)
 
     def _end(self, detour: Detour, stop: Stop, ran: int) -> Any:
         detour.reach(0, ran, stop.view, stop.answer, stop.error)
@@ -209,19 +212,26 @@ async def beside(seats: tuple[Seat, ...], coroutines: Any, cancelling: Callable[
         for task in tasks:
             task.cancel()
     # To await the tasks themselves would hand a cancellation on to one of them only.
-    if waiting := {task for task in tasks if not task.done()}:
+    if waiting := [task for task in tasks if not task.done()]:
         cancel = await settle(waiting, asyncio, cancel)
     if cancel is None and cancelling() > cancels:
         cancel = await cancellation(None)
-    if cancel is None and not any(task.cancelled() or task.result() for task in tasks):
+    if cancel is None and not any(task.cancelled() or task.result() or task.cancelling() for task in tasks):
         return None
-    answers = [
-        task.result() or Answer() if task.done() and not task.cancelled() else Answer(error=asyncio.CancelledError())
-        for task in tasks
-    ]
+    answers = [_answer_of(task, asyncio) for task in tasks]
     known = [attrs.evolve(answer, is_cancel=answer.is_cancel and cancel is not None) for answer in answers]
     last = () if cancel is None else (Answer(error=cancel, is_cancel=True),)
     return Beside(dict(zip(seats, known, strict=True)), last)
+
+
+def _answer_of(task: Any, asyncio: Any) -> Answer:
+    """Return what an observer answered in a task of its own; the cancellation, where it swallowed one."""
+    if not task.done() or task.cancelled():
+        return Answer(error=asyncio.CancelledError())
+    answer: Answer = task.result() or Answer()
+    if is_cancelled_error(answer.error) or not Cancels.since(0, task).came():
+        return answer
+    return Answer(error=swallowed(), is_cancel=True)
 
 
 async def _answered(coroutine: Any) -> Answer | None:

@@ -138,6 +138,12 @@ async def cancellation(error: Any) -> Any:
         await asyncio.sleep(0)
     except asyncio.CancelledError as pending:
         return pending
+    return swallowed()
+
+
+def swallowed() -> BaseException:
+    import asyncio
+
     return asyncio.CancelledError("a receiver swallowed this cancellation")
 
 
@@ -228,7 +234,7 @@ async def _side_by_side(turns: list[Turn]) -> list[Answer]:
         index: asyncio.ensure_future(_perform_async(answer if isinstance(answer, Turn) else turns[index]))
         for index, answer in enumerate(answers) if not isinstance(answer, Answer)
     }  # fmt: skip
-    cancel = await settle(set(tasks.values()), asyncio)
+    cancel = await settle(list(tasks.values()), asyncio)
     for index, task in tasks.items():
         answer = task.result() if task.done() and not task.cancelled() else Answer(error=asyncio.CancelledError())
         answers[index] = attrs.evolve(answer, is_cancel=answer.is_cancel and cancel is not None)
@@ -242,14 +248,15 @@ def _perform_first_half(turn: Turn) -> Answer | Turn:
     return attrs.evolve(turn, call=lambda: answer.value, is_async=True) if isawaitable(answer.value) else answer
 
 
-async def settle(tasks: set[Any], asyncio: Any, cancel: BaseException | None = None) -> BaseException | None:
+async def settle(tasks: list[Any], asyncio: Any, cancel: BaseException | None = None) -> BaseException | None:
     """Wait until all are done; return the cancellation of this task that came meanwhile, if any.
 
-    The first one is passed on to the tasks, each of which has begun, unless `cancel` was already; a second one ends the waiting.
+    The first one is passed on to the tasks in their order, unless `cancel` was already; a second one ends the waiting. Each of
+    them has begun.
     """
-    while tasks:
+    while tasks := [task for task in tasks if not task.done()]:
         try:
-            _, tasks = await asyncio.wait(tasks)
+            await asyncio.wait(tasks)
         except asyncio.CancelledError as error:
             for task in tasks:
                 task.cancel()

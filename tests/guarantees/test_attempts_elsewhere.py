@@ -6,6 +6,9 @@ Nothing it does lifts a block, loses the caller's cancellation or runs the metho
 from __future__ import annotations
 
 import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -31,11 +34,14 @@ class Scene:
             @hookable("think", bus=self.bus)
             def think(self, x):
                 scene.bodies.append(x)
-                return x
+                return scene.think(x) if scene.is_armed else x
 
         self.agent = Agent()
 
     async def body(self, x):
+        return x
+
+    def think(self, x):
         return x
 
     def connect(self, name, receiver, **options):
@@ -351,6 +357,174 @@ async def test_a_coroutine_that_is_closed_half_way_ends_without_waiting(is_hot):
     call.send(None)
     call.close()
     assert seen == ["cancelled"]
+
+
+def failures(scene):
+    """How often receivers have failed, all of them together."""
+    return sum(one.failures for name in ("around_reply", "around_think") for one in scene.bus.signal(name).connections())
+
+
+@either_way
+async def test_of_several_attempts_at_once_the_last_to_end_says_what_the_call_came_to(is_hot):
+    scene, outcomes = Scene(), []
+
+    async def body(x):
+        await asyncio.sleep(0.02 if x == "x" else 0)
+        if x == "bad":
+            raise ValueError(x)
+        return x
+
+    async def around(agent, call_next):
+        if not scene.is_armed:
+            return await call_next()
+        slow = asyncio.create_task(call_next())
+        await asyncio.sleep(0)
+        with pytest.raises(ValueError):
+            await call_next(x="bad")
+        return await slow
+
+    scene.body = body
+    scene.connect("around_reply", around)
+    scene.connect("finally_reply", lambda agent, ctx: outcomes.append(ctx.outcome))
+    await scene.arm(is_hot)
+    assert await scene.agent.reply("x") == "x"
+    assert outcomes[-1] == "returned"
+
+
+@either_way
+@pytest.mark.parametrize("arounds", [1, 2])
+async def test_what_the_method_raises_in_one_of_several_attempts_is_no_failure_of_the_around(is_hot, arounds):
+    scene = Scene()
+
+    async def body(x):
+        if x == "x":
+            await asyncio.sleep(0.02)
+            raise ValueError(x)
+
+    async def around(agent, call_next):
+        if not scene.is_armed:
+            return await call_next()
+        slow = asyncio.create_task(call_next())
+        await asyncio.sleep(0)
+        await call_next(x="good")
+        return await slow
+
+    async def passes_on(agent, call_next):
+        return await call_next()
+
+    scene.body = body
+    for each in (around, passes_on)[:arounds]:
+        scene.connect("around_reply", each)
+    await scene.arm(is_hot)
+    with pytest.raises(ValueError):
+        await scene.agent.reply("x")
+    assert failures(scene) == 0
+
+
+@either_way
+@pytest.mark.parametrize("arounds", [1, 2])
+async def test_what_the_method_raises_in_one_of_several_threads_is_no_failure_of_the_around(is_hot, arounds):
+    scene, has_begun, may_end = Scene(), threading.Event(), threading.Event()
+
+    def think(x):
+        if x == "x":
+            has_begun.set()
+            may_end.wait(5)
+            raise ValueError(x)
+
+    def around(agent, call_next):
+        if not scene.is_armed:
+            return call_next()
+        with ThreadPoolExecutor() as pool:
+            slow = pool.submit(call_next)
+            has_begun.wait(5)
+            call_next(x="good")
+            may_end.set()
+            return slow.result()
+
+    scene.think = think
+    for each in (around, lambda agent, call_next: call_next())[:arounds]:
+        scene.connect("around_think", each)
+    await scene.arm(is_hot)
+    with pytest.raises(ValueError):
+        scene.agent.think("x")
+    assert failures(scene) == 0
+
+
+@either_way
+@pytest.mark.parametrize("then, error", [("call_next", HookError), ("raises", ValueError)])
+async def test_an_around_that_goes_on_in_a_thread_after_its_call_has_ended_does_nothing_more(is_hot, then, error):
+    scene, threads, has_ended = Scene(), [], threading.Event()
+
+    def outer(agent, call_next):
+        if not scene.is_armed:
+            return call_next()
+        threads.append(pool.submit(call_next))
+        return "its own"
+
+    def inner(agent, call_next):
+        if not scene.is_armed:
+            return call_next()
+        has_ended.wait(5)
+        if then == "raises":
+            raise ValueError("late")
+        return call_next()
+
+    for around in (outer, inner):
+        scene.connect("around_think", around)
+    await scene.arm(is_hot)
+    with ThreadPoolExecutor() as pool:
+        assert scene.agent.think("x") == "its own"
+        has_ended.set()
+        with pytest.raises(error):
+            threads[0].result()
+    assert not scene.bodies
+    assert failures(scene) == 0
+
+
+@either_way
+@pytest.mark.parametrize("then", ["call_next", "an answer"])
+async def test_an_inner_around_that_swallows_the_cancellation_of_its_attempt_runs_no_method(is_hot, then):
+    scene, attempts = Scene(), []
+
+    async def outer(agent, call_next):
+        if not scene.is_armed:
+            return await call_next()
+        attempts.append(asyncio.create_task(call_next()))
+        await asyncio.sleep(0)
+        attempts[0].cancel()
+        await asyncio.wait(attempts)
+        return "its own"
+
+    async def inner(agent, call_next):
+        if scene.is_armed:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(10)
+        return "an answer" if scene.is_armed and then == "an answer" else await call_next()
+
+    for around in (outer, inner):
+        scene.connect("around_reply", around)
+    await scene.arm(is_hot)
+    assert await scene.agent.reply("x") == "its own"
+    assert attempts[0].cancelled()
+    assert not scene.bodies
+
+
+@either_way
+async def test_an_attempt_that_is_never_awaited_is_none(is_hot):
+    scene, asked = Scene(), []
+
+    async def around(agent, call_next):
+        call_next().close()
+        call_next(typo=1).close()
+        return await call_next()
+
+    scene.connect("pre_reply", lambda agent, x: asked.append(x), role="guard")
+    scene.connect("around_reply", around)
+    await scene.arm(is_hot)
+    asked.clear()
+    assert await scene.agent.reply("x") == "x"
+    assert asked == ["x"]
 
 
 async def test_an_around_of_a_stream_cannot_keep_a_cancellation_that_comes_while_it_is_closed():

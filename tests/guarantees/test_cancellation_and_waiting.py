@@ -10,6 +10,7 @@ import pytest
 
 from hookbus import Block, HookBlocked, events
 
+from ._hot import HOT
 from ._waiting import Agent, Hung, connect, settle, telling
 
 
@@ -74,6 +75,57 @@ async def test_observers_side_by_side_have_all_settled_before_the_call_goes_on(p
     assert sorted(step for step in trace if isinstance(step, int)) == [1, 2, 3, 5, 9]
     assert trace.index("around") == (5 if phase == "pre" else 0)
     assert trace[-1] == "over"
+
+
+@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+async def test_observers_side_by_side_are_cancelled_in_their_order(is_hot):
+    agent, is_patient, cancelled = Agent(), [], []
+
+    def observer(number):
+        async def observe(agent):
+            try:
+                if is_patient:
+                    await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cancelled.append(number)
+                raise
+
+        return observe
+
+    for number in range(20):
+        connect(agent, "pre_reply", observer(number), role="observe")
+    for _ in range(HOT if is_hot else 1):
+        await agent.reply()
+    is_patient.append(True)
+    call = asyncio.create_task(agent.reply())
+    await settle()
+    call.cancel()
+    await asyncio.wait({call})
+    assert cancelled == [*range(20)]
+
+
+@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+async def test_who_looks_on_and_swallows_the_cancellation_of_the_caller_has_not_failed(is_hot):
+    agent, is_patient = Agent(), []
+
+    async def observe(agent):
+        if is_patient:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise ValueError from None
+
+    connect(agent, "finally_reply", observe)
+    for _ in range(HOT if is_hot else 1):
+        await agent.reply()
+    is_patient.append(True)
+    call = asyncio.create_task(agent.reply())
+    await settle()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    connections = Agent.bus.signal("finally_reply").connections()
+    assert [each.failures for each in connections if each.function is observe] == [0]
 
 
 def around_that(trace, fails):
