@@ -1,0 +1,29 @@
+"""Overlapping calls whose arounds make tasks of their attempts, and repeat, cancel and leave them (G8, G23)."""
+
+from hypothesis import given
+
+from .attempts import Play, programs
+from .examples import examples
+from .paths import compiled, walked
+
+
+@examples(0.4)
+@given(programs())
+def test_generated_code_does_with_attempts_what_the_walk_does(program):
+    with walked():
+        by_walk = Play(program)
+    with compiled() as made:
+        by_code = Play(program)
+    assert made == [True]
+    assert by_code.seen() == by_walk.seen()
+
+
+@examples(0.1)
+@given(programs())
+def test_a_call_ends_once_and_no_method_begins_after_a_block(program):
+    play = Play(program)
+    for call in range(len(program.calls)):
+        noted = play.of(call)
+        whats = [what for _, what in noted]
+        assert sum(who == "end" for who, _ in noted) <= 1
+        assert "blocks" not in whats or ("body", "in") not in noted[whats.index("blocks") :]
