@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import selectors
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -13,42 +12,10 @@ from hypothesis import strategies as st
 
 from hookbus import Block, Bus, hookable
 
+from .clock import run
+
 LATER = "'"
 """What an around adds to the argument when it patches it."""
-
-
-# -- time that passes at once ---------------------------------------------------------------------------------------------
-
-
-class _Patient(selectors.SelectSelector):
-    """Waits for nothing: moves the clock to when something is due."""
-
-    now = 0.0
-
-    def select(self, timeout=None):
-        if timeout is None:
-            raise RuntimeError("nothing is due: the program hangs")
-        self.now += max(timeout, 0)
-        return super().select(0)
-
-
-def run(program, until=1000.0):
-    """Run a coroutine and the tasks it leaves, on a clock of its own; return what it returns."""
-    selector = _Patient()
-    loop = asyncio.SelectorEventLoop(selector)
-    loop.time = lambda: selector.now
-    loop.set_exception_handler(lambda loop, context: None)  # what an around leaves to itself may fail
-
-    async def whole():
-        result = await program
-        while left := asyncio.all_tasks() - {asyncio.current_task()}:
-            await asyncio.wait(left, timeout=until)
-        return result
-
-    try:
-        return loop.run_until_complete(whole())
-    finally:
-        loop.close()
 
 
 # -- what arounds do ------------------------------------------------------------------------------------------------------
@@ -189,7 +156,8 @@ def arounds(ways=(*WAYS, *["overlaps", "gathers"] * 4)):
 def nested() -> st.SearchStrategy[list[Around]]:
     """One to three arounds. The second of three makes no tasks: in a hot call the third is judged by the task of the call."""
     second = arounds(["passes on", "patches", "twice", "times out"])
-    return st.tuples(arounds()).map(list) | st.tuples(arounds(), arounds()).map(list) | st.tuples(arounds(), second, arounds()).map(list)
+    shapes = [(arounds(),), (arounds(), arounds()), (arounds(), second, arounds())]
+    return st.one_of([st.tuples(*shape).map(list) for shape in shapes])
 
 
 def programs() -> st.SearchStrategy[Program]:
