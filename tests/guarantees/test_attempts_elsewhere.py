@@ -250,6 +250,27 @@ async def test_a_call_next_that_somebody_keeps_is_of_no_use_later(is_hot, ends):
 
 
 @either_way
+async def test_a_call_next_is_of_no_use_to_the_around_outside(is_hot):
+    scene, kept = Scene(), []
+
+    def outer(agent, call_next):
+        result = call_next()
+        with pytest.raises(HookError, match="after its around had ended"):
+            kept[0]()
+        return result
+
+    def inner(agent, call_next):
+        kept[:] = [call_next]
+        return call_next()
+
+    for around in (outer, inner):
+        scene.connect("around_think", around)
+    await scene.arm(is_hot)
+    assert scene.agent.think("x") == "x"
+    assert scene.bodies == ["x"]
+
+
+@either_way
 async def test_an_around_that_shields_its_attempt_cannot_keep_the_callers_cancellation(is_hot):
     scene = Scene()
 
