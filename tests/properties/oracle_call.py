@@ -157,17 +157,18 @@ class Call:
         return value
 
     def _closed(self, level: int, connection: Connection) -> None:
-        """Close an around: the innermost with what it is in; those further out meet the block there, and may catch it."""
-        if self.listeners.blocked is None or self.program.is_async:
+        """Close an around: the innermost with what it is in; those further out meet what ends the call, and may catch it."""
+        ending = self.listeners.blocked or self.listeners.raised
+        if ending is None or self.program.is_async:
             return
-        if level < self.innermost:  # it has caught the block, or that would come by
+        if level < self.innermost:  # it has caught that, or it would come by
             try:
                 next(self._around_ends(connection, None), None)
             except Failure as failure:
                 if self.listeners.must_go_out(failure.kind):
                     self.listeners.fails(connection, failure.kind)
         if level:
-            raise self.listeners.blocked
+            raise ending
 
     def _trusted(self, connection: Connection, story: Story) -> Story:
         """Let no item leave an around that wrote where it may only read."""

@@ -32,6 +32,7 @@ class Listeners:
     Attributes:
         number: the number of the call.
         blocked: the first block, which nothing lifts.
+        raised: what goes out for a receiver that failed and asked for that.
         noted: the exception on its way to the caller, to which the failures of receivers are attached.
         failed_around: what an around raised: no cancel, even where it is a CancelledError.
         is_cancelled: whether the call has been cancelled, which a CancelledError of somebody else does not change.
@@ -41,6 +42,7 @@ class Listeners:
         self.world, self.program, self.plan = world, world.program, plan
         self.number = world.number()
         self.blocked: Fault | None = None
+        self.raised: Fault | None = None
         self.noted: Fault | None = None
         self.failed_around: Fault | None = None
         self.is_cancelled = False
@@ -148,7 +150,8 @@ class Listeners:
             self.withhold(connection, f"{receiver.role} failed: {kind}")
         else:
             self._say_failed(receiver, kind, "raised")
-            raise Fault("ReceiverError", receiver.name, receiver.phase, kind, of=self)
+            self.raised = Fault("ReceiverError", receiver.name, receiver.phase, kind, of=self)
+            raise self.raised
 
     def block(self, connection: Connection) -> NoReturn:
         """Block the call as the receiver asks."""
