@@ -144,11 +144,11 @@ class Call:
             self._closed(level, connection)
             raise
         except Failure as failure:
-            if self.listeners.blocked and not self.listeners.must_go_out(failure.kind):
-                raise self.listeners.blocked from None
+            if self.listeners.ending and not self.listeners.must_go_out(failure.kind):
+                raise self.listeners.ending from None
             self.listeners.fails(connection, failure.kind)
-        if self.listeners.blocked:
-            raise self.listeners.blocked
+        if self.listeners.ending:
+            raise self.listeners.ending
         if is_own:
             self.outcome = "replaced"
             self._say_mutated(connection, "result", None, value)
@@ -158,8 +158,7 @@ class Call:
 
     def _closed(self, level: int, connection: Connection) -> None:
         """Close an around: the innermost with what it is in; those further out meet what ends the call, and may catch it."""
-        ending = self.listeners.blocked or self.listeners.raised
-        if ending is None or self.program.is_async:
+        if self.listeners.ending is None or self.program.is_async:
             return
         if level < self.innermost:  # it has caught that, or it would come by
             try:
@@ -168,7 +167,7 @@ class Call:
                 if self.listeners.must_go_out(failure.kind):
                     self.listeners.fails(connection, failure.kind)
         if level:
-            raise ending
+            raise self.listeners.ending
 
     def _trusted(self, connection: Connection, story: Story) -> Story:
         """Let no item leave an around that wrote where it may only read."""
@@ -190,8 +189,8 @@ class Call:
         last, is_own, is_again = None, True, False
         for patch in receiver.attempts:
             try:
-                if self.listeners.blocked:
-                    raise self.listeners.blocked
+                if self.listeners.ending:
+                    raise self.listeners.ending
                 patched = self._patched(connection, arguments, checked(patch))
                 is_other, is_again, self.innermost = is_changed or is_again or bool(patch), True, level  # nobody further in yet
                 last = yield from self._around(level + 1, patched, is_other, (*around, receiver.name))

@@ -48,6 +48,11 @@ class Listeners:
         self.is_cancelled = False
         self._answered: set[str] = set()
 
+    @property
+    def ending(self) -> Fault | None:
+        """What an around meets of a call that is over."""
+        return self.blocked or self.raised
+
     def say(self, event: str, *facts: Any) -> None:
         """Tell the listeners of events, if there are any."""
         if self.program.is_listening:
