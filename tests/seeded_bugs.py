@@ -142,7 +142,7 @@ COMPILED = [
     Bug("compiled: a verdict of post is data", "_source.py", "                if _type(_answer) not in _plain and _is_special(_answer):\n                    raise _Unusual\n", "", PATHS),
     Bug("compiled: a verdict of an around is data", "_nesting.py", "_type(_answer) not in _plain and _is_special(_answer)\"", "False\"", PATHS),
     Bug("compiled: a write by who may only read is ignored", "_source.py", "(\"_view.tampered or \" if form.wants_ctx and form.step != \"pre\" else \"\")", "\"\"", PATHS),
-    Bug("compiled: a write by an around is ignored", "_nesting.py", "f\"{view}.tampered or \" if form.wants_ctx else \"\"", "\"\"", PATHS),
+    Bug("compiled: a write by an around is ignored", "_nesting.py", "f\"{view}.tampered or \" if form.wants_ctx else \"\"", "\"\"", HOT),
     Bug("compiled: a cancellation that a receiver swallows is ignored", "_source.py", "\"_cancelling() > _cancels or \" if form.is_async else \"\"", "\"\"", HOT),
     Bug("compiled: a cancellation that an around swallows is ignored", "_nesting.py", "swallowed = \"_cancelling() > _cancels or \" if form.is_async else \"\"", "swallowed = \"\"", HOT),
     Bug("compiled: a method may not swallow a cancellation", "_lines.py", "                if _cancelling() > _cancels and _is_running(_task):\n                    _task = ", "                if False:\n                    _task = ", HOT),

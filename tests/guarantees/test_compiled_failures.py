@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import traceback
 
@@ -643,3 +644,23 @@ def test_a_patch_of_an_unknown_name_fails_in_a_hot_call_and_none_of_it_is_kept(w
     assert stage.agent.think([]) == ["body"]
     (receiver,) = stage.bus.signal("pre_think").connections()
     assert receiver.failures == 1
+
+
+@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+@pytest.mark.parametrize("priority", [1, -1], ids=["outermost", "further in"])
+def test_an_around_that_writes_to_the_arguments_has_failed_even_if_it_swallows_the_error(stage, priority, is_hot):
+    is_armed = []
+
+    def writes(agent, ctx, call_next):
+        if is_armed:
+            with contextlib.suppress(TypeError):
+                ctx.kwargs["notes"] = []
+        return call_next()
+
+    stage.bus.signal("around_think").connect(writes, priority=priority)
+    stage.bus.signal("around_think").connect(lambda agent, call_next: call_next(), name="other")
+    if is_hot:
+        stage.heat()
+    is_armed.append(True)
+    with pytest.raises(HookError, match=r"writes \(.*\) wrote to ctx.kwargs; write call_next\(name=value\)"):
+        stage.agent.think([])
