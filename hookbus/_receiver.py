@@ -164,11 +164,7 @@ def make_receiver(
     """
     if not callable(function):
         raise HookError(f"{function!r:.60} cannot be connected to {signal_name}: it is not callable")
-    if options.role is None and options.on_error is None:
-        role = ROLES[phase][0]
-        on_error: str = POLICIES[role][0]
-    else:
-        role, on_error = _role_and_policy(options, phase, lambda: _title(function, options, signal_name))
+    role, on_error = _role_and_policy(function, options, phase, signal_name)
     is_own_method = sender is not None and inspect.ismethod(function) and function.__self__ is sender()
     if weak and (role == "guard" or (on_error != "isolate" and role in ("modify", "answer"))) and not is_own_method:
         raise HookError(
@@ -188,16 +184,18 @@ def _title(function: Connectable, options: Options, signal_name: str) -> str:
     return f"{options.name or name_of(function)} ({written(place_of(function))}) on {signal_name}"
 
 
-def _role_and_policy(options: Options, phase: str | None, title: Callable[[], str]) -> tuple[str, str]:
+def _role_and_policy(function: Connectable, options: Options, phase: str | None, signal_name: str) -> tuple[str, str]:
     roles = ROLES[phase]
     role = options.role or roles[0]
     has_none = phase in ("around", ANSWER)
     if role not in roles or (options.role is not None and has_none):
         instead = "has no roles: leave role= out" if has_none else f"takes {' or '.join(roles)}"
-        raise HookError(f"{title()} asks for role={options.role!r}, but the phase {phase!r} {instead}")
+        title = _title(function, options, signal_name)
+        raise HookError(f"{title} asks for role={options.role!r}, but the phase {phase!r} {instead}")
     on_error = options.on_error or POLICIES[role][0]
     if on_error not in POLICIES[role]:
-        raise HookError(f"{title()} asks for on_error={options.on_error!r}, but role {role} takes {' or '.join(POLICIES[role])}")
+        title = _title(function, options, signal_name)
+        raise HookError(f"{title} asks for on_error={options.on_error!r}, but role {role} takes {' or '.join(POLICIES[role])}")
     return role, on_error
 
 

@@ -77,6 +77,17 @@ async def test_observers_side_by_side_have_all_settled_before_the_call_goes_on(p
     assert trace[-1] == "over"
 
 
+async def cancelled_while_somebody_waits(agent, is_patient, is_hot):
+    """Make calls, and one more in which receivers wait for ever, and cancel that; return it."""
+    for _ in range(HOT if is_hot else 1):
+        await agent.reply()
+    is_patient.append(True)
+    call = asyncio.create_task(agent.reply())
+    await settle()
+    call.cancel()
+    return call
+
+
 @pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
 async def test_observers_side_by_side_are_cancelled_in_their_order(is_hot):
     agent, is_patient, cancelled = Agent(), [], []
@@ -94,12 +105,7 @@ async def test_observers_side_by_side_are_cancelled_in_their_order(is_hot):
 
     for number in range(20):
         connect(agent, "pre_reply", observer(number), role="observe")
-    for _ in range(HOT if is_hot else 1):
-        await agent.reply()
-    is_patient.append(True)
-    call = asyncio.create_task(agent.reply())
-    await settle()
-    call.cancel()
+    call = await cancelled_while_somebody_waits(agent, is_patient, is_hot)
     await asyncio.wait({call})
     assert cancelled == [*range(20)]
 
@@ -116,12 +122,7 @@ async def test_who_looks_on_and_swallows_the_cancellation_of_the_caller_has_not_
                 raise ValueError from None
 
     connect(agent, "finally_reply", observe)
-    for _ in range(HOT if is_hot else 1):
-        await agent.reply()
-    is_patient.append(True)
-    call = asyncio.create_task(agent.reply())
-    await settle()
-    call.cancel()
+    call = await cancelled_while_somebody_waits(agent, is_patient, is_hot)
     with pytest.raises(asyncio.CancelledError):
         await call
     connections = Agent.bus.signal("finally_reply").connections()
