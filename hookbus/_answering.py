@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import attrs
+
 from . import modes
-from ._callables import is_coroutine_callable
-from ._cancels import Cancels
 from ._codegen import HOT
 from ._hook import FUNCTION_SITE
-from ._plan import Seat
 from ._question import Question
-from ._resume import Unusual
+from ._resume import NOWHERE, Beside, Replay, Stop
 from ._scope import Scope
 from ._spec import Panel, Spec
-from ._turns import cancellation
+from ._turns import Answer
 from ._walk import walk
-from ._workers import Pair, unpair
 
 
 def enter(spec: Spec, values: tuple[Any, ...]) -> Any:
@@ -40,25 +37,17 @@ def _resume(
 ) -> Any:  # fmt: skip
     """Walk on where generated code has stopped."""
     seats = [seat for _, seat in panel.seats]
+    known = Beside({seat: Answer(value) for seat, value in zip(seats, so_far)})
     if error is None:
         spec.route(True)  # who now has a first turn can be compiled, too
+        stop = Stop(NOWHERE, beside=known)
     elif len(so_far) == len(seats):
         raise error  # an interrupt that came when all had answered
-    done: dict[Seat, Callable[[], Any]] = {seat: partial(unpair, (value, None)) for seat, value in zip(seats, so_far)}
-    if error is not None:
-        seat = seats[len(so_far)]
-        pair = (answer, None) if isinstance(error, Unusual) else (None, error)
-        done[seat] = partial(_awaited, pair, cancels) if is_coroutine_callable(seat.receiver.function) else partial(unpair, pair)
-    question = _question(spec, values, panel, done=done, scope=None)
+    else:
+        stop = attrs.evolve(Stop.of(len(so_far), answer, error, None, cancels), beside=known)
+    question = _question(spec, values, panel, scope=None)
     question.is_observed = False
-    return walk(question)
-
-
-async def _awaited(pair: Pair, cancels: int) -> Any:
-    """Go as a turn went that generated code has awaited."""
-    if Cancels.since(cancels).came():
-        raise await cancellation(pair[1])
-    return unpair(pair)
+    return walk(question, partial(Replay, {seat: place for place, seat in enumerate(seats)}, stop))
 
 
 def ask_all(spec: Spec, values: tuple[Any, ...]) -> Any:

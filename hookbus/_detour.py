@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
-from inspect import isawaitable
 from typing import Any, Final
 
+import attrs
+
 from ._around import Onion, Reached, attempt
-from ._asks import close_unawaited
 from ._call import Call, Over
 from ._cancels import Cancels, is_running
 from ._context import ReadOnly
-from ._turns import Answer, cancellation
+from ._turns import Answer, Turn, cancellation, do, do_async
 from ._workers import unpair
-from .exceptions import HookError
 
 BEGUN: Final = 1
 """Where generated code is inside an around: `call_next` was used; 2, it came back; 3, with what replaces the method's result."""
 
 ENDED: Final = 4
 """Added to that when the around has ended."""
+
+
+@attrs.frozen(eq=False)
+class AsItWent:
+    """A turn that generated code took: called again, it goes as it went.
+
+    Attributes:
+        answer: what was answered, if anything was.
+        error: what was raised instead, or None.
+        cancels: how often the task had been cancelled before.
+    """
+
+    answer: Any = None
+    error: BaseException | None = None
+    cancels: int = 0
+
+    def __call__(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.answer
+
+    async def awaited(self) -> Any:
+        """Go as an awaited turn went, which may have swallowed a cancellation."""
+        if Cancels.since(self.cancels).came():
+            raise await cancellation(self.error)
+        return self()
 
 
 class Detour:
@@ -57,16 +82,12 @@ class Detour:
 
     def reach(self, depth: int, ran: int, view: Any, answer: Any, error: BaseException | None) -> Reached:
         """Say what comes out of around number `depth` that gave this answer, or raised."""
-        if error is None and isawaitable(answer):
-            close_unawaited(answer)
-            answer, error = None, HookError("it returned an awaitable, but the hook is a plain def and cannot await it")
-        return self._reach(depth, ran, view, Answer(answer, error, is_cancel=Cancels().explain(error)))
+        return self._reach(depth, ran, view, do(Turn(AsItWent(answer, error)), None))
 
     async def reach_async(self, depth: int, ran: int, view: Any, answer: Any, error: BaseException | None) -> Reached:
         """Say the same on an event loop, where an around may have swallowed a cancellation."""
-        if Cancels.since(self._cancels if is_running(self._task) else 0).came():
-            error = await cancellation(error)
-        return self._reach(depth, ran, view, Answer(answer, error, is_cancel=Cancels().explain(error)))
+        went = AsItWent(answer, error, self._cancels if is_running(self._task) else 0)
+        return self._reach(depth, ran, view, await do_async(Turn(went.awaited, is_async=True), None))
 
     def _reach(self, depth: int, ran: int, view: Any, answer: Answer) -> Reached:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,7 +31,6 @@ class Question(Call):
 
     Attributes:
         seats: who may be asked, in order; settled when the question is asked.
-        done: the turns that were taken already, by generated code: what goes as they went.
         past: the entry of a historic question; the others have none until they are really asked.
         asks_all: whether everyone is asked whatever the mode needs.
         scope: the scope it is asked in.
@@ -40,7 +39,6 @@ class Question(Call):
     """
 
     seats: Seats = ()
-    done: Mapping[Seat, Callable[[], Any]] = attrs.field(factory=dict)
     past: Past | None = None
     asks_all: bool = False
     scope: Scope | None = None
@@ -168,9 +166,6 @@ class Question(Call):
 
     def turn(self, seat: Seat, function: Connectable, kwargs: Mapping[str, Any], offered: Mapping[str, Any]) -> Turn:
         """Return the call of one receiver; one that has provided in this scope is not called again."""
-        if seat in self.done:
-            seat.receiver.has_fired = True
-            return Turn(self.done[seat], frame=self.receiver_frame)
         if seat.phase == ANSWER and self.scope is not None and self.scope.has(seat):
             return Turn(partial(self.scope.provided, seat), frame=self.receiver_frame, is_async=True)
         return super().turn(seat, function, kwargs, offered)

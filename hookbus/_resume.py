@@ -12,12 +12,15 @@ from ._around import Reached
 from ._call import Call
 from ._cancels import Cancels, is_cancelled_error
 from ._context import HookContext, ReadOnly
-from ._detour import ENDED, Detour
+from ._detour import ENDED, AsItWent, Detour
 from ._drive import Parts, Step, Story
 from ._hook import Hook, Site
 from ._plan import Plan, Seat
 from ._turns import Answer, Turn, cancellation, settle, swallowed
 from ._walk import walk
+
+NOWHERE: Final = -1
+"""The place of a stop between two turns: everybody whose turn it was has answered."""
 
 _LATER: Final = float("inf")
 
@@ -40,40 +43,36 @@ class Stop:
 
     Attributes:
         place: whose turn it was.
-        answer: what that receiver answered, if it did.
-        error: what came instead of an answer, or None.
-        view: the arguments it was shown, if it asked for `ctx`.
-        cancels: how often the task had been cancelled before.
+        went: how it went.
+        view: the arguments that receiver was shown, if it asked for `ctx`.
         beside: the answers of all, where several ran side by side.
     """
 
     place: int
-    answer: Any = None
-    error: BaseException | None = None
+    went: AsItWent = attrs.field(factory=AsItWent)
     view: Any = None
-    cancels: int = 0
     beside: Beside = Beside({})
 
     @classmethod
     def of(cls, place: int, answer: Any, error: BaseException, view: Any, cancels: int = 0) -> Stop:
         """Return the stop of generated code that got here by this exception."""
         if not isinstance(error, Unusual):
-            return cls(place, None, error, view, cancels)
+            return cls(place, AsItWent(None, error, cancels), view)
         if isinstance(answer, Beside):
             return cls(place, beside=answer)
-        return cls(place, answer, None, view, cancels)
+        return cls(place, AsItWent(answer, None, cancels), view)
 
     def again(self, turn: Turn) -> Turn:
         """Return the same turn, which goes as it went."""
         for shown in (*turn.call.args, *turn.call.keywords.values()):  # type: ignore[attr-defined]
-            if isinstance(shown, HookContext) and self.view is not None and type(shown.kwargs) is type(self.view):
+            if isinstance(shown, HookContext) and type(shown.kwargs) is type(self.view):
                 self._show(shown.kwargs)
-        return attrs.evolve(turn, call=self._awaited if turn.is_async and not self.is_closing else self._called)
+        return attrs.evolve(turn, call=self.went.awaited if turn.is_async and not self.is_closing else self.went)
 
     @property
     def is_closing(self) -> bool:
         """Whether the coroutine is being closed, and may not wait any more."""
-        return isinstance(self.error, GeneratorExit)
+        return isinstance(self.went.error, GeneratorExit)
 
     def _show(self, view: Any) -> None:
         if isinstance(view, ReadOnly):
@@ -81,16 +80,6 @@ class Stop:
         else:
             view.clear()
             view.update(self.view)
-
-    def _called(self) -> Any:
-        if self.error is not None:
-            raise self.error
-        return self.answer
-
-    async def _awaited(self) -> Any:
-        if Cancels.since(self.cancels).came():
-            raise await cancellation(self.error)
-        return self._called()
 
 
 class Replay(Story):
@@ -126,7 +115,7 @@ class Replay(Story):
         return self._places.get(turn.seat, _LATER)
 
     def _answer_of(self, turn: Any) -> Answer | None:
-        return Answer() if self._place(turn) < self._stop.place else self._stop.beside.answers.get(turn.seat)
+        return self._stop.beside.answers.get(turn.seat) or (Answer() if self._place(turn) < self._stop.place else None)
 
     def _live(self, turn: Any) -> Any:
         return self._stop.again(turn) if self._place(turn) == self._stop.place else turn
@@ -168,7 +157,7 @@ class Resumption:
         elif stop.place == self.body and detour is not None:
             return (self._end_async if self.hook.is_async else self._end)(detour, stop, ran)
         elif stop.place == self.body:
-            call.reached = Reached.of_body(Answer(error=stop.error))
+            call.reached = Reached.of_body(Answer(error=stop.went.error))
         return walk(call, partial(Replay, self.places, stop))
 
     def call(self, values: tuple[Any, ...], call_id: int | None = None, state: Any = None) -> Call:
@@ -190,11 +179,11 @@ class Resumption:
         return Detour(call, cancels, task)
 
     def _end(self, detour: Detour, stop: Stop, ran: int) -> Any:
-        detour.reach(0, ran, stop.view, stop.answer, stop.error)
+        detour.reach(0, ran, stop.view, stop.went.answer, stop.went.error)
         return walk(detour.call, partial(Replay, self.places, stop))
 
     async def _end_async(self, detour: Detour, stop: Stop, ran: int) -> Any:
-        await detour.reach_async(0, ran, stop.view, stop.answer, stop.error)
+        await detour.reach_async(0, ran, stop.view, stop.went.answer, stop.went.error)
         return await walk(detour.call, partial(Replay, self.places, stop))
 
 
