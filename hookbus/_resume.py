@@ -10,13 +10,13 @@ import attrs
 
 from ._around import Reached
 from ._call import Call
-from ._cancels import Cancels, is_cancelled_error
+from ._cancels import Cancels
 from ._context import HookContext, ReadOnly
 from ._detour import ENDED, AsItWent, Detour
 from ._drive import Parts, Step, Story
 from ._hook import Hook, Site
 from ._plan import Plan, Seat
-from ._turns import Answer, Turn, cancellation, settle, swallowed
+from ._turns import Answer, Turn, brought, settle
 from ._walk import walk
 
 NOWHERE: Final = -1
@@ -154,7 +154,7 @@ class Resumption:
         call = detour.call if detour is not None else self.call(values, call_id, state)
         if stop.place > self.body:
             call.reached = Reached(result, outcome="returned" if ran in (0, ENDED + 2) else "replaced")
-        elif stop.place == self.body and detour is not None:
+        elif detour is not None:
             return (self._end_async if self.hook.is_async else self._end)(detour, stop, ran)
         elif stop.place == self.body:
             call.reached = Reached.of_body(Answer(error=stop.went.error))
@@ -187,40 +187,17 @@ class Resumption:
         return await walk(detour.call, partial(Replay, self.places, stop))
 
 
-async def beside(seats: tuple[Seat, ...], coroutines: Any, cancelling: Callable[[], int], cancels: int) -> Beside | None:
+async def beside(seats: tuple[Seat, ...], coroutines: Any) -> Beside | None:
     """Await coroutines side by side, in tasks of their own; return None if all of them answered None."""
     import asyncio
 
     create_task = asyncio.get_running_loop().create_task
     tasks = [create_task(_answered(coroutine)) for coroutine in coroutines]
-    cancel: BaseException | None = None
-    try:
-        await asyncio.sleep(0)  # most have answered by then
-    except asyncio.CancelledError as error:
-        cancel = error
-        for task in tasks:
-            task.cancel()
-    # To await the tasks themselves would hand a cancellation on to one of them only.
-    if waiting := [task for task in tasks if not task.done()]:
-        cancel = await settle(waiting, asyncio, cancel)
-    if cancel is None and cancelling() > cancels:
-        cancel = await cancellation(None)
+    cancel = await settle(tasks)
     if cancel is None and not any(task.cancelled() or task.result() or task.cancelling() for task in tasks):
         return None
-    answers = [_answer_of(task, asyncio) for task in tasks]
-    known = [attrs.evolve(answer, is_cancel=answer.is_cancel and cancel is not None) for answer in answers]
-    last = () if cancel is None else (Answer(error=cancel, is_cancel=True),)
-    return Beside(dict(zip(seats, known, strict=True)), last)
-
-
-def _answer_of(task: Any, asyncio: Any) -> Answer:
-    """Return what an observer answered in a task of its own; the cancellation, where it swallowed one."""
-    if not task.done() or task.cancelled():
-        return Answer(error=asyncio.CancelledError())
-    answer: Answer = task.result() or Answer()
-    if is_cancelled_error(answer.error) or not Cancels.since(0, task).came():
-        return answer
-    return Answer(error=swallowed(), is_cancel=True)
+    answers = brought(tasks, cancel)
+    return Beside(dict(zip(seats, answers)), tuple(answers[len(seats) :]))
 
 
 async def _answered(coroutine: Any) -> Answer | None:

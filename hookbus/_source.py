@@ -83,7 +83,7 @@ class Source(Lines):
             self.objects[f"_seats{part.place}"] = part.seats
             calls = "".join(f"{self.call(part.form, self.object('_r', f))}, " for f in functions)
             self.add(f"""
-                _answer = await _beside(_seats{part.place}, ({calls}), _cancelling, _cancels)
+                _answer = await _beside(_seats{part.place}, ({calls}))
                 if _answer is not None:
                     raise _Unusual
             """)

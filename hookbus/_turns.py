@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from inspect import isawaitable
 from typing import Any, Literal
 
@@ -230,15 +230,10 @@ async def _side_by_side(turns: list[Turn]) -> list[Answer]:
         return answers
     import asyncio
 
-    tasks = {
-        index: asyncio.ensure_future(_perform_async(answer if isinstance(answer, Turn) else turns[index]))
-        for index, answer in enumerate(answers) if not isinstance(answer, Answer)
-    }  # fmt: skip
-    cancel = await settle(list(tasks.values()), asyncio)
-    for index, task in tasks.items():
-        answer = task.result() if task.done() and not task.cancelled() else Answer(error=asyncio.CancelledError())
-        answers[index] = attrs.evolve(answer, is_cancel=answer.is_cancel and cancel is not None)
-    return [*answers, *([Answer(error=cancel, is_cancel=True)] if cancel is not None else [])]
+    left = [answer or turn for turn, answer in zip(turns, answers, strict=True) if not isinstance(answer, Answer)]
+    tasks = [asyncio.ensure_future(_perform_async(turn)) for turn in left]
+    lived = iter(brought(tasks, await settle(tasks)))
+    return [answer if isinstance(answer, Answer) else next(lived) for answer in answers] + list(lived)
 
 
 def _perform_first_half(turn: Turn) -> Answer | Turn:
@@ -248,15 +243,18 @@ def _perform_first_half(turn: Turn) -> Answer | Turn:
     return attrs.evolve(turn, call=lambda: answer.value, is_async=True) if isawaitable(answer.value) else answer
 
 
-async def settle(tasks: list[Any], asyncio: Any, cancel: BaseException | None = None) -> BaseException | None:
-    """Wait until all are done; return the cancellation of this task that came meanwhile, if any.
+async def settle(tasks: list[Any]) -> BaseException | None:
+    """Wait until all are done that were just begun; return the cancellation of this task that came meanwhile, if any.
 
-    The first one is passed on to the tasks in their order, unless `cancel` was already; a second one ends the waiting. Each of
-    them has begun.
+    The first one is passed on to the tasks in their order; a second one ends the waiting.
     """
+    import asyncio
+
+    cancel: BaseException | None = None
+    has_yielded = False
     while tasks := [task for task in tasks if not task.done()]:
         try:
-            await asyncio.wait(tasks)
+            await (asyncio.wait(tasks) if has_yielded else asyncio.sleep(0))  # most are done by then
         except asyncio.CancelledError as error:
             for task in tasks:
                 task.cancel()
@@ -266,4 +264,22 @@ async def settle(tasks: list[Any], asyncio: Any, cancel: BaseException | None = 
                     task.add_done_callback(_stragglers.discard)
                 break
             cancel = error
+        has_yielded = True
     return cancel
+
+
+def brought(tasks: Iterable[Any], cancel: BaseException | None) -> list[Answer]:
+    """Return what turns in tasks of their own brought, and last, if that came meanwhile, the cancellation of this task."""
+    answers = [attrs.evolve(answer, is_cancel=answer.is_cancel and cancel is not None) for answer in map(_brought, tasks)]
+    return [*answers, *([Answer(error=cancel, is_cancel=True)] if cancel is not None else [])]
+
+
+def _brought(task: Any) -> Answer:
+    if not task.done() or task.cancelled():
+        import asyncio
+
+        return Answer(error=asyncio.CancelledError())
+    answer: Answer = task.result() or Answer()
+    if is_cancelled_error(answer.error) or not Cancels.since(0, task).came():
+        return answer
+    return Answer(error=swallowed(), is_cancel=True)
