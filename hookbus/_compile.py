@@ -47,10 +47,14 @@ def compile_plan(hook: Hook, site: Site, plan: Plan, sender: Any) -> Compiled | 
     body = sum(len(part.seats) for part in before)
     arounds = parts_of(hook, site, sender, body, ("around", Phase(modify=plan.around)))
     after = parts_of(hook, site, sender, body + 1, ("post", plan.post), ("finally", plan.final))
+    if any(part.form.held == "weak" for part in arounds):
+        return None  # to look first whether it is still there would be another nesting
     places = {seat: place for part in (*before, *after) for seat, place in part.places()}
     text = Source(hook, site, Resumption(hook, site, plan, places, body), [*before, *arounds, *after])
     if text.is_ambiguous or len(before) + len(plan.around) + len(after) > MOST_PARTS:
         return None
     text.write(before, body, arounds, after, is_simple=not any(plan.error) and not any(plan.final))
     source, given = str(text), text.given
-    return Compiled(maker(source)(**given), source, {name: value for name, value in given.items() if name[-1].isdigit()})
+    run = maker(source)(**given)
+    run.__qualname__ = hook.body.__qualname__  # a coroutine that nobody awaits is warned of by this name
+    return Compiled(run, source, {name: value for name, value in given.items() if name[-1].isdigit()})

@@ -64,7 +64,7 @@ def is_plain(seat: Seat, hook: Hook) -> bool:
         return False
     is_coroutine = iscoroutinefunction(receiver.function)
     if seat.phase == "around":
-        return receiver.is_async == is_coroutine == hook.is_async and (not receiver.is_weak or ismethod(receiver.function))
+        return receiver.is_async == is_coroutine == hook.is_async
     return not (receiver.is_async and receiver.role == "observe") or (is_coroutine and "ctx" not in receiver.asks.names)
 
 

@@ -50,7 +50,6 @@ class Lines:
         self.colour = "async " if hook.is_async else ""
         self.wants_ctx = any(part.form.wants_ctx for part in parts)
         self.counts = hook.is_async and resume.plan.awaits
-        self.needs_outcome = any(part.form.phase == "finally" and part.form.wants_ctx for part in parts)
         self.objects: dict[str, Any] = {
             **_TOOLS, "_body": hook.body, "_family": hook.family(site), "_resume": resume, "_sender": hook.shell,
             "_hook": hook.name, "_names": frozenset(self.simple_names()),

@@ -32,7 +32,7 @@ def write_arounds(text: Lines, arounds: list[tuple[Form, Any]]) -> None:
         _ran0 += {ENDED}
         _result = _answer
     """)
-    if text.needs_outcome:
+    if text.wants_ctx:
         text.add(f"_outcome = 'returned' if _ran0 == {ENDED + 2} else 'replaced'")
 
 

@@ -89,7 +89,6 @@ class Replay(Story):
         super().__init__(parts, rest)
         self._places, self._stop = places, stop
         self.may_wait = not stop.is_closing
-        self._is_behind = True
         self._known: list[Answer | None] = []
 
     def send(self, answer: Any) -> Step:
@@ -97,19 +96,17 @@ class Replay(Story):
             lived = iter(answer)
             answer = [*(known or next(lived) for known in self._known), *lived]
             self._known = []
-        step = super().send(answer)
-        while self._is_behind:
+        while True:
+            step = super().send(answer)
             group: list[Any] = step if isinstance(step, list) else [step]
             answers = [self._answer_of(turn) for turn in group]
             if None in answers:
-                self._is_behind = False
                 self._known = answers if isinstance(step, list) else []
                 live = [self._live(turn) for turn, known in zip(group, answers, strict=True) if known is None]
                 return live if isinstance(step, list) else live[0]
             if any(turn.seat in self._stop.beside.answers for turn in group):
                 answers += self._stop.beside.last
-            step = super().send(answers if isinstance(step, list) else answers[0])
-        return step
+            answer = answers if isinstance(step, list) else answers[0]
 
     def _place(self, turn: Any) -> float:
         return self._places.get(turn.seat, _LATER)

@@ -35,7 +35,7 @@ class Source(Lines):
             write_arounds(self, [(part.form, function) for part in arounds for function in part.functions()])
         else:
             self.add_body("_result")
-            if self.needs_outcome:
+            if self.wants_ctx:
                 self.add("_outcome = 'returned'")
         for part in after:
             self._part(part)
@@ -96,7 +96,6 @@ class Source(Lines):
             self._turn(part.form, "_r")
             self.depth -= 1
             self.add("_at = None")
-        self.place = part.place
 
     def _turn(self, form: Form, receiver: str) -> None:
         depth = self.depth

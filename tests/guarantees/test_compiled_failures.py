@@ -658,7 +658,7 @@ def test_an_around_that_writes_to_the_arguments_has_failed_even_if_it_swallows_t
         return call_next()
 
     stage.bus.signal("around_think").connect(writes, priority=priority)
-    stage.bus.signal("around_think").connect(lambda agent, call_next: call_next(), name="other")
+    stage.bus.signal("around_think").connect(lambda agent, ctx, call_next: call_next(), name="other")
     if is_hot:
         stage.heat()
     is_armed.append(True)

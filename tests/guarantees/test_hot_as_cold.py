@@ -1,0 +1,167 @@
+"""What is rare in a call goes the same way in its first calls and in the hot ones that generated code runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+
+import pytest
+
+from hookbus import Bus, HookError, Replace, hookable
+from tests.properties.paths import is_compiled
+
+from ._hot import HOT, Stage, raises
+
+both = pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+
+
+async def heat(stage, is_hot):
+    for _ in range(HOT if is_hot else 0):
+        await stage.agent.reply([])
+    assert is_compiled(stage.agent.reply) >= is_hot
+
+
+@both
+@pytest.mark.parametrize("phase", ["pre", "around", "post"])
+def test_the_method_of_another_object_that_is_held_weakly_runs_as_long_as_that_object_lives(phase, is_hot):
+    class Watcher:
+        def pre(self, agent, notes):
+            notes.append("watched")
+
+        def around(self, agent, notes, call_next):
+            notes.append("watched")
+            return call_next()
+
+        post = pre
+
+    stage, watcher = Stage(), Watcher()
+    stage.bus.signal(f"{phase}_think").connect(getattr(watcher, phase), weak=True)
+    for _ in range(HOT if is_hot else 1):
+        assert sorted(stage.agent.think([])) == ["body", "watched"]
+    del watcher
+    gc.collect()
+    assert stage.agent.think([]) == ["body"]
+
+
+@both
+def test_a_lambda_and_a_method_with_a_parameter_of_its_own_name_are_hooked_as_any_other(is_hot):
+    bus = Bus()
+
+    class Agent:
+        @hookable("say", bus=bus)
+        def say(self, say):
+            return say
+
+    double = hookable("double", bus=bus)(lambda number: 2 * number)
+    bus.signal("pre_say").connect(lambda agent, say: {"say": say + "!"})
+    bus.signal("pre_double").connect(lambda function, number: {"number": number + 1})
+    agent = Agent()
+    for _ in range(HOT if is_hot else 1):
+        assert (agent.say("hi"), double(1)) == ("hi!", 4)
+    assert is_compiled(agent.say) >= is_hot
+
+
+@both
+@pytest.mark.parametrize("place", ["outermost", "further in"])
+def test_a_plain_around_that_returns_an_awaitable_has_failed(place, is_hot):
+    stage, is_bad = Stage(), []
+
+    async def later():
+        return "late"
+
+    stage.bus.signal("around_think").connect(lambda agent, call_next: later() if is_bad else call_next(), name="promises")
+    if place == "further in":
+        stage.bus.signal("around_think").connect(lambda agent, call_next: call_next(), priority=1)
+    if is_hot:
+        stage.heat()
+    is_bad.append(True)
+    with pytest.raises(HookError, match="returned an awaitable, but the hook is a plain def"):
+        stage.agent.think([])
+    (failures,) = (r.failures for r in stage.bus.signal("around_think").connections() if r.name == "promises")
+    assert failures == 1
+
+
+@both
+@pytest.mark.parametrize("ran", [True, False], ids=["the method ran", "the method did not run"])
+def test_an_around_may_wrap_the_result_in_a_replace_and_the_outcome_is_told_as_without(ran, is_hot):
+    stage, way, outcomes = Stage(), ["as usual"], []
+
+    def around(agent, call_next):
+        if way[0] == "as usual":
+            return call_next()
+        return Replace(call_next() if ran else "instead")
+
+    stage.bus.signal("around_think").connect(around)
+    stage.bus.signal("finally_think").connect(lambda agent, ctx: outcomes.append(ctx.outcome))
+    if is_hot:
+        stage.heat()
+    way[0] = "wrapped"
+    assert stage.agent.think([]) == (["body"] if ran else "instead")
+    assert outcomes[-1] == ("returned" if ran else "replaced")
+
+
+@both
+async def test_an_awaited_observer_that_answers_with_a_patch_has_failed_and_nobody_is_asked_twice(is_hot):
+    stage, answers = Stage(), [None]
+
+    async def looks(agent):
+        return answers[0]
+
+    stage.connect("asked", hook="reply")
+    stage.bus.signal("pre_reply").connect(looks, role="observe")
+    await heat(stage, is_hot)
+    answers[0] = {"notes": ["patched"]}
+    assert await stage.agent.reply([]) == ["asked", "body"]
+    assert [receiver.failures for receiver in stage.bus.signal("pre_reply").connections()] == [0, 1]
+
+
+async def called_in_cleanup(stage):
+    """Return what a call brings that is made where its task is cancelled already."""
+    results = []
+
+    async def work():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            results.append(await stage.agent.reply([]))
+
+    task = asyncio.create_task(work())
+    await asyncio.sleep(0)
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    return results[0]
+
+
+@both
+@pytest.mark.parametrize("way", ["replaces", "fails"])
+@pytest.mark.parametrize("phase", ["pre", "post"])
+async def test_a_call_in_the_cleanup_of_a_cancelled_task_goes_on_where_a_receiver_does_the_unusual(phase, way, is_hot):
+    stage, is_odd = Stage(), []
+
+    async def odd(agent, notes):
+        if is_odd:
+            return Replace([*notes, "replaced"]) if way == "replaces" else raises()
+        return None
+
+    stage.bus.signal(f"{phase}_reply").connect(odd)
+    await heat(stage, is_hot)
+    is_odd.append(True)
+    result = await called_in_cleanup(stage)
+    expected = {"fails": ["body"], "replaces": ["replaced"] if phase == "pre" else ["body", "replaced"]}
+    assert result == expected[way]
+
+
+@both
+async def test_a_call_in_the_cleanup_of_a_cancelled_task_goes_on_where_an_around_does_the_unusual(is_hot):
+    stage, is_odd = Stage(), []
+
+    async def odd(agent, call_next):
+        result = await call_next()
+        return Replace([*result, "replaced"]) if is_odd else result
+
+    stage.bus.signal("around_reply").connect(odd)
+    await heat(stage, is_hot)
+    is_odd.append(True)
+    assert await called_in_cleanup(stage) == ["body", "replaced"]
