@@ -116,8 +116,8 @@ BUGS = [
     Bug("generated code goes on after a change", "_spec.py", "        super().look_again()\n        self.route(True)", "        super().look_again()", "tests/properties/test_questions_compiled.py"),
     Bug("generated code lets a swallowed cancellation pass", "_question_source.py", 'f"await {call}", f"{n.task}.cancelling() > {n.cancels} or "', 'f"await {call}", ""', "tests/properties/test_questions_compiled.py"),
     Bug("a question counts what a method swallowed before", "_question_source.py", "is None or {n.settled}:", "is None:", "tests/properties/test_questions_compiled.py"),
-    Bug("what a method swallowed inside a receiver ends the question", "_answering.py", "    if Cancels.since(cancels).came():\n", "    if (task := __import__('asyncio').current_task()) is not None and task.cancelling() > cancels:\n", "tests/properties/test_questions_compiled.py"),
-    Bug("an awaited answer is awaited once more", "_answering.py", "partial(_awaited, pair, cancels) if is_coroutine_callable(seat.receiver.function) else partial(unpair, pair)", "partial(unpair, pair)", "tests/properties/test_questions_compiled.py"),
+    Bug("what a method swallowed inside a receiver ends the question", "_detour.py", "        if Cancels.since(self.cancels).came():\n", "        if (task := __import__('asyncio').current_task()) is not None and task.cancelling() > self.cancels:\n", "tests/properties/test_questions_compiled.py"),
+    Bug("an awaited answer is awaited once more", "_resume.py", "self.went.awaited if turn.is_async and not self.is_closing else self.went", "self.went", "tests/properties/test_questions_compiled.py"),
     Bug("void awaits one after the other", "_question_source.py", "    if rules.steps is modes.void and any(map(_is_awaited, seats)):\n", "    if False:\n", "tests/properties/test_questions_compiled.py"),
     Bug("an interrupt behind the last answer is lost", "_answering.py", "    elif len(so_far) == len(seats):\n", "    elif False:\n", "tests/properties/test_questions_compiled.py"),
     Bug("a picture lets in what strangers wrote", "_tables.py", 'html.escape("\\n".join(map(printable, text.split("\\n"))))', '"\\n".join(map(printable, text.split("\\n")))', "tests/test_pictures.py"),
@@ -126,7 +126,7 @@ BUGS = [
     Bug("in a picture every call begins at once", "_waterfall.py", "first = 1 + 98 * min(line.start / length, 1.0)", "first = 1.0", "tests/test_pictures.py"),
 ]  # fmt: skip
 
-PATHS = "tests/properties/test_compiled_and_walked.py"
+PATHS = "tests/properties/test_by_number.py -k paths"
 HOT = "tests/guarantees/test_compiled_connections.py tests/guarantees/test_compiled_failures.py"
 
 COMPILED = [
@@ -158,7 +158,7 @@ COMPILED = [
     Bug("compiled: what an attempt gave that ends after another is forgotten", "_nesting.py", "            _detour.came_out({i}, _inner)\n", "            pass\n", "tests/guarantees/test_attempts_elsewhere.py"),
     Bug("compiled: what an attempt raised that ends after another is forgotten", "_detour.py", "            self._onions[depth - 1].last = reached\n", "            pass\n", "tests/guarantees/test_attempts_elsewhere.py"),
     Bug("an attempt counts before it is awaited", "_around.py", "onion.call_next_async if call.hook.colour == \"async\" else onion.call_next", "onion.call_next", "tests/guarantees/test_attempts_elsewhere.py"),
-    Bug("compiled: who looks beside others may swallow a cancellation", "_resume.py", "    if is_cancelled_error(answer.error) or not Cancels.since(0, task).came():\n        return answer\n    return", "    return answer\n    return", "tests/guarantees/test_cancellation_and_waiting.py"),
+    Bug("compiled: who looks beside others may swallow a cancellation", "_turns.py", "    if is_cancelled_error(answer.error) or not Cancels.since(0, task).came():\n        return answer\n    return", "    return answer\n    return", "tests/guarantees/test_cancellation_and_waiting.py"),
     Bug("observers are cancelled in any order", "_turns.py", "for task in tasks:\n                task.cancel()", "for task in {*tasks}:\n                task.cancel()", "tests/guarantees/test_cancellation_and_waiting.py"),
     Bug("compiled: a kept call_next is of use", "_source.py", "_detour = _detour or {new_detour(self)}".replace("{", "{").replace("}", "}"), "pass", "tests/guarantees/test_attempts_elsewhere.py"),
     Bug("compiled: another task's count is taken", "_lines.py", "                if _cancelling() > _cancels and _is_running(_task):\n", "                if _cancelling() > _cancels:\n", "tests/guarantees/test_attempts_elsewhere.py"),
@@ -171,9 +171,14 @@ COMPILED = [
     Bug("compiled: the sender is the tuple of all arguments", "_compile.py", " or not has_sender", "", HOT),
     Bug("compiled: after a cancellation there is another attempt", "_nesting.py", "cancelled = \" or _cancelling() > _cancels\" if text.counts else \"\"", "cancelled = \"\"", HOT),
     Bug("compiled: the walk asks the one before again", "_resume.py", "self._place(turn) < self._stop.place else", "self._place(turn) < self._stop.place - 1 else", PATHS),
+    Bug("compiled: what others beside one that failed have answered is lost", "_resume.py", "                self._known = answers if isinstance(step, list) else []\n", "", PATHS),
+    Bug("compiled: an around that is held weakly is called as if it were not", "_compile.py", 'if any(part.form.held == "weak" for part in arounds):', "if False:", "tests/guarantees/test_hot_as_cold.py"),
+    Bug("compiled: who is awaited beside others may answer anything", "_resume.py", "    return None if value is None else Answer(value)\n", "    return None\n", "tests/guarantees/test_hot_as_cold.py"),
+    Bug("compiled: a cancellation from before the call ends it", "_source.py", 'cancels = ", _cancels" if self.counts else ""', 'cancels = ""', "tests/guarantees/test_hot_as_cold.py"),
+    Bug("compiled: what the method gave is forgotten where the around wraps it", "_detour.py", '                onion.last = Reached(outcome="returned" if ran % ENDED == 2 else "replaced")\n', "                pass\n", "tests/guarantees/test_hot_as_cold.py"),
     Bug("compiled: the walk skips who failed", "_resume.py", "self._place(turn) < self._stop.place else", "self._place(turn) <= self._stop.place else", PATHS),
     Bug("compiled: the walk asks who failed again", "_resume.py", "if self._place(turn) == self._stop.place else turn", "if False else turn", PATHS),
-    Bug("compiled: the walk runs the method again", "_resume.py", "            call.reached = Reached.of_body(Answer(error=stop.error))\n", "            pass\n", PATHS),
+    Bug("compiled: the walk runs the method again", "_resume.py", "            call.reached = Reached.of_body(Answer(error=stop.went.error))\n", "            pass\n", PATHS),
     Bug("compiled: a draft is shown to the walk as it was", "_resume.py", "            view.clear()\n            view.update(self.view)\n", "            pass\n", PATHS),
     Bug("compiled: the walk begins a state of its own", "_resume.py", "            call.call_id, call.state = call_id, state\n", "            pass\n", HOT),
     Bug("compiled: what the method raises concerns nobody", "_compile.py", "is_simple=not any(plan.error) and not any(plan.final)", "is_simple=True", PATHS),
@@ -204,7 +209,7 @@ COMPILED = [
     Bug("compiled: whatever an around gives, the method returned", "_nesting.py", "_outcome = 'returned' if _ran0 == {ENDED + 2} else 'replaced'", "_outcome = 'returned'", HOT),
     Bug("compiled: an answer beside others is lost", "_resume.py", "not any(task.cancelled() or task.result() or task.cancelling() for task in tasks)", "True", HOT),
     Bug("compiled: who looks beside others is not told of a cancellation", "_turns.py", "            for task in tasks:\n                task.cancel()\n            if cancel is not None:\n", "            if cancel is not None:\n", HOT),
-    Bug("compiled: who looks beside others outlives a cancelled call", "_resume.py", "        cancel = await settle(waiting, asyncio, cancel)\n", "        _, cancel = settle(waiting, asyncio, cancel).close(), asyncio.CancelledError()\n", HOT),
+    Bug("compiled: who looks beside others outlives a cancelled call", "_turns.py", "            cancel = error\n        has_yielded", "            return error\n        has_yielded", HOT),
     Bug("compiled: when= is ignored", "_forms.py", " or receiver.when or", " or", "--compiled tests/test_call.py"),
     Bug("compiled: once is ignored", "_forms.py", " or receiver.options.once:", ":", "--compiled tests/test_signal.py"),
     Bug("compiled: a deadline is ignored", "_forms.py", " or seat.timeout is not None or", " or", "--compiled tests/test_call.py tests/guarantees/test_deadlines.py"),

@@ -31,7 +31,7 @@ def check(program: Program) -> None:
 
 
 @in_every_colour
-@examples(0.2)
+@examples(0.1)
 @given(st.data())
 def test_a_call_goes_as_the_design_says(colour, data):
     check(data.draw(programs(colour)))

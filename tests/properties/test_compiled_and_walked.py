@@ -49,7 +49,7 @@ def check(program: Program) -> None:
 
 
 @in_both_colours
-@examples(0.5)
+@examples(0.1)
 @given(st.data())
 def test_generated_code_does_what_the_walk_does(colour, data):
     check(data.draw(programs(colour)))
