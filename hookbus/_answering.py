@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -59,12 +60,13 @@ def ask_all(spec: Spec, values: tuple[Any, ...]) -> Any:
 
 def replay(spec: Spec) -> Any:
     """Ask who was connected since of everything that was asked before, and return what they answered."""
+    # Each is settled when its turn comes: what one that raises keeps from being asked is there for the next replay.
     late = ((past, spec.newcomers(past)) for past in list(spec.history))
-    questions = [_question(spec, past.values, asks_all=True, seats=seats, past=past) for past, seats in late if seats]
+    questions = (_question(spec, past.values, asks_all=True, seats=seats, past=past) for past, seats in late if seats)
     return _replay_later(questions) if spec.is_async else tuple(_answers(question, walk(question)) for question in questions)
 
 
-async def _replay_later(questions: list[Question]) -> tuple[modes.Answers[Any, Any], ...]:
+async def _replay_later(questions: Iterator[Question]) -> tuple[modes.Answers[Any, Any], ...]:
     return tuple([_answers(question, await walk(question)) for question in questions])
 
 

@@ -159,8 +159,8 @@ class Spec(Hook):
         return self._choose(self, self.function_signature.gather(args, kwargs))
 
     def drop_plans(self, sender: object = None) -> None:
+        self._panel = None  # first: who finds the old one shall not take it for that of the new version
         super().drop_plans()
-        self._panel = None
 
     def panel(self) -> Panel:
         """Return who answers, and who runs around that; settled anew where something has changed."""
