@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -60,26 +61,30 @@ class Question(Call):
         if self.spec.rules.is_historic and self.past is None:
             self.past = Past(self.values, {seat.receiver.sequence for _, seat in self.seats})
             self.spec.history.append(self.past)
+        try:
+            return (yield from self._or_fallback((yield from self._follow_mode())))
+        except Over:
+            raise
+        except BaseException as error:  # the mode's own, or that of its result, as a method's would be
+            return Answer(error=error)
+
+    def _follow_mode(self) -> Generator[Any, Any, Any]:
+        """Ask whom the mode wants to ask, until it has a result."""
         ready = (yield from self._ask_all()) if self.asks_all else None
-        steps = self.spec.rules.steps([token for token, _ in self.seats])
         sent: Any = None
-        while True:
-            try:
-                wanted = self._understood(steps.send(sent))
-            except StopIteration as end:
-                result = end.value
-                break
-            except BaseException as error:  # the mode's own, as a method's would be
-                steps.close()
-                return Answer(error=error)
-            if isinstance(wanted, Seat):
-                sent = None
-                self.failed(wanted, HookError(self._reason))
-            elif ready is not None:
-                sent = [ready[seat] for seat in wanted]
-            else:
-                sent = yield from self._ask(wanted)
-        return (yield from self._or_fallback(result))
+        with closing(self.spec.rules.steps([token for token, _ in self.seats])) as steps:
+            while True:
+                try:
+                    wanted = self._understood(steps.send(sent))
+                except StopIteration as end:
+                    return end.value
+                if isinstance(wanted, Seat):
+                    sent = None
+                    self.failed(wanted, HookError(self._reason))
+                elif ready is not None:
+                    sent = [ready[seat] for seat in wanted]
+                else:
+                    sent = yield from self._ask(wanted)
 
     def _understood(self, request: Any) -> list[Seat] | Seat:
         """Return the receivers a mode wants to ask, or the one whose answer it rejects."""

@@ -219,8 +219,12 @@ def _merged(
     """Return what there is with an answer added; or, with the reason, as it was: only what was to be narrowed is."""
     if not isinstance(answer, Mapping):
         return merged, f"a {type(answer).__name__} cannot be merged: answer with a mapping of {', '.join(of_key) or 'keys'}"
+    try:
+        said = dict(answer)
+    except Exception as error:
+        return merged, f"it could not be read: {type(error).__name__}"
     draft, narrowed, reason = dict(merged), dict(merged), None
-    for key, value in answer.items():
+    for key, value in said.items():
         rule = of_key.get(key, of_rest)
         if value is None and rule is not None:
             continue
