@@ -21,8 +21,8 @@ from ._walk import walk
 
 def enter(spec: Spec, values: tuple[Any, ...]) -> Any:
     """Ask. `values` are the parameters' values in order."""
-    spec.calls += 1
-    if spec.calls == HOT:
+    spec.calls = calls = spec.calls + 1  # of threads that ask at once none may miss the count
+    if calls == HOT:
         from ._question_source import compile_question
 
         version = spec.version

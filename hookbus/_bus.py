@@ -15,7 +15,7 @@ from ._hook import ANSWER, PHASES, Hook, describe
 from ._identity import IdentityMap
 from ._known import check_serves, class_of
 from ._listeners import EventSignal
-from ._options import check_timeout
+from ._options import check_timeout, options_of
 from ._overrides import uncovered_overrides
 from ._receiver import Receiver
 from ._registry import is_shared
@@ -243,11 +243,15 @@ def receives(name: str, **options: Any) -> Callable[[F], F]:
 
     Args:
         name: the signal, such as `"pre_reply"`, or a question.
-        options: `sender` and the options of `connect`; they are checked when the object is plugged.
+        options: `sender` and the options of `connect`; whether they fit the signal shows when the object is plugged.
 
     Returns:
         A decorator that gives back the method. A method may be marked several times.
+
+    Raises:
+        HookError: for an option that makes no sense anywhere.
     """
+    options_of(**{option: value for option, value in options.items() if option not in ("sender", "weak")})
 
     def mark(method: F) -> F:
         function = getattr(method, "__func__", method)  # of a classmethod or staticmethod

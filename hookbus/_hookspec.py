@@ -123,7 +123,10 @@ def _enter(spec: Any, values: tuple[Any, ...]) -> Any:
 def _ask(spec: Spec, /, *args: Any, **kwargs: Any) -> Any:
     from ._answering import ask_all
 
-    bound = inspect.signature(spec.body).bind(*args, **kwargs)
+    try:
+        bound = inspect.signature(spec.body).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{spec.name}.ask() {error}") from None
     bound.apply_defaults()
     return ask_all(spec, tuple(bound.arguments.values()))
 

@@ -132,6 +132,8 @@ class Spec(Hook):
         return self.signal.connect(receiver, weak=weak, **options)
 
     def connect_via(self, weak: bool | None = None, **options: Any) -> Callable[[F], F]:
+        if callable(weak):
+            raise HookError(f"connect_via takes options: write @{self.name}.connect, or @{self.name}.connect_via(priority=1)")
         return self.signal.connect_via(weak=weak, **options)
 
     def connected_to(self, receiver: Connectable, weak: bool | None = None, **options: Any) -> Connection:

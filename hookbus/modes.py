@@ -263,6 +263,8 @@ def steps_of(mode: Callable[..., Any]) -> Mode:
     """
     if not callable(mode):
         raise HookError(f"{mode!r:.60} is no mode: pass void, broadcast, firstresult, merge(...) or a function of the answers")
+    if mode in (merge, *RULES.values()):
+        raise HookError(f"{_name(mode)} is no mode: write modes.merge(key=rule), or modes.firstresult for the first answer")
     if inspect.isgeneratorfunction(mode) or inspect.isgeneratorfunction(getattr(type(mode), "__call__", None)):  # noqa: B004
         return mode
 

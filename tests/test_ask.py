@@ -79,6 +79,11 @@ def test_a_question_may_have_an_argument_of_any_name(bus):
     assert question.ask(spec=1, self=2, args=3, kwargs=4).result == question(spec=1, self=2, args=3, kwargs=4) == [(1, 2, 3, 4)]
 
 
+def test_a_wrong_ask_is_a_type_error_that_names_the_question(bus):
+    with pytest.raises(TypeError, match=r"question.ask\(\) got an unexpected keyword argument 'y'"):
+        declare(bus, modes.void).ask(y=1)
+
+
 def test_the_result_of_ask_is_what_the_arounds_and_modifiers_make_of_it(bus):
     question = declare(bus, modes.broadcast)
     question.connect(lambda x: x)

@@ -286,6 +286,27 @@ def test_who_plugs_a_class_is_told_to_plug_an_object(bus):
         bus.plug(Plugin)
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [({"role": "gaurd"}, "did you mean 'guard'"), ({"timeout": 0}, "timeout=0"), ({"priorty": 1}, "'priorty'")],
+)
+def test_an_option_of_a_mark_that_makes_no_sense_is_refused_where_it_is_written(options, says):
+    with pytest.raises((HookError, TypeError), match=says):
+        receives("pre_reply", **options)
+
+
+def test_who_forgets_that_connect_via_is_called_first_is_told(collect):
+    with pytest.raises(HookError, match="write @collect.connect, or @collect.connect_via\\(priority=1\\)"):
+
+        @collect.connect_via
+        def answer(x): ...
+
+
+def test_a_receiver_whose_signature_cannot_be_read_is_refused_with_what_to_write(collect):
+    with pytest.raises(HookError, match="dict has no signature to read; write `lambda argument"):
+        collect.connect(dict)
+
+
 def test_a_plugin_with_one_method_that_does_not_fit_is_not_plugged_at_all(bus, resolve, collect):
     class Plugin:
         @receives("collect")

@@ -330,6 +330,13 @@ def test_a_mode_or_a_dedup_that_nobody_would_await_is_refused(bus, declare, wron
     assert bus.hook_names() == []
 
 
+@pytest.mark.parametrize("rule", [modes.merge, *modes.RULES.values()])
+def test_a_rule_and_merge_without_rules_are_no_modes(bus, declare, rule):
+    with pytest.raises(HookError, match=f"{rule.__name__} is no mode: write modes.merge.*, or modes.firstresult"):
+        declare(rule)
+    assert bus.hook_names() == []
+
+
 @pytest.mark.parametrize("wrong", ["r0", 3, [3], modes.Reject(modes.Answer("r9", "?"), "no")])
 def test_a_mode_that_yields_nonsense_is_told_so(declare, wrong):
     def mode(receivers):
