@@ -77,7 +77,7 @@ def _question(spec: Spec, values: tuple[Any, ...], panel: Panel | None = None, *
 
 
 def _answers(question: Question, result: Any) -> modes.Answers[Any, Any]:
-    return modes.Answers(tuple(question.answers), tuple(question.failures), result)
+    return modes.Answers(tuple(question.attempt.answers), tuple(question.attempt.failures), result)
 
 
 async def _answers_later(question: Question, started: Any) -> modes.Answers[Any, Any]:

@@ -339,6 +339,43 @@ async def test_many_overlapping_questions_keep_their_answers_apart(bus):
     assert [[a.value for a in each.answers] for each in asked] == [[n, -n] for n in range(100)]
 
 
+async def twice_at_once(spec, call_next):
+    return await asyncio.gather(call_next(x=1), call_next(x=4))
+
+
+async def test_an_around_that_asks_several_times_at_once_gets_the_answers_of_each(bus):
+    async def waits(x):
+        for _ in range(x):
+            await asyncio.sleep(0)
+        return "first" if x == 1 else None
+
+    @hookspec(modes.broadcast, bus=bus, dedup=lambda value: value)
+    async def no_doubles(x): ...
+
+    @hookspec(modes.firstresult, bus=bus, fallback=lambda x: f"fallback {x}")
+    async def with_fallback(x): ...
+
+    def others(receivers):
+        """Asks the second only when the first has answered, and refuses that answer."""
+        [answer] = yield receivers[:1]
+        yield modes.Reject(answer, "no")
+        [answer] = yield receivers[1:]
+        return answer.value
+
+    @hookspec(others, bus=bus)
+    async def refusing(x): ...
+
+    for question in (no_doubles, with_fallback, refusing):
+        bus.signal(f"around_{question.__name__}").connect(twice_at_once)
+        question.connect(waits)
+    no_doubles.connect(lambda x: "second")
+    refusing.connect(lambda x: x)
+    async with asyncio.timeout(20):
+        assert await no_doubles(0) == [["first", "second"], ["second"]]
+        assert await with_fallback(0) == ["first", "fallback 4"]
+        assert await refusing(0) == [1, 4]
+
+
 # -- answers for late comers -------------------------------------------------------------------------------------------------
 
 

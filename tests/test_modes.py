@@ -250,6 +250,17 @@ async def test_a_mode_may_ask_several_side_by_side(declare):
     assert sorted(await asyncio.wait_for(question(), 10)) == [0, 1]
 
 
+def test_a_block_of_one_that_is_asked_twice_side_by_side_stands(declare):
+    def mode(receivers):
+        return (yield [*receivers, *receivers])
+
+    verdicts = iter([Block("no"), None])
+    question = declare(mode)
+    question.connect(lambda: next(verdicts))
+    with pytest.raises(HookBlocked):
+        question()
+
+
 def test_a_mode_may_refuse_an_answer(bus, declare):
     def numbers(receivers):
         total = 0
