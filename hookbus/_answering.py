@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -20,8 +21,8 @@ from ._walk import walk
 
 def enter(spec: Spec, values: tuple[Any, ...]) -> Any:
     """Ask. `values` are the parameters' values in order."""
-    spec.calls += 1
-    if spec.calls == HOT:
+    spec.calls = calls = spec.calls + 1  # of threads that ask at once none may miss the count
+    if calls == HOT:
         from ._question_source import compile_question
 
         version = spec.version
@@ -59,12 +60,13 @@ def ask_all(spec: Spec, values: tuple[Any, ...]) -> Any:
 
 def replay(spec: Spec) -> Any:
     """Ask who was connected since of everything that was asked before, and return what they answered."""
+    # Each is settled when its turn comes: what one that raises keeps from being asked is there for the next replay.
     late = ((past, spec.newcomers(past)) for past in list(spec.history))
-    questions = [_question(spec, past.values, asks_all=True, seats=seats, past=past) for past, seats in late if seats]
+    questions = (_question(spec, past.values, asks_all=True, seats=seats, past=past) for past, seats in late if seats)
     return _replay_later(questions) if spec.is_async else tuple(_answers(question, walk(question)) for question in questions)
 
 
-async def _replay_later(questions: list[Question]) -> tuple[modes.Answers[Any, Any], ...]:
+async def _replay_later(questions: Iterator[Question]) -> tuple[modes.Answers[Any, Any], ...]:
     return tuple([_answers(question, await walk(question)) for question in questions])
 
 
@@ -75,7 +77,7 @@ def _question(spec: Spec, values: tuple[Any, ...], panel: Panel | None = None, *
 
 
 def _answers(question: Question, result: Any) -> modes.Answers[Any, Any]:
-    return modes.Answers(tuple(question.answers), tuple(question.failures), result)
+    return modes.Answers(tuple(question.attempt.answers), tuple(question.attempt.failures), result)
 
 
 async def _answers_later(question: Question, started: Any) -> modes.Answers[Any, Any]:

@@ -107,7 +107,8 @@ def _asked_by_signature(function: Connectable, with_sender: bool) -> Asks | None
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        raise HookError(f"{name_of(function)} has no signature to read; connect `lambda sender, ...: ...`") from None
+        instead = "lambda sender, ...: ..." if with_sender else "lambda argument, ...: ..."
+        raise HookError(f"{name_of(function)} has no signature to read; write `{instead}` around it") from None
     kind = inspect.Parameter
     only, either, keyword_only, star, double_star = (
         tuple(p.name for p in parameters if p.kind is each)

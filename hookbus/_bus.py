@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 import time
 import warnings
@@ -16,7 +15,7 @@ from ._hook import ANSWER, PHASES, Hook, describe
 from ._identity import IdentityMap
 from ._known import check_serves, class_of
 from ._listeners import EventSignal
-from ._options import check_timeout
+from ._options import check_timeout, options_of
 from ._overrides import uncovered_overrides
 from ._receiver import Receiver
 from ._registry import is_shared
@@ -115,14 +114,11 @@ class Bus:
                 connected.pop().disconnect()
 
         try:
-            for attribute, marks in _marked(type(plugin)):
-                for name, options in marks:
-                    connected.append(self.signal(name).connected_to(getattr(plugin, attribute), **options))
+            for attribute, name, options in marked(plugin):
+                connected.append(self.signal(name).connected_to(getattr(plugin, attribute), **options))
         except BaseException:
             unplug()
             raise
-        if not connected:
-            raise HookError(f"{describe(plugin)} has no method marked with @receives('pre_...')")
         return unplug
 
     def hook_names(self) -> list[str]:
@@ -243,28 +239,43 @@ class Bus:
 
 
 def receives(name: str, **options: Any) -> Callable[[F], F]:
-    """Mark a method of a plugin object as a receiver of the signal `name`; `bus.plug(obj)` connects it.
+    """Mark a method of a plugin object as a receiver of the signal `name`; `bus.plug(obj)` connects it, or what overrides it.
 
     Args:
         name: the signal, such as `"pre_reply"`, or a question.
-        options: `sender` and the options of `connect`; they are checked when the object is plugged.
+        options: `sender` and the options of `connect`; whether they fit the signal shows when the object is plugged.
 
     Returns:
         A decorator that gives back the method. A method may be marked several times.
+
+    Raises:
+        HookError: for an option that makes no sense anywhere.
     """
+    options_of(**{option: value for option, value in options.items() if option not in ("sender", "weak")})
 
     def mark(method: F) -> F:
-        setattr(method, _MARK, (*getattr(method, _MARK, ()), (name, options)))
+        function = getattr(method, "__func__", method)  # of a classmethod or staticmethod
+        setattr(function, _MARK, (*getattr(function, _MARK, ()), (name, options)))
         return method
 
     return mark
 
 
-def _marked(cls: type) -> list[tuple[str, tuple[tuple[str, dict[str, Any]], ...]]]:
-    attributes = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
-    found = ((name, inspect.getattr_static(cls, name)) for name in attributes)
-    functions = ((name, getattr(raw, "__func__", raw)) for name, raw in found)
-    return [(name, getattr(function, _MARK)) for name, function in functions if hasattr(function, _MARK)]
+def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return what `receives` marks of a plugin: attribute, signal and options. An override has the marks of what it overrides.
+
+    Raises:
+        HookError: if nothing is marked.
+    """
+    found: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {}
+    for base in reversed(type(plugin).__mro__):
+        for attribute, raw in vars(base).items():
+            found[attribute] = getattr(getattr(raw, "__func__", raw), _MARK, found.get(attribute, ()))
+    flat = [(attribute, name, options) for attribute, marks in found.items() for name, options in marks]
+    if not flat:
+        instead = ": plug an object of it" if isinstance(plugin, type) else " has no method marked with @receives('pre_...')"
+        raise HookError(f"{describe(plugin)}{instead}")
+    return flat
 
 
 def _is_same_place(hook: Hook, other: Hook) -> bool:

@@ -31,6 +31,17 @@ def is_cancelled_error(error: BaseException | None) -> bool:
     return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
 
+def is_closing(error: BaseException | None) -> bool:
+    """Tell whether an exception met at an `await` says that the coroutine is being closed; its receiver was closed first.
+
+    Then it comes from Python itself. One that the receiver has raised has its frame in the traceback.
+    """
+    if error is None or (error.__traceback__ is not None and error.__traceback__.tb_next is not None):
+        return False
+    waits_again = type(error) is RuntimeError and error.args == ("coroutine ignored GeneratorExit",)
+    return isinstance(error, GeneratorExit) or waits_again
+
+
 class Cancels:
     """How often the running task has been cancelled by now, to tell later what has come since."""
 

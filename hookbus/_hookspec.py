@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 
 from . import modes
 from ._bus import Bus, default_bus
+from ._callables import is_async_callable
 from ._hook import colour_of, hook_of
 from ._spec import Rules, Spec, check_name
 from ._spec_types import Many, Of, OfMany, OfOne, One, R, Void
@@ -76,6 +77,9 @@ def hookspec(
     Raises:
         HookError: if it cannot be a question, naming what to write instead; or if the name is taken.
     """
+    for what, given in (("mode", mode), ("dedup", dedup)):
+        if is_async_callable(given):
+            raise HookError(f"the {what} {given!r:.60} is async, and nobody would await it: write a plain def")
     steps = modes.steps_of(mode)
     rules = Rules(steps, fallback, fallback_on, dedup, historic)
     if steps is modes.void and (fallback is not None or dedup is not None):
@@ -116,10 +120,13 @@ def _enter(spec: Any, values: tuple[Any, ...]) -> Any:
     return enter(spec, values)
 
 
-def _ask(spec: Spec, *args: Any, **kwargs: Any) -> Any:
+def _ask(spec: Spec, /, *args: Any, **kwargs: Any) -> Any:
     from ._answering import ask_all
 
-    bound = inspect.signature(spec.body).bind(*args, **kwargs)
+    try:
+        bound = inspect.signature(spec.body).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{spec.name}.ask() {error}") from None
     bound.apply_defaults()
     return ask_all(spec, tuple(bound.arguments.values()))
 

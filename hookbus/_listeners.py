@@ -22,7 +22,6 @@ class EventSignal(HookSignal):
     def __init__(self, bus: Any) -> None:
         super().__init__("events", bus)
         self._listeners: tuple[Receiver, ...] = ()
-        self._broken: set[int] = set()
         self._busy = threading.local()
 
     def check(self, receiver: Receiver, *, is_any: bool) -> None:
@@ -74,9 +73,7 @@ class EventSignal(HookSignal):
                 close_unawaited(answer)
                 raise HookError(f"{receiver.label} is async, but events are told to plain functions")
         except Exception as error:
-            receiver.count_failure(error, is_open=True)
-            if id(receiver) not in self._broken:
-                self._broken.add(id(receiver))
+            if receiver.count_failure(error, is_open=True) == 1:
                 import logging
 
                 # Neither the event nor the exception's text is logged: both may hold what must not leave the process.

@@ -39,6 +39,7 @@ class Receiver:
         sender: a weak reference to the sender, or None for ANY.
         is_weak: whether the callable is held weakly.
         held: the callable, or the weak reference to it.
+        is_layer: whether `connected_to` laid it on top of what is there, or may come.
         failures: how often it failed.
         fail_opens: how often it failed and the call went on.
         last_failure: where it last failed: the type of the exception, its file and line.
@@ -59,6 +60,7 @@ class Receiver:
     is_weak: bool
     held: Any
     key: tuple[int, ...]
+    is_layer: bool = False
     is_enabled: bool = True
     has_fired: bool = False
     has_blocked: bool = False
@@ -116,7 +118,8 @@ class Receiver:
         if function is not None:
             self.asks = Asks.of(function, with_sender=False)
 
-    def count_failure(self, error: BaseException, *, is_open: bool) -> None:
+    def count_failure(self, error: BaseException, *, is_open: bool) -> int:
+        """Count a failure, and return which one it was."""
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
@@ -126,9 +129,12 @@ class Receiver:
             self.failures += 1
             self.fail_opens += is_open
             self.last_failure = failure
+            return self.failures
 
     def problem_with(self, hook_name: str, colour: Colour, arguments: tuple[str, ...]) -> str | None:
         """Say why this receiver cannot serve a hookable of this colour and with these arguments, or None if it can."""
+        if self.phase == ANSWER and self.sender is not None:
+            return f"{self._title} is never asked: it names a sender, and a question has none: leave sender= out"
         is_stream = "generator" in colour
         known = _known(arguments, self.phase)
         for asks, what in ((self.asks, "asks for"), (self.when and self.when.asks, "has a when= that asks for")):

@@ -70,18 +70,19 @@ class Registry:
         Where any `before=` or `after=` concerns it, its own or one that mentions it, `check` sees all others first and may
         raise.
         """
+        receiver.is_layer = as_layer
         with self._lock:
             self._purge()
             mentioned = receiver.options.before + receiver.options.after
             if mentioned or (self._mentioned and not self._mentioned.isdisjoint(receiver.names)):
-                check(receiver, [layers[-1] for k, layers in self.connections.items() if k[1] != key[1]])
+                check(receiver, [other for k, layers in self.connections.items() if k[1] != key[1] for other in layers])
                 self._mentioned.update(mentioned)
             layers = self.connections.get(key)
             if layers is None:
                 self._store(key, [receiver])
             else:
                 receiver.sequence = layers[0].sequence
-                self._store(key, [*layers, receiver] if as_layer else [receiver, *layers[1:]])
+                self._store(key, [*layers, receiver] if as_layer else [receiver, *(layer for layer in layers if layer.is_layer)])
         self.report_lost()
 
     def remove(self, receiver_key: tuple[int, ...], sender: Any) -> None:

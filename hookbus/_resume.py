@@ -10,7 +10,7 @@ import attrs
 
 from ._around import Reached
 from ._call import Call
-from ._cancels import Cancels
+from ._cancels import Cancels, is_closing
 from ._context import HookContext, ReadOnly
 from ._detour import ENDED, AsItWent, Detour
 from ._drive import Parts, Step, Story
@@ -67,12 +67,12 @@ class Stop:
         for shown in (*turn.call.args, *turn.call.keywords.values()):  # type: ignore[attr-defined]
             if isinstance(shown, HookContext) and type(shown.kwargs) is type(self.view):
                 self._show(shown.kwargs)
-        return attrs.evolve(turn, call=self.went.awaited if turn.is_async and not self.is_closing else self.went)
+        return attrs.evolve(turn, call=self.went.awaited if turn.is_async else self.went)
 
     @property
     def is_closing(self) -> bool:
         """Whether the coroutine is being closed, and may not wait any more."""
-        return isinstance(self.went.error, GeneratorExit)
+        return is_closing(self.went.error)
 
     def _show(self, view: Any) -> None:
         if isinstance(view, ReadOnly):
@@ -112,6 +112,8 @@ class Replay(Story):
         return self._places.get(turn.seat, _LATER)
 
     def _answer_of(self, turn: Any) -> Answer | None:
+        if self._place(turn) == self._stop.place and not self.may_wait:
+            return Answer(error=GeneratorExit(), is_cancel=True)
         return self._stop.beside.answers.get(turn.seat) or (Answer() if self._place(turn) < self._stop.place else None)
 
     def _live(self, turn: Any) -> Any:

@@ -37,9 +37,11 @@ class Scope:
         self._managers: list[tuple[Seat, Any]] = []
         self._is_open = False
         self._lock = threading.Lock()
-        self._entering = threading.RLock()
-        self._async_entering: Any = None
-        self._task: Any = None
+        # For each receiver: one that hangs as it is entered, and was left at its deadline, holds up nobody else.
+        self._entering: dict[tuple[int, ...], Any] = {}
+        self._async_entering: dict[tuple[int, ...], Any] = {}
+        self._tasks: dict[tuple[int, ...], Any] = {}
+        self._providers: list[Any] = []  # held, as they are known by their ids
 
     @staticmethod
     def around(spec: Spec) -> Scope | None:
@@ -64,7 +66,7 @@ class Scope:
         return lambda: self._enter(seat, manager)
 
     def _enter(self, seat: Seat, manager: Any) -> Any:
-        with self._entering:
+        with self._entering.setdefault(seat.receiver.key, threading.RLock()):
             if not self.has(seat):
                 value = type(manager).__enter__(manager)
                 if not self._keep(seat, manager, value):
@@ -75,12 +77,11 @@ class Scope:
     async def _enter_async(self, seat: Seat, manager: Any) -> Any:
         import asyncio
 
-        if self._async_entering is None:
-            self._async_entering = asyncio.Lock()
-        if self._task is asyncio.current_task():
+        key = seat.receiver.key
+        if self._tasks.get(key, self) is asyncio.current_task():
             raise HookError(f"{seat.receiver.label} asks {self.spec.name} while it is being entered for it")
-        async with self._async_entering:
-            self._task = asyncio.current_task()
+        async with self._async_entering.setdefault(key, asyncio.Lock()):
+            self._tasks[key] = asyncio.current_task()
             try:
                 if not self.has(seat):
                     value = await type(manager).__aenter__(manager)
@@ -88,7 +89,7 @@ class Scope:
                         await type(manager).__aexit__(manager, None, None, None)
                         raise HookError(_TOO_LATE)
             finally:
-                self._task = None
+                del self._tasks[key]
             return self.provided(seat)
 
     def _keep(self, seat: Seat, manager: Any, value: Any) -> bool:
@@ -96,6 +97,7 @@ class Scope:
         with self._lock:
             if self._is_open:
                 self._managers.append((seat, manager))
+                self._providers.append(seat.receiver.function)
                 self._entered[seat.receiver.key] = value
             return self._is_open
 

@@ -132,6 +132,8 @@ class Spec(Hook):
         return self.signal.connect(receiver, weak=weak, **options)
 
     def connect_via(self, weak: bool | None = None, **options: Any) -> Callable[[F], F]:
+        if callable(weak):
+            raise HookError(f"connect_via takes options: write @{self.name}.connect, or @{self.name}.connect_via(priority=1)")
         return self.signal.connect_via(weak=weak, **options)
 
     def connected_to(self, receiver: Connectable, weak: bool | None = None, **options: Any) -> Connection:
@@ -159,8 +161,8 @@ class Spec(Hook):
         return self._choose(self, self.function_signature.gather(args, kwargs))
 
     def drop_plans(self, sender: object = None) -> None:
+        self._panel = None  # first: who finds the old one shall not take it for that of the new version
         super().drop_plans()
-        self._panel = None
 
     def panel(self) -> Panel:
         """Return who answers, and who runs around that; settled anew where something has changed."""

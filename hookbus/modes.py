@@ -219,8 +219,12 @@ def _merged(
     """Return what there is with an answer added; or, with the reason, as it was: only what was to be narrowed is."""
     if not isinstance(answer, Mapping):
         return merged, f"a {type(answer).__name__} cannot be merged: answer with a mapping of {', '.join(of_key) or 'keys'}"
+    try:
+        said = dict(answer)
+    except Exception as error:
+        return merged, f"it could not be read: {type(error).__name__}"
     draft, narrowed, reason = dict(merged), dict(merged), None
-    for key, value in answer.items():
+    for key, value in said.items():
         rule = of_key.get(key, of_rest)
         if value is None and rule is not None:
             continue
@@ -259,6 +263,8 @@ def steps_of(mode: Callable[..., Any]) -> Mode:
     """
     if not callable(mode):
         raise HookError(f"{mode!r:.60} is no mode: pass void, broadcast, firstresult, merge(...) or a function of the answers")
+    if mode in (merge, *RULES.values()):
+        raise HookError(f"{_name(mode)} is no mode: write modes.merge(key=rule), or modes.firstresult for the first answer")
     if inspect.isgeneratorfunction(mode) or inspect.isgeneratorfunction(getattr(type(mode), "__call__", None)):  # noqa: B004
         return mode
 

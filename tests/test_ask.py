@@ -18,14 +18,14 @@ def bus():
     return Bus()
 
 
-def declare(bus, mode, *, is_async=False):
+def declare(bus, mode, *, is_async=False, **options):
     if is_async:
 
-        @hookspec(mode, bus=bus)
+        @hookspec(mode, bus=bus, **options)
         async def question(x=0): ...
     else:
 
-        @hookspec(mode, bus=bus)
+        @hookspec(mode, bus=bus, **options)
         def question(x=0): ...
 
     return question
@@ -69,6 +69,19 @@ async def test_ask_asks_everybody_whatever_the_mode_needs_and_gives_its_result_t
     asked = await question.ask() if is_async else question.ask()
     assert [answer.value["a"] for answer in asked.answers] == [0, 1, 2]
     assert asked.result == plain and asked.failures == ()
+
+
+def test_a_question_may_have_an_argument_of_any_name(bus):
+    @hookspec(modes.broadcast, bus=bus)
+    def question(spec, self, args, kwargs): ...
+
+    question.connect(lambda spec, self, args, kwargs: (spec, self, args, kwargs))
+    assert question.ask(spec=1, self=2, args=3, kwargs=4).result == question(spec=1, self=2, args=3, kwargs=4) == [(1, 2, 3, 4)]
+
+
+def test_a_wrong_ask_is_a_type_error_that_names_the_question(bus):
+    with pytest.raises(TypeError, match=r"question.ask\(\) got an unexpected keyword argument 'y'"):
+        declare(bus, modes.void).ask(y=1)
 
 
 def test_the_result_of_ask_is_what_the_arounds_and_modifiers_make_of_it(bus):
@@ -326,6 +339,43 @@ async def test_many_overlapping_questions_keep_their_answers_apart(bus):
     assert [[a.value for a in each.answers] for each in asked] == [[n, -n] for n in range(100)]
 
 
+async def twice_at_once(spec, call_next):
+    return await asyncio.gather(call_next(x=1), call_next(x=4))
+
+
+async def test_an_around_that_asks_several_times_at_once_gets_the_answers_of_each(bus):
+    async def waits(x):
+        for _ in range(x):
+            await asyncio.sleep(0)
+        return "first" if x == 1 else None
+
+    @hookspec(modes.broadcast, bus=bus, dedup=lambda value: value)
+    async def no_doubles(x): ...
+
+    @hookspec(modes.firstresult, bus=bus, fallback=lambda x: f"fallback {x}")
+    async def with_fallback(x): ...
+
+    def others(receivers):
+        """Asks the second only when the first has answered, and refuses that answer."""
+        [answer] = yield receivers[:1]
+        yield modes.Reject(answer, "no")
+        [answer] = yield receivers[1:]
+        return answer.value
+
+    @hookspec(others, bus=bus)
+    async def refusing(x): ...
+
+    for question in (no_doubles, with_fallback, refusing):
+        bus.signal(f"around_{question.__name__}").connect(twice_at_once)
+        question.connect(waits)
+    no_doubles.connect(lambda x: "second")
+    refusing.connect(lambda x: x)
+    async with asyncio.timeout(20):
+        assert await no_doubles(0) == [["first", "second"], ["second"]]
+        assert await with_fallback(0) == ["first", "fallback 4"]
+        assert await refusing(0) == [1, 4]
+
+
 # -- answers for late comers -------------------------------------------------------------------------------------------------
 
 
@@ -357,6 +407,29 @@ async def test_replay_asks_who_came_late_of_everything_that_was_asked_once_and_i
     assert await settle(configured.replay()) == ()
     await settle(configured("c"))
     assert heard[2:] == [("early", "c"), ("late", "c")] and await settle(configured.replay()) == ()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_what_one_that_raises_kept_from_being_replayed_is_there_for_the_next_replay(bus, is_async):
+    question, heard = declare(bus, modes.void, is_async=is_async, historic=True), []
+
+    async def settle(started):
+        return await started if is_async else started
+
+    for x in range(3):
+        await settle(question(x))
+
+    def late(x):
+        heard.append(x)
+        if x == 1:
+            raise ValueError(x)
+
+    question.connect(late, on_error="raise")
+    with pytest.raises(ReceiverError):
+        await settle(question.replay())
+    assert heard == [0, 1]
+    await settle(question.replay())
+    assert heard == [0, 1, 2]
 
 
 def test_what_a_guard_blocked_was_not_asked_and_is_not_replayed(bus):

@@ -227,6 +227,86 @@ def test_marked_methods_of_a_plugin_answer_questions_and_hear_signals(bus, resol
     assert resolve("a") is None and Agent().reply("bad") == "bad"
 
 
+def test_a_mark_may_stand_above_or_below_what_makes_a_method_a_classmethod_or_static(bus, collect):
+    class Plugin:
+        @receives("collect")
+        @classmethod
+        def above(cls):
+            return "above"
+
+        @classmethod
+        @receives("collect")
+        def below(cls):
+            return "below"
+
+        @receives("collect")
+        @staticmethod
+        def static():
+            return "static"
+
+    unplug = bus.plug(Plugin())
+    assert collect() == ["above", "below", "static"]
+    unplug()
+    assert collect() == []
+
+
+def test_an_override_of_a_marked_method_is_marked_too_so_that_no_guard_is_lost(bus):
+    @hookable("reply", bus=bus)
+    def reply(msg):
+        return msg
+
+    class Plugin:
+        @receives("pre_reply", role="guard")
+        def check(self, sender):
+            return None
+
+    class Stricter(Plugin):
+        def check(self, sender, msg):
+            return Block("no") if msg == "bad" else None
+
+    class Renamed(Plugin):
+        @receives("post_reply")
+        def check(self, sender):
+            return "marked anew"
+
+    unplug = bus.plug(Stricter())
+    with pytest.raises(HookBlocked):
+        reply("bad")
+    unplug()
+    bus.plug(Renamed())
+    assert reply("bad") == "marked anew"
+
+
+def test_who_plugs_a_class_is_told_to_plug_an_object(bus):
+    class Plugin:
+        @receives("pre_reply")
+        def look(self, sender): ...
+
+    with pytest.raises(HookError, match="class .*Plugin: plug an object of it"):
+        bus.plug(Plugin)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [({"role": "gaurd"}, "did you mean 'guard'"), ({"timeout": 0}, "timeout=0"), ({"priorty": 1}, "'priorty'")],
+)
+def test_an_option_of_a_mark_that_makes_no_sense_is_refused_where_it_is_written(options, says):
+    with pytest.raises((HookError, TypeError), match=says):
+        receives("pre_reply", **options)
+
+
+def test_who_forgets_that_connect_via_is_called_first_is_told(collect):
+    with pytest.raises(HookError, match="write @collect.connect, or @collect.connect_via\\(priority=1\\)"):
+
+        @collect.connect_via
+        def answer(x): ...
+
+
+def test_a_receiver_whose_signature_cannot_be_read_is_refused_with_what_to_write(collect):
+    with pytest.raises(HookError, match="dict has no signature to read; write `lambda argument"):
+        collect.connect(dict)
+
+
 def test_a_plugin_with_one_method_that_does_not_fit_is_not_plugged_at_all(bus, resolve, collect):
     class Plugin:
         @receives("collect")
@@ -302,6 +382,16 @@ def test_who_was_connected_before_and_does_not_fit_fails_when_asked_and_is_repor
         later("a")
     assert blocked.value.receiver == "gate", "a guard that cannot be asked has not said yes"
     assert any("typo" in finding and "did you mean 'message'" in finding for finding in report(bus).findings)
+
+
+def test_who_was_connected_to_a_sender_before_is_reported_as_never_asked(bus):
+    bus.signal("later").connect(lambda message: 1, sender=HookError, name="scoped")
+
+    @hookspec(modes.broadcast, bus=bus)
+    def later(message): ...
+
+    assert later("a") == []
+    assert any("scoped" in finding and "is never asked: it names a sender" in finding for finding in report(bus).findings)
 
 
 # -- colours ---------------------------------------------------------------------------------------------------------------

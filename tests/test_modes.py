@@ -1,13 +1,13 @@
 """A mode says how the answers to a question become one: the four there are, the rules of merge, and modes of one's own."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, UserDict
 from functools import partial
 
 import pytest
 
 from hookbus import Block, Bus, Drop, HookBlocked, HookError, Replace, explain, hookspec, modes
-from hookbus.events import Failed
+from hookbus.events import Failed, Finished
 from hookbus.testing import record
 
 
@@ -184,6 +184,16 @@ def test_a_refused_answer_still_narrows_as_it_said(bus, declare):
     assert result == {"tools": ["b"]} and len(failed) == 1
 
 
+def test_a_mapping_that_cannot_be_read_is_its_receivers_failure(bus, declare):
+    class Unreadable(UserDict):
+        def __getitem__(self, key):
+            raise LookupError(key)
+
+    result, failed = failures(bus, declare(modes.merge("last"), {"a": 1}, Unreadable(a=2), {"b": 3}))
+    assert result == {"a": 1, "b": 3}
+    assert failed[0][0] == "r1" and failed[0][1].endswith("with what it cannot use: it could not be read: LookupError")
+
+
 def test_a_rule_of_ones_own_that_fails_is_told_with_the_receiver_whose_answer_it_was(bus, declare):
     result, failed = failures(bus, declare(modes.merge(n=lambda a, b: a + b), {"n": 1}, {"n": "x"}, {"n": 2}))
     assert result == {"n": 3}
@@ -240,6 +250,17 @@ async def test_a_mode_may_ask_several_side_by_side(declare):
     assert sorted(await asyncio.wait_for(question(), 10)) == [0, 1]
 
 
+def test_a_block_of_one_that_is_asked_twice_side_by_side_stands(declare):
+    def mode(receivers):
+        return (yield [*receivers, *receivers])
+
+    verdicts = iter([Block("no"), None])
+    question = declare(mode)
+    question.connect(lambda: next(verdicts))
+    with pytest.raises(HookBlocked):
+        question()
+
+
 def test_a_mode_may_refuse_an_answer(bus, declare):
     def numbers(receivers):
         total = 0
@@ -264,6 +285,67 @@ def test_what_a_mode_raises_goes_to_who_asked_and_may_be_rescued_by_an_error_rec
         question()
     bus.signal("error_question").connect(lambda spec, error: Replace("rescued"))
     assert question() == "rescued"
+
+
+def ambiguous():
+    class Ambiguous:
+        def __bool__(self):
+            raise ValueError("neither true nor false")
+
+    return Ambiguous()
+
+
+def takes_nobody():
+    yield []
+
+
+def fails_when_it_is_closed(receivers):
+    try:
+        yield "nobody"
+    finally:
+        raise ValueError("while it was closed")
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "error"),
+    [
+        (takes_nobody, {}, TypeError),
+        (fails_when_it_is_closed, {}, ValueError),
+        (lambda answers: ambiguous(), {"fallback": lambda: 1, "fallback_on": "falsy"}, ValueError),
+    ],
+)
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_wherever_the_mode_or_its_result_fails_the_question_ends_as_calls_do(bus, declare, mode, options, error, is_async):
+    question, seen = declare(mode, 1, is_async=is_async, **options), []
+    bus.signal("finally_question").connect(lambda spec, error: seen.append(type(error)))
+    with record(bus) as fired, pytest.raises(error):
+        answer = question()
+        await answer if is_async else None
+    assert seen == [error] and [event.outcome for event in fired.of(Finished)] == ["raised"]
+
+
+async def async_mode(answers):
+    return answers
+
+
+async def async_steps(receivers):
+    yield receivers
+
+
+@pytest.mark.parametrize("wrong", [async_mode, async_steps, partial(async_mode)])
+def test_a_mode_or_a_dedup_that_nobody_would_await_is_refused(bus, declare, wrong):
+    with pytest.raises(HookError, match="the mode .* is async"):
+        declare(wrong, is_async=True)
+    with pytest.raises(HookError, match="the dedup .* is async"):
+        declare(modes.broadcast, is_async=True, dedup=wrong)
+    assert bus.hook_names() == []
+
+
+@pytest.mark.parametrize("rule", [modes.merge, *modes.RULES.values()])
+def test_a_rule_and_merge_without_rules_are_no_modes(bus, declare, rule):
+    with pytest.raises(HookError, match=f"{rule.__name__} is no mode: write modes.merge.*, or modes.firstresult"):
+        declare(rule)
+    assert bus.hook_names() == []
 
 
 @pytest.mark.parametrize("wrong", ["r0", 3, [3], modes.Reject(modes.Answer("r9", "?"), "no")])

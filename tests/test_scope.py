@@ -1,6 +1,7 @@
 """`with spec.scope():` a receiver that answers with a context manager is entered once, and closed in reverse order."""
 
 import asyncio
+import queue
 import threading
 from contextlib import asynccontextmanager, contextmanager
 
@@ -304,6 +305,65 @@ async def test_a_hung_entry_is_left_at_its_deadline_and_the_scope_still_ends(bus
             break
         await asyncio.sleep(0.01)
     assert told == ["closed late"], "what was entered after the end is closed at once"
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_one_that_hangs_as_it_is_entered_holds_up_nobody_else(stores, clients, is_async):
+    question, others_are_entered, was_released = clients if is_async else stores, threading.Event(), queue.Queue()
+
+    class Hangs:
+        def __enter__(self):
+            was_released.put(others_are_entered.wait(5))
+
+        def __exit__(self, *_): ...
+
+    @contextmanager
+    def behind():
+        others_are_entered.set()
+        yield "behind"
+
+    def in_a_scope():
+        with stores.scope():
+            return stores()
+
+    question.connect(lambda: Hangs(), name="hangs", timeout=0.05)
+    question.connect(behind)
+    if is_async:
+        async with clients.scope():
+            found = await clients()
+    else:
+        found = await asyncio.to_thread(in_a_scope)
+    assert found == ["behind"] and was_released.get(timeout=20)
+
+
+def test_a_provider_that_died_in_a_scope_is_not_taken_for_one_at_its_address(stores):
+    class Given:
+        def __init__(self, name):
+            self.name = name
+
+        def __enter__(self):
+            return self.name
+
+        def __exit__(self, *_): ...
+
+    class Plugin:
+        def __init__(self, name):
+            self.name = name
+
+        def store(self):
+            return Given(self.name)
+
+    for name in map(str, range(20)):
+        with stores.scope():
+            plugin = Plugin("old")
+            stores.connect(plugin.store, weak=True)
+            assert stores() == ["old"]
+            del plugin
+            plugin = Plugin(name)
+            stores.connect(plugin.store, weak=True)
+            assert name in stores()
+        stores.disconnect(plugin.store)
+        del plugin
 
 
 def test_a_task_or_thread_that_outlives_the_scope_is_not_in_it(stores, provider):

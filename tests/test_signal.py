@@ -254,6 +254,33 @@ def test_H6_connections_that_end_out_of_order_restore_exactly_what_was_there(bus
     assert not explain(agent.reply).rows and not signal.receivers
 
 
+def test_H6_who_connects_again_while_a_block_is_open_changes_what_the_block_leaves_and_not_the_block(bus, Agent):
+    signal, agent = bus.signal("pre_reply"), Agent()
+
+    def receiver(a):
+        return Block("no")
+
+    with signal.connected_to(receiver, role="guard"):
+        signal.connect(receiver, role="observe", name="again")
+        with pytest.raises(HookBlocked):
+            agent.reply("a")
+    assert [(row.receiver, row.role) for row in explain(agent.reply)] == [("again", "observe")]
+
+
+def test_H6_an_order_that_could_not_be_once_a_block_has_ended_is_refused_inside_it(bus, Agent):
+    signal, agent = bus.signal("pre_reply"), Agent()
+
+    def receiver(a):
+        return None
+
+    signal.connect(receiver, name="receiver", before="other")
+    with signal.connected_to(receiver, name="receiver"):
+        with pytest.raises(HookError, match="in a circle"):
+            signal.connect(lambda a: None, name="other", before="receiver")
+        assert agent.reply("a") == "a"
+    assert agent.reply("a") == "a"
+
+
 def test_H7_a_receiver_of_a_dead_agent_never_fires_for_its_successor(bus, Agent):
     fired = []
     for _ in range(200):

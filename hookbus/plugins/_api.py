@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 from blinker import ANY
 
-from hookbus._bus import _marked
-from hookbus._hook import describe
+from hookbus._bus import marked
 from hookbus._options import Options, options_of
 from hookbus._signal import F
 from hookbus.exceptions import HookError, did_you_mean
@@ -79,10 +78,7 @@ class PluginApi:
         Raises:
             HookError: if none is marked.
         """
-        marked = [(attribute, mark) for attribute, marks in _marked(type(obj)) for mark in marks]
-        if not marked:
-            raise HookError(f"{describe(obj)} has no method marked with @receives('pre_...')")
-        for attribute, (signal, options) in marked:
+        for attribute, signal, options in marked(obj):
             self.connect(signal, getattr(obj, attribute), **options)
 
     def provide(self, kind: str, name: str, obj: Any) -> None:

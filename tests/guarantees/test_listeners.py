@@ -79,6 +79,14 @@ def test_two_broken_listeners_are_each_logged(bus, agent, colour, logged):
     assert len(logged()) == 2
 
 
+def test_a_broken_listener_at_the_address_of_one_that_is_gone_is_logged_too(bus, logged):
+    agent = make_agent(bus, "sync")
+    for _ in range(20):
+        with bus.events.connected_to(breaks("value_error")):
+            agent.reply("hello")
+    assert len(logged()) == 20
+
+
 @pytest.mark.parametrize("colour", TARGETS)
 def test_the_failure_of_a_listener_is_no_event(bus, agent, colour):
     heard = []

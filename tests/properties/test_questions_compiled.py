@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
+import threading
 from typing import Any
 
 import attrs
@@ -12,7 +13,8 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from hookbus import Bus, ReceiverError, hookspec, modes
+from hookbus import Bus, ReceiverError, _question_source, hookable, hookspec, modes
+from hookbus._spec import Spec
 
 from .examples import examples
 from .question_players import DOES, MODES, SAYS, Player, play, waits
@@ -139,3 +141,73 @@ def test_an_interrupt_between_two_lines_of_generated_code_goes_out(mode, colour)
             continue
         break
     assert lines > 5 and left[0] == 1
+
+
+def test_code_for_receivers_that_are_connected_no_more_is_not_put_in_place(monkeypatch):
+    """A question gets hot in one thread at the very moment in which another disconnects a receiver."""
+    bus, compiled, asking = Bus(), threading.Event(), []
+
+    @hookspec(modes.broadcast, bus=bus)
+    def question(x: int) -> Any: ...
+
+    question.connect(lambda x: "stays")
+    leaves = question.connect(lambda x: "leaves")
+    question(1)
+    compile_question, look_again = _question_source.compile_question, Spec.look_again
+
+    def noted(*arguments: Any) -> Any:
+        run = compile_question(*arguments)
+        compiled.set()
+        return run
+
+    def interrupted(spec: Spec) -> None:
+        look_again(spec)
+        if not asking:
+            asking.append(threading.Thread(target=lambda: [question(1) for _ in range(20)], daemon=True))
+            asking[0].start()
+            compiled.wait(0.5)
+
+    monkeypatch.setattr(_question_source, "compile_question", noted)
+    monkeypatch.setattr(Spec, "look_again", interrupted)
+    question.disconnect(leaves)
+    asking[0].join(20)
+    assert question(1) == ["stays"]
+
+
+@pytest.mark.parametrize("on_close", ["leaves", "swallows", "waits again"])
+@pytest.mark.parametrize("kind", ["question", "method"])
+@pytest.mark.parametrize("calls", [2, 20])
+def test_a_coroutine_that_is_closed_while_a_receiver_waits_ends_there_and_nobody_failed(kind, on_close, calls):
+    bus, ran, is_closing = Bus(), [], []
+
+    async def body(x: int) -> Any:
+        ran.append("body")
+
+    async def waits_long(*_: Any) -> Any:
+        if not is_closing:
+            return
+        try:
+            await asyncio.sleep(0)
+        except GeneratorExit:
+            if on_close == "leaves":
+                raise
+            if on_close == "waits again":
+                await asyncio.sleep(0)
+
+    async def behind(*_: Any) -> Any:
+        ran.append("behind")
+
+    declare = hookspec(modes.broadcast, name="question", bus=bus) if kind == "question" else hookable("reply", bus=bus)
+    call: Any = declare(body)
+    signal = bus.signal("question" if kind == "question" else "pre_reply")
+    signal.connect(waits_long)
+    signal.connect(behind)
+    for _ in range(calls):
+        with pytest.raises(StopIteration):
+            call(1).send(None)
+    ran.clear()
+    is_closing.append(True)
+    coroutine = call(1)
+    coroutine.send(None)
+    coroutine.close()
+    assert ran == [] and [receiver.failures for receiver in signal.connections()] == [0, 0]
