@@ -52,9 +52,8 @@ class Shell:
         # for it only in the functions it finds in the class.
         cells = _class_cell(body)
         self._free = ["__class__"] * len(cells)
-        given = {self._names["type"]: type, self._names["id"]: id, self._names["body"]: body}
         code = self._code("{body}({passed})")
-        self.function = FunctionType(code, given, body.__name__, _defaults(parameters), cells)
+        self.function = FunctionType(code, {self._names["body"]: body}, body.__name__, _defaults(parameters), cells)
         keyword_only = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty]
         self.function.__kwdefaults__ = {p.name: p.default for p in keyword_only}
         functools.update_wrapper(self.function, body)
@@ -67,7 +66,8 @@ class Shell:
             of_class: gives it for the class of the first argument, or None; then `find` is asked.
             of_one: gives it for the `id` of the first argument, or a default.
         """
-        given = {"find": find, "of_class": of_class, "of_one": of_one}
+        # All of them: who ships a function by value brings along only those its code read at that moment.
+        given = {"body": self._body, "type": type, "id": id, "find": find, "of_class": of_class, "of_one": of_one}
         self.function.__globals__.update({self._names[name]: value for name, value in given.items()})
 
     def rest(self) -> None:

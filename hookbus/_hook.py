@@ -135,8 +135,8 @@ class Hook:
         way = is_on, bool(self.of_one.by_id)
         if way == self._way:
             return
-        if self._way is None:  # what a pickle brought along is that of another process
-            self._shell.give(self.find, self.of_class.get, self.of_one.by_id.get)
+        # Each time: what a pickle brings along is that of another process, and may come after `__setstate__`.
+        self._shell.give(self.find, self.of_class.get, self.of_one.by_id.get)
         if any(way):
             self._shell.look_up(classes=is_on, ones=way[1])
         else:

@@ -309,6 +309,36 @@ def test_a_class_shipped_by_value_is_guarded_where_it_wakes_up():
     assert (ran.stdout, ran.stderr) == ("no\n", "")
 
 
+@pytest.mark.parametrize("connected", ["Agent", "agent"])
+def test_a_class_shipped_while_it_is_guarded_is_guarded_where_it_wakes_up(connected):
+    ship = textwrap.dedent("""
+        import sys, cloudpickle
+        from hookbus import hookable, signal
+        class Agent:
+            @hookable("shipped")
+            def reply(self, msg):
+                return msg
+        agent = Agent()
+        signal("pre_shipped").connect(lambda agent: None, sender=CONNECTED, role="guard")
+        sys.stdout.buffer.write(cloudpickle.dumps(agent))
+    """).replace("CONNECTED", connected)
+    wake = textwrap.dedent("""
+        import sys, cloudpickle
+        from hookbus import Block, HookBlocked, signal
+        agent = cloudpickle.load(sys.stdin.buffer)
+        print(agent.reply("hi"))
+        for sender in (type(agent), agent):
+            with signal("pre_shipped").connected_to(lambda agent: Block("no"), sender=sender, role="guard"):
+                try:
+                    agent.reply("hi")
+                except HookBlocked as error:
+                    print(error.reason)
+    """)
+    shipped = subprocess.run([sys.executable, "-c", ship], capture_output=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", wake], input=shipped.stdout, capture_output=True, timeout=60)
+    assert (ran.stdout.decode(), ran.stderr.decode()) == ("hi\nno\nno\n", "")
+
+
 def test_class_receivers_hold_for_copies(bus):
     import copy
 
