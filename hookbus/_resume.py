@@ -16,8 +16,10 @@ from ._detour import ENDED, AsItWent, Detour
 from ._drive import Parts, Step, Story
 from ._hook import Hook, Site
 from ._plan import Plan, Seat
-from ._turns import Answer, Turn, brought, settle
+from ._tasks import begin, settle
+from ._turns import Answer, Turn, brought
 from ._walk import walk
+from .exceptions import HookError
 
 NOWHERE: Final = -1
 """The place of a stop between two turns: everybody whose turn it was has answered."""
@@ -190,8 +192,10 @@ async def beside(seats: tuple[Seat, ...], coroutines: Any) -> Beside | None:
     """Await coroutines side by side, in tasks of their own; return None if all of them answered None."""
     import asyncio
 
-    create_task = asyncio.get_running_loop().create_task
-    tasks = [create_task(_answered(coroutine)) for coroutine in coroutines]
+    loop = asyncio._get_running_loop()
+    if loop is None:  # under trio, for instance: there they are awaited one after the other
+        return Beside({seat: await _answered(coroutine) or Answer() for seat, coroutine in zip(seats, coroutines)})
+    tasks = begin(loop.create_task, _answered, coroutines, _refused)
     cancel = await settle(tasks)
     if cancel is None and not any(task.cancelled() or task.result() or task.cancelling() for task in tasks):
         return None
@@ -205,3 +209,8 @@ async def _answered(coroutine: Any) -> Answer | None:
     except BaseException as error:  # the story decides what becomes of it
         return Answer(error=error, is_cancel=Cancels().explain(error))
     return None if value is None else Answer(value)
+
+
+async def _refused(coroutine: Any, error: HookError) -> Answer:
+    coroutine.close()
+    return Answer(error=error)

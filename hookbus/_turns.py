@@ -11,6 +11,7 @@ import attrs
 from ._asks import close_unawaited
 from ._cancels import Cancels, is_cancelled_error
 from ._context import CURRENT, Frame
+from ._tasks import begin, settle
 from ._workers import Deadline, Host, Pair, workers
 from .exceptions import HookError
 
@@ -164,6 +165,8 @@ async def _within(turn: Turn, deadline: Deadline) -> Pair:
     """Await one call until its deadline; what may block runs in a worker. A pair, as no coroutine lets StopIteration out."""
     import asyncio
 
+    if asyncio._get_running_loop() is None:
+        raise HookError("it has a deadline, which needs the event loop of asyncio where what it hooks is awaited")
     value: Any = None
     error: BaseException | None = None
     deadline.start()
@@ -219,10 +222,6 @@ async def _in_worker(call: Callable[[], Any], deadline: Deadline) -> Pair:
         waiter.cancel()
 
 
-_stragglers: set[Any] = set()
-"""Observers that refused to end with their call: held, so that the loop does not lose them."""
-
-
 async def _side_by_side(turns: list[Turn]) -> list[Answer]:
     """Start every turn in order, and return when all are settled; a cancellation of the caller comes last."""
     answers: list[Any] = [None if t.is_async or t.deadline else _perform_first_half(t) for t in turns]
@@ -231,9 +230,19 @@ async def _side_by_side(turns: list[Turn]) -> list[Answer]:
     import asyncio
 
     left = [answer or turn for turn, answer in zip(turns, answers, strict=True) if not isinstance(answer, Answer)]
-    tasks = [asyncio.ensure_future(_perform_async(turn)) for turn in left]
-    lived = iter(brought(tasks, await settle(tasks)))
+    loop = asyncio._get_running_loop()
+    if loop is None:  # under trio, for instance: there they are awaited one after the other
+        lived = iter([await _perform_async(turn) for turn in left])
+    else:
+        tasks = begin(loop.create_task, _perform_async, left, _refused)
+        lived = iter(brought(tasks, await settle(tasks)))
     return [answer if isinstance(answer, Answer) else next(lived) for answer in answers] + list(lived)
+
+
+async def _refused(turn: Turn, error: HookError) -> Answer:
+    if turn.is_async:
+        close_unawaited(turn.call())
+    return Answer(error=error)
 
 
 def _perform_first_half(turn: Turn) -> Answer | Turn:
@@ -241,31 +250,6 @@ def _perform_first_half(turn: Turn) -> Answer | Turn:
     awaited = attrs.evolve(turn, kind="open")
     answer = _perform(awaited)
     return attrs.evolve(turn, call=lambda: answer.value, is_async=True) if isawaitable(answer.value) else answer
-
-
-async def settle(tasks: list[Any]) -> BaseException | None:
-    """Wait until all are done that were just begun; return the cancellation of this task that came meanwhile, if any.
-
-    The first one is passed on to the tasks in their order; a second one ends the waiting.
-    """
-    import asyncio
-
-    cancel: BaseException | None = None
-    has_yielded = False
-    while tasks := [task for task in tasks if not task.done()]:
-        try:
-            await (asyncio.wait(tasks) if has_yielded else asyncio.sleep(0))  # most are done by then
-        except asyncio.CancelledError as error:
-            for task in tasks:
-                task.cancel()
-            if cancel is not None:
-                _stragglers.update(tasks)
-                for task in tasks:
-                    task.add_done_callback(_stragglers.discard)
-                break
-            cancel = error
-        has_yielded = True
-    return cancel
 
 
 def brought(tasks: Iterable[Any], cancel: BaseException | None) -> list[Answer]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 
 import pytest
 
-from hookbus import Bus, HookBlocked, HookError, events, hookable
+from hookbus import Bus, HookBlocked, HookError, events, hookable, report
 
 LEVELS = range(40)
 """Where on the stack the first call starts, so that the end of it comes at another place of the call each time."""
@@ -112,6 +113,35 @@ def test_a_receiver_that_makes_the_call_it_is_asked_in_is_told_so_and_fails_by_i
         assert agent.think(0) == 0
     assert isinstance(failed[0].exception, HookError) and "calls think in its own turn" in str(failed[0].exception)
     assert isinstance(failed[0].exception.__cause__, RecursionError)
+
+
+@pytest.mark.parametrize("calls_before", [0, 20], ids=["walked", "hot"])
+def test_an_awaited_observer_that_makes_the_call_it_is_asked_in_fails_though_each_is_in_a_task_of_its_own(calls_before):
+    bus = Bus()
+    turns = 0
+
+    class Agent:
+        @hookable("think", bus=bus)
+        async def think(self, is_endless):
+            return "done"
+
+    @bus.signal("post_think").connect_via(role="observe")
+    async def asks_again(agent, is_endless):
+        nonlocal turns
+        turns += is_endless
+        assert turns <= sys.getrecursionlimit(), "without end"
+        if is_endless:
+            await agent.think(True)
+
+    async def main():
+        agent = Agent()
+        for _ in range(calls_before):
+            await agent.think(False)
+        return await agent.think(True)
+
+    assert asyncio.run(main()) == "done"
+    found = str(report(bus))
+    assert turns == sys.getrecursionlimit() and "asks_again" in found and "failed open once with HookError" in found
 
 
 def test_a_receiver_that_ends_its_own_calls_by_a_condition_has_not_failed():
