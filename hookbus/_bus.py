@@ -13,7 +13,7 @@ from blinker import ANY
 
 from ._hook import ANSWER, PHASES, Hook, describe
 from ._identity import IdentityMap
-from ._known import check_serves, class_of
+from ._known import check_sender, check_serves, class_of
 from ._listeners import EventSignal
 from ._options import check_timeout, options_of
 from ._overrides import uncovered_overrides
@@ -223,6 +223,9 @@ class Bus:
             )
             self.events.tell(self, event)
 
+    def _check_sender(self, signal: HookSignal, sender: Any) -> None:
+        check_sender(self._declared(signal.hook), sender, self._looked_at.owners)
+
     def _check(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None:
         """Refuse a connection that can be known not to work; warn of a guard that can be walked around."""
         if signal is self.events:
@@ -230,7 +233,8 @@ class Bus:
             return
         if signal.phase == ANSWER and sender is not ANY:
             raise HookError(f"{receiver.label} names a sender, but {signal.name} is a question and has none: leave sender= out")
-        check_serves(receiver, self._declared(signal.hook), sender, self._looked_at.owners)
+        self._check_sender(signal, sender)
+        check_serves(receiver, self._declared(signal.hook), sender)
         if receiver.role == "guard" and sender is not ANY:
             cls = sender if isinstance(sender, type) else type(sender)
             self._look_at(cls)

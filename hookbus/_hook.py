@@ -287,6 +287,6 @@ def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
     except TypeError:
         raise HookError(
             f"a sender of type {type(sender).__qualname__} cannot be held safely: it has no weak references and its id may be "
-            "used again; connect to its class or to ANY (or add '__weakref__' to its __slots__)"
+            "used again; connect to its class or to ANY (or add '__weakref__' to its __slots__, weakref_slot=True to a dataclass)"
         ) from None
 

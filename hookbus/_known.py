@@ -14,16 +14,32 @@ from ._receiver import Receiver
 from .exceptions import HookError
 
 
-def check_serves(receiver: Receiver, hooks: list[Hook], sender: Any, looked_at: Callable[[], list[type]]) -> None:
+def check_sender(hooks: list[Hook], sender: Any, looked_at: Callable[[], list[type]]) -> None:
+    """Refuse a function that is never the sender of a call: a method, or one that is not hookable where these hooks are.
+
+    Raises:
+        HookError: saying which, and what to write instead.
+    """
+    if not isinstance(sender, FunctionType):
+        return
+    named, own = sender.__qualname__, hook_of(sender)
+    if own is None and hooks:
+        raise HookError(f"{named} is not hookable and never the sender of a call; to decorate a receiver, write @connect_via()")
+    cls = class_of(own, looked_at) if own is not None else None
+    if cls is not None:
+        raise HookError(f"{named} is a method and never the sender of a call: connect to {cls.__qualname__}, or to an instance")
+
+
+def check_serves(receiver: Receiver, hooks: list[Hook], sender: Any) -> None:
     """Refuse a receiver that can serve none of these hookables that the sender is known to call.
 
     Raises:
-        HookError: saying what it asks for that is not there; or that the sender is a method, which never sends.
+        HookError: saying what it asks for that is not there.
     """
     if sender is not ANY and _serves_likely(receiver, hooks, sender if isinstance(sender, type) else type(sender)):
         return
     problems = []
-    known = [(hook, hook.looks_like_method) for hook in hooks] if sender is ANY else _known(hooks, sender, looked_at)
+    known = [(hook, hook.looks_like_method) for hook in hooks] if sender is ANY else _known(hooks, sender)
     for hook, is_method in known:
         problem = _problem(receiver, hook, is_method)
         if problem is None:
@@ -61,16 +77,10 @@ def _serves_likely(receiver: Receiver, hooks: list[Hook], cls: type) -> bool:
     return False
 
 
-def _known(hooks: list[Hook], sender: Any, looked_at: Callable[[], list[type]]) -> Iterator[tuple[Hook, bool]]:
+def _known(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool]]:
     """Yield all that the sender is known to call, and whether as a method."""
     own = hook_of(sender)
     if own is not None:
-        cls = class_of(own, looked_at)
-        if cls is not None:
-            raise HookError(
-                f"{own.body.__qualname__} is a method and never the sender of a call: connect to {cls.__qualname__}, or to "
-                "an instance"
-            )
         if own in hooks:
             yield own, False
         return

@@ -321,6 +321,14 @@ def test_listeners_of_events_are_plain_functions_that_take_an_event(bus):
     assert not bus.events.receivers
 
 
+def test_a_function_that_is_not_hookable_is_never_the_sender_of_a_call(bus, Agent):
+    # Without its parentheses `connect_via` takes the receiver for the sender, and nothing would be connected.
+    for connect in (bus.signal("pre_reply").connect_via, lambda sender: bus.signal("pre_reply").connect(ok_async, sender=sender)):
+        with pytest.raises(HookError, match=r"ok is not hookable.*write @connect_via\(\)"):
+            connect(ok)
+    assert not bus.signal("pre_reply").receivers
+
+
 def test_a_method_is_never_the_sender_of_a_call(bus, Agent):
     Agent().reply("a")
     bus.signal("pre_reply").connect(ok)
