@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, Final
 
@@ -35,6 +35,22 @@ def is_plain(function: Any) -> bool:
     """Tell whether a callable is a function or a method whose parameters are the ones it shows."""
     function = getattr(function, "__func__", function)
     return isinstance(function, FunctionType) and not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__")
+
+
+def layers(raw: Any) -> Iterator[FunctionType]:
+    """Yield the functions that a class holds by an attribute: one in the other, where its decorators say what they wrap."""
+    below: tuple[Any, ...] = ()
+    if isinstance(raw, FunctionType):
+        yield raw
+        below = (raw.__dict__.get("__wrapped__"),)
+    elif isinstance(raw, property):
+        below = raw.fget, raw.fset, raw.fdel
+    elif isinstance(raw, (functools.cached_property, functools.partialmethod)):
+        below = (raw.func,)
+    elif isinstance(raw, functools._lru_cache_wrapper):
+        below = (raw.__wrapped__,)
+    for inner in below:
+        yield from layers(inner)
 
 
 def key_of(function: object) -> tuple[int, ...]:

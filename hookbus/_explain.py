@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import attrs
 
-from ._callables import name_of, place_of, written
+from ._callables import layers, name_of, place_of, written
 from ._codegen import HOT
 from ._hook import ANSWER, FUNCTION_SITE, describe, hook_of
 from ._pictures import Pictured, chip, titled
@@ -123,7 +123,8 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
     Raises:
         HookError: if it is not hookable.
     """
-    hook = hook_of(hookable)
+    held = layers(getattr(hookable, "__func__", hookable))
+    hook = next((hook for hook in map(hook_of, held) if hook is not None), None)
     if hook is None:
         raise HookError(f"{hookable!r:.80} is not hookable: decorate it with @hookable, or call instrument(cls, 'method')")
     if isinstance(hook, Spec):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, Final, Literal, NamedTuple
 
+from ._callables import layers
 from ._codegen import Shell
 from ._identity import ClassTable, IdentityMap
 from ._signature import Signature
@@ -206,6 +207,11 @@ class Hook:
             if attribute is not None:
                 same = [hook for name, hook in held if name == attribute and self.is_kin(hook)]
                 return Site(attribute, is_owner=same[0] is self, is_shared=len(same) > 1)
+        # Below a decorator that does not say what it wraps, a method is known by its name.
+        outer, _, name = self.body.__qualname__.rpartition(".")
+        for cls in (*mro, *class_mro):
+            if (cls.__module__, cls.__qualname__) == (self.body.__module__, outer):
+                return FUNCTION_SITE if isinstance(vars(cls).get(name), staticmethod) else Site(name)
         return FUNCTION_SITE
 
     def family(self, site: Site) -> object:
@@ -241,13 +247,13 @@ class Hook:
 
 def hooks_in(mro: tuple[type, ...], as_class: bool = False) -> Iterator[tuple[str, Hook]]:
     """Yield attribute and hook of every hookable method the classes of an MRO hold (classmethods: `as_class=True`)."""
-    kind = classmethod if as_class else FunctionType
     for cls in mro:
         for attribute, raw in list(vars(cls).items()):
-            if isinstance(raw, kind):
-                hook = hook_of(raw)
-                if hook is not None:
-                    yield attribute, hook
+            if isinstance(raw, classmethod) is as_class:
+                for function in layers(raw.__func__ if as_class else raw):
+                    hook = hook_of(function)
+                    if hook is not None:
+                        yield attribute, hook
 
 
 def hook_of(function: object) -> Hook | None:

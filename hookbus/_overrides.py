@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
-from ._hook import hook_of, hooks_in
+from ._callables import layers
+from ._hook import hooks_in
 
 
 def uncovered_overrides(bus: object, classes: Iterable[type], hook_name: str | None = None) -> list[str]:
@@ -39,14 +40,13 @@ def with_subclasses(classes: Iterable[type]) -> list[type]:
 
 def _is_covered(cls: type, attribute: str, override: Any) -> bool:
     """Tell whether an override is hookable itself, or from its code, whether it passes on to its parent's method."""
-    if hook_of(override) is not None:
+    if any(attribute == name for as_class in (False, True) for name, _ in hooks_in((cls,), as_class)):
         return True
     parents = {"super", *(base.__name__ for base in cls.__mro__[1:])}
-    codes = [getattr(getattr(override, "__func__", override), "__code__", None)]
+    codes = [function.__code__ for function in layers(getattr(override, "__func__", override))]
     while codes:
         code = codes.pop()
-        if code is not None:
-            if attribute in code.co_names and parents.intersection(code.co_names + code.co_freevars):
-                return True
-            codes.extend(constant for constant in code.co_consts if inspect.iscode(constant))
+        if attribute in code.co_names and parents.intersection(code.co_names + code.co_freevars):
+            return True
+        codes.extend(constant for constant in code.co_consts if inspect.iscode(constant))
     return False

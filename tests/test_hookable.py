@@ -3,6 +3,7 @@
 import abc
 import asyncio
 import dataclasses
+import functools
 import gc
 import inspect
 import pickle
@@ -17,7 +18,7 @@ import cloudpickle
 import pydantic
 import pytest
 
-from hookbus import ANY, Block, Bus, HookBlocked, HookError, default_bus, hookable, instrument, report
+from hookbus import ANY, Block, Bus, HookBlocked, HookError, default_bus, explain, hookable, instrument, report
 from hookbus.exceptions import HookWarning
 
 
@@ -279,6 +280,84 @@ def test_a_decorator_that_hides_the_colour_is_warned_of():
 
     with pytest.warns(HookWarning, match="below that decorator"):
         hookable("hidden", bus=Bus())(outer)
+
+
+def says(function):
+    @functools.wraps(function)
+    def wrapper(*args):
+        return function(*args)
+
+    return wrapper
+
+
+def says_nothing(function):
+    return lambda *args: function(*args)
+
+
+BELOW = {
+    "wraps": says, "says nothing": says_nothing, "lru_cache": functools.lru_cache, "partialmethod": functools.partialmethod,
+    "property": property, "cached_property": functools.cached_property,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("scope", ["Agent", "agent"])
+@pytest.mark.parametrize("below", BELOW)
+def test_a_method_below_another_decorator_is_guarded_for_its_class_and_its_instances(bus, below, scope):
+    class Agent:
+        @BELOW[below]
+        @hookable("reply", bus=bus)
+        def reply(self):
+            return "body"
+
+    class Special(Agent):
+        pass
+
+    def reply(agent):
+        return agent.reply if "property" in below else agent.reply()
+
+    for agent in (Agent(), Special()):
+        sender = Agent if scope == "Agent" else agent
+        with bus.signal("pre_reply").connected_to(lambda agent: Block("no"), sender, role="guard"), pytest.raises(HookBlocked):
+            reply(agent)
+        assert reply(agent) == "body"
+
+
+def test_a_method_below_another_decorator_is_hooked_once_though_it_calls_super(bus):
+    asked = []
+
+    class Agent:
+        @says
+        @hookable("reply", bus=bus)
+        def reply(self):
+            return "body"
+
+    class Special(Agent):
+        @says
+        @hookable("reply", bus=bus)
+        def reply(self):
+            return super().reply()
+
+    bus.signal("pre_reply").connect(lambda agent: asked.append(type(agent)), sender=Agent, role="guard", name="ask")
+    for _ in range(20):
+        Special().reply()
+    assert asked == [Special] * 20
+    assert "not hooked" not in str(report(bus))
+    assert [row.receiver for row in explain(Special.reply)] == ["ask"]
+
+
+def test_a_staticmethod_below_another_decorator_stays_a_function(bus):
+    senders = []
+
+    class Agent:
+        @staticmethod
+        @says_nothing
+        @hookable("reply", bus=bus)
+        def reply(of):
+            return of
+
+    bus.signal("pre_reply").connect(lambda sender: senders.append(type(sender).__name__), role="observe", name="note")
+    Agent.reply(Agent())
+    assert senders == ["function"]
 
 
 def test_functions_pickle_by_name_and_default_signals_too():
