@@ -47,8 +47,8 @@ def compile_plan(hook: Hook, site: Site, plan: Plan, sender: Any) -> Compiled | 
     body = sum(len(part.seats) for part in before)
     arounds = parts_of(hook, site, sender, body, ("around", Phase(modify=plan.around)))
     after = parts_of(hook, site, sender, body + 1, ("post", plan.post), ("finally", plan.final))
-    if any(part.form.held == "weak" for part in arounds):
-        return None  # to look first whether it is still there would be another nesting
+    if any(part.form.held == "weak" and part.form.step in ("around", "beside") for part in (*before, *arounds, *after)):
+        return None  # they are called where nobody can look first whether they are still there
     places = {seat: place for part in (*before, *after) for seat, place in part.places()}
     text = Source(hook, site, Resumption(hook, site, plan, places, body), [*before, *arounds, *after])
     if text.is_ambiguous or len(before) + len(plan.around) + len(after) > MOST_PARTS:

@@ -86,7 +86,9 @@ def _form(hook: Hook, site: Site, sender: Any, phase: str, seat: Seat) -> Form:
     arguments = (hook.function_signature if site.attribute is None else hook.method_signature).names
     held = receiver.function
     is_own = receiver.is_weak and ismethod(held) and held.__self__ is sender
-    step = phase if receiver.role == "modify" else "beside" if receiver.is_async and receiver.role == "observe" else "look"
+    step = phase if receiver.role in ("modify", "around") else "look"
+    if receiver.is_async and receiver.role == "observe":
+        step = "beside"
     return Form(
         step, phase, receiver.asks.written({name: name for name in (*arguments, *OFFERED[phase])}),
         receiver.is_async, "own" if is_own else "weak" if receiver.is_weak else "strong",

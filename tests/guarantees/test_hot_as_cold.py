@@ -45,6 +45,21 @@ def test_the_method_of_another_object_that_is_held_weakly_runs_as_long_as_that_o
 
 
 @both
+@pytest.mark.parametrize("phase", ["pre", "post", "finally"])
+async def test_an_awaited_observer_that_is_held_weakly_looks_as_long_as_it_lives(phase, is_hot):
+    async def looks(agent, notes):
+        notes.append("seen")
+
+    stage = Stage()
+    stage.bus.signal(f"{phase}_reply").connect(looks, role="observe", weak=True)
+    for _ in range(HOT if is_hot else 1):
+        assert sorted(await stage.agent.reply([])) == ["body", "seen"]
+    del looks
+    gc.collect()
+    assert await stage.agent.reply([]) == ["body"]
+
+
+@both
 def test_a_lambda_and_a_method_with_a_parameter_of_its_own_name_are_hooked_as_any_other(is_hot):
     bus = Bus()
 

@@ -76,6 +76,7 @@ class Receiver(_Described):
     cuts: str | None = None  # disconnects this receiver
     attempts: tuple[Mapping[str, Any], ...] = ({},)  # an around: the patch of each call_next
     catches: bool = False  # an around: goes on after an Exception of call_next
+    is_method: bool = False  # of the sender, where it is connected to nobody else; else of an object of its own
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,6 +92,7 @@ class Connection(_Described):
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     timed: bool = False
+    is_weak: bool = False  # connected with weak=True, and kept alive
     early: bool = False  # made before the hook is declared
 
 

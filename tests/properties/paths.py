@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from hookbus import _compile, _runner
+from hookbus import _compile, _runner, _source
 from hookbus._hook import hook_of
 
 
@@ -23,6 +23,13 @@ def compiled() -> Iterator[list[bool]]:
     """Compile every plan at its first call, where that can be done; the list says of each plan whether it was."""
     with patch.object(_runner.Runner, "is_hot", lambda runner: True), as_it_comes() as outcomes:
         yield outcomes
+
+
+@contextmanager
+def looped() -> Iterator[None]:
+    """Compile every plan, and call any two receivers in a row that are written alike in a loop."""
+    with patch.object(_source, "LOOP_FROM", 2), compiled():
+        yield
 
 
 @contextmanager

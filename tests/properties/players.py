@@ -27,7 +27,7 @@ def callable_for(stage: Stage, receiver: Receiver) -> Callable[..., Any]:
     is_around = receiver.phase == "around"
     names = (*ASKED[receiver.asks], *(() if receiver.asks in ("all", "sender") and not is_around else SERVED[receiver.phase]))
     given = ", ".join(f"{name}={name}" for name in names)
-    parameters = ", ".join(("sender", *names))
+    parameters = ", ".join((*("me",) * receiver.is_method, "sender", *names))
     if receiver.asks == "all":
         parameters, given = f"{parameters}, **asked", ", ".join(filter(None, (given, "**asked")))
     colour = stage.program.colour if is_around and stage.program.is_stream else receiver.colour

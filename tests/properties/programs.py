@@ -134,6 +134,7 @@ def _receiver(choose: Choose, program: Program, name: str) -> Receiver:
         swallows=choose(False, True),
         consults=is_settled and _rarely(choose),
         cuts=f"r{choose(*range(7))}" if is_settled and _rarely(choose) else None,
+        is_method=choose(False, False, False, True),
     )  # fmt: skip
 
 
@@ -176,6 +177,7 @@ def _around(choose: Choose, program: Program, name: str) -> Receiver:
         consults=_rarely(choose),
         attempts=attempts,
         catches=choose(False, False, True),
+        is_method=choose(False, False, False, True),
     )  # fmt: skip
 
 
@@ -237,11 +239,14 @@ def _connection(choose: Choose, program: Program, receiver: Receiver) -> Connect
     is_fit = receiver.asks != "misfit" and (receiver.colour == "sync" or program.is_async)
     is_plain = is_fit and not early
     policies = (None, None, "isolate", "block", "raise") if receiver.role == "modify" and receiver.phase != "around" else (None,)
+    on_error = choose(*policies)
+    may_vanish = receiver.role != "guard" and on_error in (None, "isolate")
     return Connection(
         receiver.name,
         scope="any" if early else choose(*scopes),
         priority=choose(0, 0, 0, 1, 5, -1),
-        on_error=choose(*policies),
+        on_error=on_error,
+        is_weak=may_vanish and choose(*(False,) * 5, True),
         when=choose(*(None,) * 15, "always", "never", "fails", "big", "glob") if is_plain else None,
         once=is_fit and receiver.role != "guard" and _rarely(choose),
         timed=receiver.says.kind == "hang" or (receiver.phase != "around" and _rarely(choose)),

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable
 from functools import cached_property
+from types import MethodType
 from typing import Any, Final
 
 from hookbus import ANY, Bus, HookError, hookable
@@ -31,6 +32,7 @@ class Stage:
         self.caller: asyncio.Task[Any] | None = None
         self.released = threading.Event()
         self.bus = Bus(values=program.has_values)
+        self.keeper = type("Keeper", (), {})()
         self.players = {receiver.name: callable_for(self, receiver) for receiver in program.receivers}
         self._connect(is_early=True)
         self._declare()
@@ -116,7 +118,16 @@ class Stage:
         if connection.timed:
             options["timeout"] = self.soon if receiver.says.kind == "hang" else NEVER
         signal = self.bus.signal(f"{receiver.phase}_work")
-        signal.connect(self.players[receiver.name], sender=self._scope(connection.scope), **options)
+        weak = True if connection.is_weak else None
+        signal.connect(self._player(receiver.name), sender=self._scope(connection.scope), weak=weak, **options)
+
+    def _player(self, name: str) -> Any:
+        """Return what is connected for this receiver: its function, or a method made anew as Python makes them."""
+        if not self.program.receiver(name).is_method:
+            return self.players[name]
+        scopes = {one.scope for one in self.program.connections if one.receiver == name}
+        is_own = scopes == {"self"} and self.program.kind == "method"
+        return MethodType(self.players[name], self.sender if is_own else self.keeper)
 
     def _scope(self, scope: str) -> Any:
         match scope:
@@ -144,7 +155,7 @@ class Stage:
         """Take a receiver out everywhere, if there is one of that name."""
         if name not in self.players:
             return
-        self.bus.signal(f"{self.program.receiver(name).phase}_work").disconnect(self.players[name])
+        self.bus.signal(f"{self.program.receiver(name).phase}_work").disconnect(self._player(name))
 
     @cached_property
     def bureau(self) -> Any:

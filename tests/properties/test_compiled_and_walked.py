@@ -10,7 +10,7 @@ from .described import Program, Receiver, Says
 from .examples import examples
 from .observation import observe
 from .oracle import predict
-from .paths import compiled, walked
+from .paths import compiled, looped, walked
 from .programs import programs
 
 in_both_colours = pytest.mark.parametrize("colour", ("sync", "async"))
@@ -43,8 +43,11 @@ def check(program: Program) -> None:
         by_walk = observe(program, counted_by_walk := [])
     with compiled():
         by_code = observe(program, counted_by_code := [])
+    with looped():
+        by_loops = observe(program, counted_by_loops := [])
     assert by_code == by_walk, "\n" + by_walk.beside(by_code)
-    assert counted_by_code == counted_by_walk
+    assert by_loops == by_walk, "\n" + by_walk.beside(by_loops)
+    assert counted_by_code == counted_by_loops == counted_by_walk
     assert by_walk == predict(program)
 
 
