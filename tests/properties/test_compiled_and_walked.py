@@ -17,13 +17,13 @@ in_both_colours = pytest.mark.parametrize("colour", ("sync", "async"))
 
 
 def plainer(program: Program) -> Program:
-    """Leave out what is always walked: listeners, clocks, conditions, who takes only one turn, odd colours."""
+    """Leave out what is always walked: listeners and odd colours; in every second program clocks, conditions and `once`, too."""
     receivers = [_plainer(one, program.is_async) for one in program.receivers if one.asks != "misfit"]
     names = {one.name for one in receivers}
+    left_out = {} if program.has_values else {"when": None, "once": False, "timed": False}  # values are for listeners only
     connections = tuple(
-        replace(one, when=None, once=False, timed=False, before=tuple(names & {*one.before}))
-        for one in program.connections if one.receiver in names
-    )  # fmt: skip
+        replace(one, before=tuple(names & {*one.before}), **left_out) for one in program.connections if one.receiver in names
+    )
     return replace(program, receivers=tuple(receivers), connections=connections, is_listening=False)
 
 
