@@ -7,6 +7,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Final
 
 from blinker import ANY
@@ -224,7 +225,8 @@ class Bus:
             self.events.tell(self, event)
 
     def _check_sender(self, signal: HookSignal, sender: Any) -> None:
-        check_sender(self._declared(signal.hook), sender, self._looked_at.owners)
+        if isinstance(sender, FunctionType):
+            check_sender(self._declared(signal.hook), sender, self._looked_at.owners)
 
     def _check(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None:
         """Refuse a connection that can be known not to work; warn of a guard that can be walked around."""

@@ -14,14 +14,12 @@ from ._receiver import Receiver
 from .exceptions import HookError
 
 
-def check_sender(hooks: list[Hook], sender: Any, looked_at: Callable[[], list[type]]) -> None:
+def check_sender(hooks: list[Hook], sender: FunctionType, looked_at: Callable[[], list[type]]) -> None:
     """Refuse a function that is never the sender of a call: a method, or one that is not hookable where these hooks are.
 
     Raises:
         HookError: saying which, and what to write instead.
     """
-    if not isinstance(sender, FunctionType):
-        return
     named, own = sender.__qualname__, hook_of(sender)
     if own is None and hooks:
         raise HookError(f"{named} is not hookable and never the sender of a call; to decorate a receiver, write @connect_via()")

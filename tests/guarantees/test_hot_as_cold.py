@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import threading
 
 import pytest
 
-from hookbus import Bus, HookError, Replace, hookable
+from hookbus import Bus, HookBlocked, HookError, Replace, hookable
 from tests.properties.paths import is_compiled
 
 from ._hot import HOT, Stage, raises
@@ -180,3 +181,43 @@ async def test_a_call_in_the_cleanup_of_a_cancelled_task_goes_on_where_an_around
     await heat(stage, is_hot)
     is_odd.append(True)
     assert await called_in_cleanup(stage) == ["body", "replaced"]
+
+
+@both
+@pytest.mark.parametrize("whose", ["its own", "that of the bus"])
+def test_a_deadline_holds_however_often_a_call_is_made(whose, is_hot):
+    stage, is_slow, release = Stage(), [], threading.Event()
+    stage.bus.timeout = 0.3 if whose == "that of the bus" else None
+
+    def looks_long(agent):
+        if is_slow:
+            release.wait(30)
+
+    own = {"timeout": 0.3} if whose == "its own" else {}
+    stage.bus.signal("pre_think").connect(looks_long, role="guard", **own)
+    for _ in range(HOT if is_hot else 1):
+        assert stage.agent.think([]) == ["body"]
+    is_slow.append(True)
+    with pytest.raises(HookBlocked, match="guard failed: TimeoutError"):
+        stage.agent.think([])
+    release.set()
+
+
+def test_a_guard_that_serves_one_class_only_blocks_the_other_however_often_both_are_called():
+    bus = Bus()
+    bus.signal("pre_send").connect(lambda agent, letter: None, role="guard")
+
+    class Post:
+        @hookable("send", bus=bus)
+        def send(self, letter):
+            return letter
+
+    class Radio:
+        @hookable("send", bus=bus)
+        def send(self, song):
+            return song
+
+    for _ in range(HOT):
+        assert Post().send("hello") == "hello"
+        with pytest.raises(HookBlocked):
+            Radio().send("hello")
