@@ -225,17 +225,19 @@ class Bus:
             self.events.tell(self, event)
 
     def _check_sender(self, signal: HookSignal, sender: Any) -> None:
+        if signal is self.events and sender is not ANY and sender is not self:
+            raise HookError("the sender of events is the bus itself: leave sender= out, and decorate with @events.connect_via()")
         if isinstance(sender, FunctionType):
             check_sender(self._declared(signal.hook), sender, self._looked_at.owners)
 
     def _check(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None:
         """Refuse a connection that can be known not to work; warn of a guard that can be walked around."""
+        self._check_sender(signal, sender)
         if signal is self.events:
-            self.events.check(receiver, is_any=sender is ANY or sender is self)
+            self.events.check(receiver)
             return
         if signal.phase == ANSWER and sender is not ANY:
             raise HookError(f"{receiver.label} names a sender, but {signal.name} is a question and has none: leave sender= out")
-        self._check_sender(signal, sender)
         check_serves(receiver, self._declared(signal.hook), sender)
         if receiver.role == "guard" and sender is not ANY:
             cls = sender if isinstance(sender, type) else type(sender)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+import inspect
+import linecache
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, overload
 
 import attrs
 
@@ -129,7 +131,8 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
         raise HookError(f"{hookable!r:.80} is not hookable: decorate it with @hookable, or call instrument(cls, 'method')")
     if isinstance(hook, Spec):
         title = f"{hook.name}, a question ({hook.colour}, {hook.rules.mode_name})"
-        return Explanation(title, tuple(_rows(hook.panel().plan, hook)), "nobody answers")
+        text = _source_of_question(hook.run) if source else None
+        return Explanation(title, tuple(_rows(hook.panel().plan, hook)), "nobody answers", source=text)
     owner = getattr(hookable, "__self__", None)
     cls = None if owner is not None else hook.bus.class_of(hook)
     if owner is not None:
@@ -146,11 +149,22 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
     return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(runner.plan)), source=text, body=f"{hook.name}()")
 
 
+_WALKED: Final = f"\nwalked: generated code comes after {HOT} calls, for a plan that needs nothing but calls"
+
+
 def _source_of(runner: Runner) -> str:
-    if runner.compiled is None:
-        return f"\nwalked: generated code comes after {HOT} calls, for a plan that needs nothing but calls"
-    names = [f"# {name}: {_named(value)}" for name, value in runner.compiled.named.items()]
-    return "\n".join(["", *names, "", runner.compiled.source])
+    return _WALKED if runner.compiled is None else _sourced(runner.compiled.source, runner.compiled.named)
+
+
+def _source_of_question(run: Any) -> str:
+    if inspect.ismethod(run):
+        return _WALKED
+    receivers = {name: value for name, value in inspect.getclosurevars(run).nonlocals.items() if name[-1].isdigit()}
+    return _sourced("".join(linecache.getlines(run.__code__.co_filename)), receivers)
+
+
+def _sourced(source: str, named: Mapping[str, Any]) -> str:
+    return "\n".join(["", *(f"# {name}: {_named(value)}" for name, value in named.items()), "", source])
 
 
 def _named(value: Any) -> str:

@@ -24,15 +24,13 @@ class EventSignal(HookSignal):
         self._listeners: tuple[Receiver, ...] = ()
         self._busy = threading.local()
 
-    def check(self, receiver: Receiver, *, is_any: bool) -> None:
+    def check(self, receiver: Receiver) -> None:
         """Refuse what cannot listen.
 
         Raises:
             HookError: naming the receiver and what to write instead.
         """
         options = receiver.options
-        if not is_any:
-            raise HookError("the sender of events is the bus itself: leave sender= out")
         if receiver.is_async:
             raise HookError(f"{receiver.label} is async, but events are told to plain functions: write a plain def")
         if options.role or options.on_error or options.timeout or options.when or options.once:

@@ -156,6 +156,11 @@ class Spec(Hook):
             if version == self.version:
                 self._shell.go_to(run)
 
+    @property
+    def run(self) -> Any:
+        """What calls go to: generated code, or `enter`."""
+        return self._shell.goes_to
+
     def enter(self, /, *args: Any, **kwargs: Any) -> Any:
         """Ask."""
         return self._choose(self, self.function_signature.gather(args, kwargs))

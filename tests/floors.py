@@ -2,12 +2,14 @@
 
     python -m tests.floors            print it
     python -m tests.floors --write    put it into CONTRIBUTING.md
+    python -m tests.floors --lines    print the lines of code of every module instead: no blank ones, comments or docstrings
 """
 
 import ast
 import configparser
 import re
 import sys
+import tokenize
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,6 +36,22 @@ def job_of(module: str, columns: int = 80) -> str:
     return line[: next((end for end in ends if end > 0), None)]
 
 
+def lines_of(module: str) -> int:
+    """Count the lines of code of a module, or of all in a package."""
+    path = ROOT / "hookbus" / module
+    return sum(_lines_of(source) for source in (path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")]))
+
+
+def _lines_of(source: Path) -> int:
+    no_code = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    with source.open("rb") as file:
+        tokens = [token for token in tokenize.tokenize(file.readline) if token.type not in {*no_code, tokenize.ENCODING}]
+    lines = {line for token in tokens for line in range(token.start[0], token.end[0] + 1)}
+    texts = (node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.Expr))
+    docs = {line for node in texts if isinstance(node.value, ast.Constant) for line in range(node.lineno, node.end_lineno + 1)}
+    return len(lines - docs)
+
+
 def picture() -> str:
     """Return a line for each module: its floor, its name, its job."""
     found = floors()
@@ -48,5 +66,8 @@ def picture() -> str:
 if __name__ == "__main__":
     if sys.argv[1:] == ["--write"]:
         PAGE.write_text(PLACE.sub(lambda _: picture(), PAGE.read_text()))
+    elif sys.argv[1:] == ["--lines"]:
+        counts = {module: lines_of(module) for floor in floors() for module in floor}
+        print("".join(f"{count:6,}  {module}\n" for module, count in counts.items()), end="")
     else:
         print(picture(), end="")

@@ -335,3 +335,9 @@ def test_a_method_is_never_the_sender_of_a_call(bus, Agent):
     Agent().reply("a")
     with pytest.raises(HookError, match="is a method and never the sender"):
         bus.signal("pre_reply").connect(ok, sender=Agent.reply)
+
+
+def test_a_listener_without_the_parentheses_of_connect_via_is_refused(bus):
+    with pytest.raises(HookError, match=r"sender of events is the bus itself.*@events.connect_via\(\)"):
+        bus.events.connect_via(lambda bus, event: None)
+    assert not bus.events.receivers

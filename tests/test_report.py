@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from hookbus import Block, Bus, HookError, explain, hookable, report
+from hookbus import Block, Bus, HookError, explain, hookable, hookspec, modes, report
 
 
 @pytest.fixture
@@ -167,3 +167,21 @@ def test_explain_prints_the_code_that_runs_once_a_plan_is_hot_and_says_whose_tur
     assert "_answer = _r0(self, msg)" in text
     assert "_answer" not in str(explain(agent.reply))
     assert "<pre>" in explain(agent.reply, source=True)._repr_html_()
+
+
+def test_explain_prints_the_code_that_asks_a_hot_question():
+    @hookspec(modes.firstresult, bus=Bus())
+    def price(item: str) -> float: ...
+
+    @price.connect
+    def listed(item):
+        return 2.0
+
+    assert "walked: generated code comes after" in str(explain(price, source=True))
+    for _ in range(20):
+        assert price("tea") == 2.0
+    text = str(explain(price, source=True))
+    assert "# r0: " in text and "listed" in text
+    assert "answer := r0(item)" in text
+    price.connect(lambda item: 3.0, priority=1)
+    assert "walked: generated code comes after" in str(explain(price, source=True))
