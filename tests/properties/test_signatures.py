@@ -47,7 +47,7 @@ class Pair:
         return {**got, self.signature.starred: got[self.signature.starred][1:]}
 
     def bound(self, arguments):
-        """What the bare body gets, by name. `inspect` is wrong about an optional `x, /` beside `**kwargs`, in 3.11 and in 3.13.0."""
+        """What the bare body gets, by name; `inspect` is wrong about an optional `x, /` beside `**kwargs`, on 3.11 and 3.13.0."""
         got = self.result(self.bare, arguments)
         return {name: got[name] for name in self.signature.names}
 
