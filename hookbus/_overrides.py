@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any
 
 from ._callables import layers
-from ._hook import hooks_in
+from ._hook import hook_of, hooks_in
 
 
 def uncovered_overrides(bus: object, classes: Iterable[type], hook_name: str | None = None) -> list[str]:
@@ -39,11 +40,16 @@ def with_subclasses(classes: Iterable[type]) -> list[type]:
 
 
 def _is_covered(cls: type, attribute: str, override: Any) -> bool:
-    """Tell whether an override is hookable itself, or from its code, whether it passes on to its parent's method."""
-    if any(attribute == name for as_class in (False, True) for name, _ in hooks_in((cls,), as_class)):
+    """Tell whether an override is hookable itself, or from its code, whether it passes on to its parent's method.
+
+    That it says it wraps that method, as `functools.wraps` does, is no proof that it calls it.
+    """
+    inherited = {hook for as_class in (False, True) for _, hook in hooks_in(cls.__mro__[1:], as_class)}
+    own = list(takewhile(lambda layer: hook_of(layer) not in inherited, layers(getattr(override, "__func__", override))))
+    if hook_of(override) is not None or any(hook_of(layer) is not None for layer in own):
         return True
     parents = {"super", *(base.__name__ for base in cls.__mro__[1:])}
-    codes = [function.__code__ for function in layers(getattr(override, "__func__", override))]
+    codes = [function.__code__ for function in own]
     while codes:
         code = codes.pop()
         if attribute in code.co_names and parents.intersection(code.co_names + code.co_freevars):

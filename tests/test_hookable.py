@@ -580,6 +580,25 @@ def test_an_override_that_is_not_hooked_is_reported_and_a_guard_on_it_warns(bus)
     assert "Passes" not in said and "Explicit" not in said
 
 
+def test_an_override_that_only_says_it_wraps_its_parents_method_is_reported_as_any_other(bus):
+    class Base:
+        @hookable("reply", bus=bus)
+        def reply(self):
+            return 1
+
+    class Pretends(Base):
+        @functools.wraps(Base.reply)
+        def reply(self):
+            return 2
+
+    class Alias(Base):
+        reply = Base.reply
+
+    with pytest.warns(HookWarning, match="does not guard .*Pretends.reply"):
+        bus.signal("pre_reply").connect(lambda agent: None, sender=Base, role="guard")
+    assert "Pretends.reply, which overrides a hookable" in str(report(bus)) and "Alias" not in str(report(bus))
+
+
 def test_a_guard_on_a_covered_class_does_not_warn(bus, recwarn):
     class Base:
         @hookable("reply", bus=bus)
