@@ -12,7 +12,7 @@ from . import modes
 from ._codegen import HOT
 from ._hook import FUNCTION_SITE
 from ._question import Question
-from ._resume import NOWHERE, Beside, Replay, Stop
+from ._resume import NOWHERE, Known, Replay, Stop
 from ._scope import Scope
 from ._spec import Panel, Spec
 from ._turns import Answer
@@ -38,14 +38,14 @@ def _resume(
 ) -> Any:  # fmt: skip
     """Walk on where generated code has stopped."""
     seats = [seat for _, seat in panel.seats]
-    known = Beside({seat: Answer(value) for seat, value in zip(seats, so_far)})
+    known = Known({seat: Answer(value) for seat, value in zip(seats, so_far)})
     if error is None:
         spec.route(True)  # who now has a first turn can be compiled, too
-        stop = Stop(NOWHERE, beside=known)
+        stop = Stop(NOWHERE, known=known)
     elif len(so_far) == len(seats):
         raise error  # an interrupt that came when all had answered
     else:
-        stop = attrs.evolve(Stop.of(len(so_far), answer, error, None, cancels), beside=known)
+        stop = attrs.evolve(Stop.of(len(so_far), answer, error, None, cancels), known=known)
     question = _question(spec, values, panel, scope=None)
     question.is_observed = False
     return walk(question, partial(Replay, {seat: place for place, seat in enumerate(seats)}, stop))

@@ -32,8 +32,8 @@ class Unusual(Exception):
 
 
 @attrs.frozen(eq=False)
-class Beside:
-    """What observers answered that ran side by side; `last` is the caller's cancellation, if that came meanwhile."""
+class Known:
+    """What receivers have answered already; `last` is the caller's cancellation, if that came while they ran side by side."""
 
     answers: Mapping[Seat, Answer]
     last: tuple[Answer, ...] = ()
@@ -47,21 +47,21 @@ class Stop:
         place: whose turn it was.
         went: how it went.
         view: the arguments that receiver was shown, if it asked for `ctx`.
-        beside: the answers of all, where several ran side by side.
+        known: what others have answered, where the walk needs it: beside that one, or ahead of it in a question.
     """
 
     place: int
     went: AsItWent = attrs.field(factory=AsItWent)
     view: Any = None
-    beside: Beside = Beside({})
+    known: Known = Known({})
 
     @classmethod
     def of(cls, place: int, answer: Any, error: BaseException, view: Any, cancels: int = 0) -> Stop:
         """Return the stop of generated code that got here by this exception."""
         if not isinstance(error, Unusual):
             return cls(place, AsItWent(None, error, cancels), view)
-        if isinstance(answer, Beside):
-            return cls(place, beside=answer)
+        if isinstance(answer, Known):
+            return cls(place, known=answer)
         return cls(place, AsItWent(answer, None, cancels), view)
 
     def again(self, turn: Turn) -> Turn:
@@ -106,8 +106,8 @@ class Replay(Story):
                 self._known = answers if isinstance(step, list) else []
                 live = [self._live(turn) for turn, known in zip(group, answers, strict=True) if known is None]
                 return live if isinstance(step, list) else live[0]
-            if any(turn.seat in self._stop.beside.answers for turn in group):
-                answers += self._stop.beside.last
+            if any(turn.seat in self._stop.known.answers for turn in group):
+                answers += self._stop.known.last
             answer = answers if isinstance(step, list) else answers[0]
 
     def _place(self, turn: Any) -> float:
@@ -116,7 +116,7 @@ class Replay(Story):
     def _answer_of(self, turn: Any) -> Answer | None:
         if self._place(turn) == self._stop.place and not self.may_wait:
             return Answer(error=GeneratorExit(), is_cancel=True)
-        return self._stop.beside.answers.get(turn.seat) or (Answer() if self._place(turn) < self._stop.place else None)
+        return self._stop.known.answers.get(turn.seat) or (Answer() if self._place(turn) < self._stop.place else None)
 
     def _live(self, turn: Any) -> Any:
         return self._stop.again(turn) if self._place(turn) == self._stop.place else turn
@@ -188,19 +188,19 @@ class Resumption:
         return await walk(detour.call, partial(Replay, self.places, stop))
 
 
-async def beside(seats: tuple[Seat, ...], coroutines: Any) -> Beside | None:
+async def beside(seats: tuple[Seat, ...], coroutines: Any) -> Known | None:
     """Await coroutines side by side, in tasks of their own; return None if all of them answered None."""
     import asyncio
 
     loop = asyncio._get_running_loop()
     if loop is None:  # under trio, for instance: there they are awaited one after the other
-        return Beside({seat: await _answered(coroutine) or Answer() for seat, coroutine in zip(seats, coroutines)})
+        return Known({seat: await _answered(coroutine) or Answer() for seat, coroutine in zip(seats, coroutines)})
     tasks = begin(loop.create_task, _answered, coroutines, _refused)
     cancel = await settle(tasks)
     if cancel is None and not any(task.cancelled() or task.result() or task.cancelling() for task in tasks):
         return None
     answers = brought(tasks, cancel)
-    return Beside(dict(zip(seats, answers)), tuple(answers[len(seats) :]))
+    return Known(dict(zip(seats, answers)), tuple(answers[len(seats) :]))
 
 
 async def _answered(coroutine: Any) -> Answer | None:
