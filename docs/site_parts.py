@@ -142,7 +142,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     for field in PyObject.doc_field_types:
         if field.name == "variable":
             field.label = "Attributes"
-    overloaded = ModuleAnalyzer.for_module("hookbus._hookspec")
+    overloaded = ModuleAnalyzer.for_module("hookbus._questions.hookspec")
     overloaded.analyze()
     overloaded.overloads.clear()  # five of them say with types what the docstring says in words
     return {"parallel_read_safe": True}

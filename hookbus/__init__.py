@@ -7,18 +7,18 @@ from blinker import ANY
 
 from . import exceptions
 from ._bus import Bus, default_bus, receives, signal
+from ._connections.signal import Connection, HookSignal
 from ._hookable import hookable
-from ._signal import Connection, HookSignal
 from .exceptions import HookBlocked, HookError, ReceiverError
 
 if TYPE_CHECKING:
     from . import events, modes
-    from ._context import Block, Drop, HookContext, Replace
-    from ._explain import explain
-    from ._hookspec import hookspec
+    from ._calls.context import Block, Drop, HookContext, Replace
     from ._instrument import instrument
     from ._plugins import load_plugins
-    from ._report import report
+    from ._questions.hookspec import hookspec
+    from ._views.explain import explain
+    from ._views.report import report
 
 __all__ = [
     "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
@@ -27,9 +27,9 @@ __all__ = [
 ]  # fmt: skip
 
 _ROOMS = {
-    "Block": "_context", "Drop": "_context", "HookContext": "_context", "Replace": "_context", "events": "events",
-    "explain": "_explain", "hookspec": "_hookspec", "instrument": "_instrument", "load_plugins": "_plugins", "modes": "modes",
-    "report": "_report",
+    "Block": "_calls.context", "Drop": "_calls.context", "HookContext": "_calls.context", "Replace": "_calls.context", "events": "events",
+    "explain": "_views.explain", "hookspec": "_questions.hookspec", "instrument": "_instrument", "load_plugins": "_plugins", "modes": "modes",
+    "report": "_views.report",
 }  # fmt: skip
 """What is loaded when it is first asked for, so that importing hookbus stays light."""
 

@@ -12,15 +12,17 @@ from typing import Any, Final
 
 from blinker import ANY
 
-from ._hook import ANSWER, PHASES, Hook, describe
-from ._identity import IdentityMap
-from ._known import check_sender, check_serves, class_of
-from ._listeners import EventSignal
-from ._options import check_timeout, options_of
-from ._overrides import uncovered_overrides
-from ._receiver import Receiver
-from ._registry import is_shared
-from ._signal import Connection, F, HookSignal
+from ._connections.listeners import EventSignal
+from ._connections.options import check_timeout, options_of
+from ._connections.phases import ANSWER, PHASES
+from ._connections.receiver import Receiver
+from ._connections.registry import is_shared
+from ._connections.senders import describe
+from ._connections.signal import Connection, F, HookSignal
+from ._hooks.holders import check_sender, check_serves, class_of
+from ._hooks.hook import Hook
+from ._hooks.identity import IdentityMap
+from ._hooks.overrides import uncovered_overrides
 from .exceptions import HookError, HookWarning, did_you_mean
 
 _MARK: Final = "__hookbus_receives__"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from ._bus import Bus, default_bus
-from ._hook import Hook, colour_of, hook_of
+from ._hooks.hook import Hook, colour_of, hook_of
 from .exceptions import HookError, HookWarning
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
@@ -80,6 +80,6 @@ def _check_function(function: Any) -> None:
 
 def _choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
     """Return what runs a call. What runs calls is loaded with the first that is hooked."""
-    from ._runner import choose
+    from ._calls.runner import choose
 
     return choose(hook, values)

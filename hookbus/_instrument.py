@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._bus import Bus, default_bus
-from ._context import NOTHING
-from ._hook import Hook, hook_of
+from ._calls.context import NOTHING
 from ._hookable import hookable
-from ._overrides import with_subclasses
+from ._hooks.hook import Hook, hook_of
+from ._hooks.overrides import with_subclasses
 from .exceptions import HookError, did_you_mean
 
 Undo = Callable[[], None]

@@ -16,7 +16,7 @@ from collections import Counter
 from typing import Any
 
 from ._bus import Bus, default_bus
-from ._pictures import Pictured
+from ._views.html import Pictured
 from .events import Blocked, Event, Failed, Finished, Started
 
 
@@ -39,12 +39,12 @@ class Recording(Pictured):
         self._connection.disconnect()
 
     def __str__(self) -> str:
-        from ._waterfall import as_text, waterfall
+        from ._views.waterfall import as_text, waterfall
 
         return as_text(waterfall(self.events))
 
     def _html_parts(self) -> list[str]:
-        from ._waterfall import as_html, waterfall
+        from ._views.waterfall import as_html, waterfall
 
         return as_html(waterfall(self.events))
 

@@ -14,8 +14,8 @@ import pytest
 
 import hookbus
 from hookbus import adapters
-from hookbus._hook import OFFERED, PHASES
-from hookbus._options import ROLES
+from hookbus._connections.options import ROLES
+from hookbus._connections.phases import OFFERED, PHASES
 
 from . import floors
 from .docs_site import Page, problems_of

@@ -44,7 +44,7 @@ def test_a_first_hooked_call_loads_neither_asyncio_nor_futures_nor_logging():
         import hookbus
         reply = hookbus.hookable("reply")(lambda message: message)
         hookbus.signal("pre_reply").connect(lambda sender, message: None)
-        print(reply("hi"), "hookbus._runner" in sys.modules, {"asyncio", "concurrent", "logging"} & (set(sys.modules) - known))
+        print(reply("hi"), "hookbus._calls.runner" in sys.modules, {"asyncio", "concurrent", "logging"} & (set(sys.modules) - known))
     """
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert said == "hi True set()\n"

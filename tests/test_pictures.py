@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, Replace, explain, hookable, hookspec, modes, report
-from hookbus._pictures import COLOURS
+from hookbus._views.html import COLOURS
 from hookbus.events import Finished, Lost, Started
 from hookbus.testing import record
 

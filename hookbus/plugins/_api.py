@@ -9,8 +9,8 @@ import attrs
 from blinker import ANY
 
 from hookbus._bus import marked
-from hookbus._options import Options, options_of
-from hookbus._signal import F
+from hookbus._connections.options import Options, options_of
+from hookbus._connections.signal import F
 from hookbus.exceptions import HookError, did_you_mean
 
 

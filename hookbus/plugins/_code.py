@@ -15,7 +15,7 @@ from importlib.util import spec_from_file_location
 from types import ModuleType
 from typing import Any, Final
 
-from hookbus._callables import name_of
+from hookbus._connections.callables import name_of
 from hookbus.exceptions import PluginError
 
 from ._discovery import Candidate

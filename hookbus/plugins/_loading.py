@@ -9,12 +9,12 @@ from typing import Any
 import attrs
 from blinker import ANY
 
-from hookbus._asks import close_unawaited
 from hookbus._bus import Bus, default_bus
-from hookbus._callables import key_of, name_of
-from hookbus._options import options_of
-from hookbus._receiver import Receiver
-from hookbus._signal import Connection, HookSignal
+from hookbus._connections.callables import key_of, name_of
+from hookbus._connections.options import options_of
+from hookbus._connections.receiver import Receiver
+from hookbus._connections.signal import Connection, HookSignal
+from hookbus._connections.wanted import close_unawaited
 from hookbus.exceptions import PluginError, did_you_mean
 
 from ._api import PluginApi, Wiring

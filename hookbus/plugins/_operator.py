@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from hookbus._options import POLICIES, ROLES, options_of
+from hookbus._connections.options import POLICIES, ROLES, options_of
 from hookbus.exceptions import HookError, did_you_mean
 
 OVERRIDABLE: Final = ("priority", "timeout", "on_error")

@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 
 from hookbus._bus import Bus
-from hookbus._pictures import Pictured, titled
-from hookbus._receiver import Receiver
-from hookbus._tables import columns, escaped, html_table, text_table
+from hookbus._connections.receiver import Receiver
+from hookbus._views.html import Pictured, titled
+from hookbus._views.tables import columns, escaped, html_table, text_table
 from hookbus.exceptions import HookError, did_you_mean
 
 from ._diagnostics import Diagnostic, PluginRow

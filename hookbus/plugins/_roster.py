@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from hookbus._bus import Bus
-from hookbus._identity import IdentityMap
+from hookbus._hooks.identity import IdentityMap
 from hookbus.exceptions import HookError, PluginError, did_you_mean
 
 from ._diagnostics import Diagnostic, Status

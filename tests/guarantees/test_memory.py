@@ -16,8 +16,8 @@ from typing import Final
 import pytest
 
 from hookbus import Bus, HookBlocked, hookable
-from hookbus._codegen import maker
-from hookbus._hook import hook_of
+from hookbus._hooks.hook import hook_of
+from hookbus._hooks.shell import maker
 from tests.properties.paths import as_it_comes, compiled, is_compiled, walked
 
 TIMES: Final = int(os.environ.get("HOOKBUS_TIMES", "1"))

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from hookbus import _compile, _runner, _source
-from hookbus._hook import hook_of
+from hookbus._calls import compile as _compile
+from hookbus._calls import runner as _runner
+from hookbus._calls import source as _source
+from hookbus._hooks.hook import hook_of
 
 
 @contextmanager

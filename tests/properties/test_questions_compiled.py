@@ -14,7 +14,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from hookbus import Bus, ReceiverError, _question_source, hookable, hookspec, modes
-from hookbus._spec import Spec
+from hookbus._questions.spec import Spec
 
 from .examples import examples
 from .question_players import DOES, MODES, SAYS, Player, play, waits

@@ -1,0 +1,1 @@
+"""One call: who runs, in what order, and what their answers mean."""

@@ -1,0 +1,1 @@
+"""Who is connected to what, and in which order."""

@@ -1,0 +1,29 @@
+"""The phases of a call, what a receiver may ask for in each, and the names of their signals."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+Colour = Literal["sync", "async", "generator", "async generator"]
+
+PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
+
+ANSWER: Final = "answer"
+"""The phase in which the receivers of a hookspec answer; its signal has the name of the hookspec itself."""
+
+OFFERED: Final[dict[str, tuple[str, ...]]] = {
+    "pre": ("ctx",),
+    "around": ("ctx", "call_next"),
+    "item": ("ctx", "item"),
+    "post": ("ctx", "result"),
+    "error": ("ctx", "error"),
+    "finally": ("ctx", "result", "error"),
+    ANSWER: ("ctx",),
+}
+"""What a receiver may ask for by name in each phase, besides the arguments of the method."""
+
+
+def split_signal_name(name: str) -> tuple[str, str] | None:
+    """Return the phase and the hook of a signal's name, or None for a name that belongs to no phase."""
+    phase, _, hook = name.partition("_")
+    return (phase, hook) if phase in PHASES and hook else None

@@ -1,0 +1,306 @@
+"""HookSignal: a blinker signal whose receivers have an order, a scope and a handle."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from inspect import iscoroutinefunction
+from itertools import count
+from typing import Any, Protocol, TypeVar
+
+from blinker import ANY, NamedSignal
+
+from .._calls.cancels import running_task
+from ..exceptions import HookError
+from .callables import key_of
+from .options import OnError, Options, Role, options_of
+from .order import check_constraints, in_order
+from .phases import ANSWER, split_signal_name
+from .receiver import Receiver, make_receiver
+from .registry import ANY_ID, Registry
+from .wanted import Connectable
+
+F = TypeVar("F", bound=Callable[..., Any])
+When = Callable[..., Any] | Mapping[str, str] | None
+
+
+class Home(Protocol):
+    """What a signal needs of the bus it lives on."""
+
+    lock: threading.Lock
+    plugins: Any
+
+    def _check(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None: ...
+    def _check_sender(self, signal: HookSignal, sender: Any) -> None: ...
+    def _changed(self, signal: HookSignal, sender: Any) -> None: ...
+    def _muting(self, signal: HookSignal) -> None: ...
+    def _lost(self, signal: HookSignal, receiver: Receiver) -> None: ...
+
+
+class Connection:
+    """A handle on one connection; as a `with` block it disconnects at the end."""
+
+    def __init__(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None:
+        self._signal, self._receiver = signal, receiver
+        # The handle must not keep alive what the connection itself holds only weakly.
+        self._sender: Callable[[], Any] = (lambda: ANY) if sender is ANY else weakref.ref(sender)
+
+    def __repr__(self) -> str:
+        return f"<connection of {self._receiver.label} to {self._signal.name}>"
+
+    def disconnect(self) -> None:
+        """Take back this connection, and only this one; what it stood in front of is there again. Twice is once."""
+        self._signal._remove_layer(self._receiver, self._sender())
+
+    def disable(self) -> None:
+        """Keep the connection but do not call its receiver, from the next call on."""
+        self._switch(False)
+
+    def enable(self) -> None:
+        """Undo `disable()`."""
+        self._switch(True)
+
+    def _switch(self, on: bool) -> None:
+        self._receiver.is_enabled = on
+        self._signal._home._changed(self._signal, self._sender())
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.disconnect()
+
+
+class HookSignal(NamedSignal):
+    """A named signal with ordered, scoped receivers; made by `bus.signal(name)` or `hookbus.signal(name)`.
+
+    Everything a blinker user knows works: `connect`, `connect_via`, `connected_to`, `muted`, `send`, `receivers_for`.
+    Unlike blinker's, receivers are held strongly, run in a defined order, and a class as sender stands for its instances.
+    """
+
+    def __init__(self, name: str, home: Home, doc: str | None = None) -> None:
+        super().__init__(name, doc)
+        self._home = home
+        split = split_signal_name(name)
+        self.phase: str | None = split[0] if split else None
+        self.hook: str = split[1] if split else name
+        self._registry = Registry(home.lock, self._bury)
+        self.receivers: dict[Any, Any] = self._registry.connections
+        self._sequence = count()
+        self._muted_by: tuple[object, ...] = ()
+        self.was_sent: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self._home).signal, (self._home, self.name)  # type: ignore[attr-defined]
+
+    # -- connecting ---------------------------------------------------------------------------------------------------
+
+    def connect(
+        self, receiver: F, sender: Any = ANY, weak: bool | None = None, *, priority: float = 0, role: Role | None = None,
+        on_error: OnError | None = None, timeout: float | None = None, when: When = None, once: bool = False,
+        name: str | None = None, before: str | Iterable[str] = (), after: str | Iterable[str] = (),
+    ) -> F:  # fmt: skip
+        """Connect a receiver to a sender and return the receiver.
+
+        Connecting the same receiver to the same sender again replaces its options and keeps its place.
+
+        Args:
+            receiver: called as `receiver(sender, ...)` with the arguments it asks for by name.
+            sender: an instance, a class (its instances and subclasses too), a function, or `ANY`.
+            weak: None holds strongly, except a bound method whose object is the sender: it lives and dies with it. True
+                holds weakly, and `Lost` is told when it dies; refused for what fails closed.
+            priority: higher runs first.
+            role: `"modify"` (the default), `"guard"` or `"observe"` (the default and only one in `finally`).
+            on_error: what its failure does: `"isolate"`, `"block"` or `"raise"`; None is the default of its role.
+            timeout: seconds it may take; None is the bus's default. A sync receiver with one runs in a daemon thread.
+            when: asked first: a predicate over named arguments, or a mapping of argument name to a glob.
+            once: call it one time only; refused for guards.
+            name: what it is called in events, errors, `before=` and `after=`; None is its `__qualname__`.
+            before: names of receivers of the same role it must run ahead of.
+            after: names of receivers of the same role it must run behind.
+
+        Raises:
+            HookError: for anything that cannot work, before anything has changed.
+        """
+        options = options_of(priority, role, on_error, timeout, when, once, name, before, after)
+        self._connect(receiver, sender, weak, options)
+        if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
+            self.receiver_connected.send(self, receiver=receiver, sender=sender, weak=bool(weak))
+        return receiver
+
+    def connect_via(self, sender: Any = ANY, weak: bool | None = None, **options: Any) -> Callable[[F], F]:
+        """Return a decorator that connects what it decorates; sender, weak and options are those of `connect`."""
+        self._home._check_sender(self, sender)
+
+        def decorate(receiver: F) -> F:
+            return self.connect(receiver, sender, weak, **options)
+
+        return decorate
+
+    def connected_to(self, receiver: Connectable, sender: Any = ANY, **options: Any) -> Connection:  # type: ignore[override]
+        """Connect at once and return the handle, for a `with` block or to keep.
+
+        Leaving restores exactly what was there: a connection of the same receiver and sender that this one stood in
+        front of has its own options again. Options and errors are those of `connect`.
+        """
+        weak = options.pop("weak", None)
+        added = self._connect(receiver, sender, weak, options_of(**options), as_layer=True)
+        return Connection(self, added, sender)
+
+    def _connect(
+        self, function: Connectable, sender: Any, weak: bool | None, options: Options, *, as_layer: bool = False
+    ) -> Receiver:
+        registry = self._registry
+        sender_id, reference = (ANY_ID, None) if sender is ANY else (id(sender), registry.reference_to(sender))
+        key = sender_id, key_of(function)
+        sequence = next(self._sequence)
+        receiver = make_receiver(self.name, self.phase, function, reference, options, key, weak, sequence, registry.bury)
+        self._home._check(self, receiver, sender)
+        registry.add(key, receiver, as_layer=as_layer, check=check_constraints)
+        self._home._changed(self, sender)
+        return receiver
+
+    def disconnect(self, receiver: Connectable, sender: Any = ANY) -> None:
+        """Disconnect a receiver from one sender, or from all of them where none is given. What is not there is no error."""
+        self._registry.remove(key_of(receiver), sender)
+        self._home._changed(self, sender)
+        if "receiver_disconnected" in self.__dict__ and self.receiver_disconnected.receivers:
+            self.receiver_disconnected.send(self, receiver=receiver, sender=sender)
+
+    def drop(self, receiver: Receiver) -> None:
+        """Take back one connection, wherever it is."""
+        sender = receiver.sender() if receiver.sender is not None else ANY
+        if sender is not None:
+            self._remove_layer(receiver, sender)
+
+    def _remove_layer(self, receiver: Receiver, sender: Any) -> None:
+        sender_id = ANY_ID if sender is ANY else id(sender)
+        if self._registry.remove_layer((sender_id, receiver.key), receiver):
+            self._home._changed(self, sender)
+
+    def _clear_state(self) -> None:
+        """Disconnect everything, as blinker's method of this name does for tests."""
+        self._registry.clear()
+        self._home._changed(self, ANY)
+
+    def _bury(self, lost: list[Receiver]) -> None:
+        self._home._changed(self, None)
+        for receiver in lost:
+            self._home._lost(self, receiver)
+
+    # -- who runs -----------------------------------------------------------------------------------------------------
+
+    def matching(self, sender: Any) -> list[tuple[float, Receiver]]:
+        """Return the enabled connections that a call by this sender concerns, each with the distance of its scope."""
+        return self._registry.matching(sender)
+
+    def connections(self) -> list[Receiver]:
+        """Return every connection in force, by order of connection."""
+        return self._registry.all()
+
+    def has_own(self, sender: Any) -> bool:
+        """Tell whether anything is connected to this very sender."""
+        return self._registry.has_own(sender)
+
+    @property
+    def has_shared(self) -> bool:
+        """Whether anything is connected to a class, a function or `ANY`."""
+        return bool(self._registry.shared)
+
+    def own_senders(self) -> list[Any]:
+        """Return the single objects that something is connected to."""
+        return self._registry.own_senders()
+
+    def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:
+        """Yield the receivers that run for this sender, in order; those of a class run for its instances too."""
+        found = self.matching(sender)
+        for role in ("around", ANSWER, "modify", "guard", "observe"):
+            if role != "guard" and self.is_muted:
+                continue
+            for receiver in in_order((d, r) for d, r in found if r.role == role):
+                function = receiver.function
+                if function is not None:
+                    yield function
+
+    def has_receivers_for(self, sender: Any) -> bool:
+        """Tell whether anything is connected that would run for this sender."""
+        return bool(self.matching(sender))
+
+    # -- muting -------------------------------------------------------------------------------------------------------
+
+    # Where blinker has a plain flag for everyone.
+    @property
+    def is_muted(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the running task (or thread, outside of tasks) is inside a `muted()` block of this signal."""
+        return bool(self._muted_by) and _current_owner() in self._muted_by
+
+    @is_muted.setter
+    def is_muted(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        if value:
+            raise HookError(f"is_muted would silence {self.name} for everyone; write `with signal.muted():`")
+
+    @contextmanager
+    def muted(self) -> Generator[None, None, None]:
+        """Silence this signal's receivers in the current task (or thread) while the block is open. Guards never."""
+        owner = _current_owner()
+        self._mute(lambda owners: (*owners, owner))
+        try:
+            yield
+        finally:
+            self._mute(lambda owners: owners[: owners.index(owner)] + owners[owners.index(owner) + 1 :])
+
+    @property
+    def is_muted_somewhere(self) -> bool:
+        """Whether any task or thread is inside a `muted()` block of this signal."""
+        return bool(self._muted_by)
+
+    def _mute(self, change: Callable[[tuple[object, ...]], tuple[object, ...]]) -> None:
+        with self._home.lock:
+            was_muted = self.is_muted_somewhere
+            self._muted_by = change(self._muted_by)
+            has_changed = was_muted != self.is_muted_somewhere
+        if has_changed:
+            self._home._muting(self)
+
+    # -- direct broadcasts, as blinker does them; the call of a hookable never comes here ------------------------------
+
+    def send(
+        self, sender: Any = None, /, *, _async_wrapper: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> list[tuple[Callable[..., Any], Any]]:
+        """Call every receiver for this sender as `receiver(sender, **kwargs)`, and return them with what they returned.
+
+        As in blinker, what one raises goes out, and RuntimeError for one that is async. Hookables never send.
+        """
+        self.was_sent = True
+        results = []
+        for receiver in self.receivers_for(sender):
+            call = receiver
+            if iscoroutinefunction(receiver):
+                if _async_wrapper is None:
+                    raise RuntimeError("Cannot send to a coroutine function.")
+                call = _async_wrapper(receiver)
+            results.append((receiver, call(sender, **kwargs)))
+        return results
+
+    async def send_async(
+        self, sender: Any = None, /, *, _sync_wrapper: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> list[tuple[Callable[..., Any], Any]]:
+        """Await every receiver for this sender as `receiver(sender, **kwargs)`, in turn; RuntimeError if one is plain."""
+        self.was_sent = True
+        results = []
+        for receiver in self.receivers_for(sender):
+            call = receiver
+            if not iscoroutinefunction(receiver):
+                if _sync_wrapper is None:
+                    raise RuntimeError("Cannot send to a non-coroutine function.")
+                call = _sync_wrapper(receiver)
+            results.append((receiver, await call(sender, **kwargs)))
+        return results
+
+
+def _current_owner() -> object:
+    """Return the running task, or the thread where no task runs."""
+    task = running_task()
+    return task if task is not None else threading.get_ident()

@@ -1,0 +1,1 @@
+"""What can be hooked, and how it is switched on."""

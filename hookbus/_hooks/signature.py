@@ -1,0 +1,102 @@
+"""Positional arguments to one dict by parameter name, and back again without loss."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..exceptions import HookError, did_you_mean
+
+
+class Signature(NamedTuple):
+    """The parameters of a function, grouped as a call needs them.
+
+    Attributes:
+        names: every parameter, in order.
+        positional: the ones passed by position.
+        keyword_only: the ones passed by name.
+        star: the name of `*args`, if there is one.
+        double_star: the name of `**kwargs`, if there is one.
+        reserved: the names that `**kwargs` cannot hold, as they are parameters of their own.
+    """
+
+    names: tuple[str, ...]
+    positional: tuple[str, ...]
+    keyword_only: tuple[str, ...]
+    star: str | None
+    double_star: str | None
+    reserved: frozenset[str]
+
+    @classmethod
+    def of(cls, signature: inspect.Signature) -> Signature:
+        by_kind: dict[Any, list[Any]] = {}
+        for parameter in signature.parameters.values():
+            by_kind.setdefault(parameter.kind, []).append(parameter.name)
+        kind = inspect.Parameter
+        return cls(
+            names=tuple(signature.parameters),
+            positional=(*by_kind.get(kind.POSITIONAL_ONLY, ()), *by_kind.get(kind.POSITIONAL_OR_KEYWORD, ())),
+            keyword_only=tuple(by_kind.get(kind.KEYWORD_ONLY, ())),
+            star=by_kind.get(kind.VAR_POSITIONAL, [None])[0],
+            double_star=by_kind.get(kind.VAR_KEYWORD, [None])[0],
+            reserved=frozenset(by_kind.get(kind.POSITIONAL_OR_KEYWORD, []) + by_kind.get(kind.KEYWORD_ONLY, [])),
+        )
+
+    def without_first(self) -> Signature:
+        """Return the signature of the bound method: without its first parameter, which `*args` absorbs where it must."""
+        if not self.positional:
+            return self
+        return self._replace(names=self.names[1:], positional=self.positional[1:])
+
+    def first_of(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the first positional argument of a call as a tuple of one, or an empty one if there is none."""
+        if self.positional:
+            return values[:1]
+        return tuple(values[0][:1]) if self.star else ()
+
+    def after_first(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the values for `without_first()`."""
+        return values[1:] if self.positional else (values[0][1:], *values[1:])
+
+    def gather(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the values in the order of `names` from arguments as `spread` writes them."""
+        count = len(self.positional)
+        named = {name: kwargs[name] for name in self.keyword_only}
+        extra = {name: value for name, value in kwargs.items() if name not in named}
+        values = dict(zip(self.positional, args, strict=False)) | named | {self.star: args[count:], self.double_star: extra}
+        return tuple(values[name] for name in self.names)
+
+    def bind(self, values: tuple[Any, ...]) -> dict[str, Any]:
+        """Return the values by name; they come in the order of `names`, with defaults applied."""
+        return dict(zip(self.names, values, strict=True))
+
+    def spread(self, bindings: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return bindings as the positional and keyword arguments of a call."""
+        args = [bindings[name] for name in self.positional]
+        kwargs = {name: bindings[name] for name in self.keyword_only}
+        if self.star:
+            args.extend(bindings[self.star])
+        if self.double_star:
+            kwargs.update(bindings[self.double_star])
+        return args, kwargs
+
+    def check(self, bindings: Mapping[str, Any]) -> None:
+        """Raise HookError unless `spread` can pass these bindings to the function."""
+        for name in bindings:
+            if name not in self.names:
+                raise HookError(f"there is no argument {name!r}{did_you_mean(str(name), self.names)}")
+        for name in self.names:
+            if name not in bindings:
+                raise HookError(f"the argument {name!r} was removed; assign another value instead")
+        if self.star and not isinstance(bindings[self.star], (tuple, list)):
+            raise HookError(f"*{self.star} takes a tuple or a list, not {type(bindings[self.star]).__name__}")
+        if self.double_star:
+            self._check_extra(bindings[self.double_star])
+
+    def _check_extra(self, extra: Any) -> None:
+        if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
+            raise HookError(f"**{self.double_star} takes a mapping of names to values, not {type(extra).__name__}")
+        clash = self.reserved.intersection(extra)
+        if clash:
+            raise HookError(f"**{self.double_star} holds {min(clash)!r}, which is an argument of its own: patch that one")

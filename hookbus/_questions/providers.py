@@ -1,0 +1,194 @@
+"""`with spec.scope():` providers that answer with a context manager are entered once and closed in reverse."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any
+
+from .._calls.plan import Seat
+from .._calls.turns import Answer, Turn, do, do_async
+from .._calls.workers import Deadline
+from .._connections.senders import describe
+from ..events import Failed
+from ..exceptions import HookError, ReceiverError
+from .spec import Spec
+
+_OPEN: ContextVar[tuple[Scope, ...]] = ContextVar("hookbus_scopes", default=())
+
+
+_TOO_LATE = "it was entered after its scope had ended, and closed at once"
+
+
+def is_manager(value: Any, *, is_async: bool) -> bool:
+    """Tell whether a value is a context manager that this colour of question can enter."""
+    return hasattr(type(value), "__enter__") or (is_async and hasattr(type(value), "__aenter__"))
+
+
+class Scope:
+    """The context managers that a question was answered with while a `with` block is open."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self._entered: dict[tuple[int, ...], Any] = {}
+        self._managers: list[tuple[Seat, Any]] = []
+        self._is_open = False
+        self._lock = threading.Lock()
+        # For each receiver: one that hangs as it is entered, and was left at its deadline, holds up nobody else.
+        self._entering: dict[tuple[int, ...], Any] = {}
+        self._async_entering: dict[tuple[int, ...], Any] = {}
+        self._tasks: dict[tuple[int, ...], Any] = {}
+        self._providers: list[Any] = []  # held, as they are known by their ids
+
+    @staticmethod
+    def around(spec: Spec) -> Scope | None:
+        """Return the innermost open scope of a hookspec that the running code is in."""
+        if not spec.open_scopes:
+            return None
+        return next((scope for scope in reversed(_OPEN.get()) if scope.spec is spec and scope._is_open), None)
+
+    def has(self, seat: Seat) -> bool:
+        """Tell whether this receiver has provided already."""
+        return seat.receiver.key in self._entered
+
+    def provided(self, seat: Seat) -> Any:
+        return self._entered[seat.receiver.key]
+
+    # -- entering -------------------------------------------------------------------------------------------------------
+
+    def entry(self, seat: Seat, manager: Any) -> Callable[[], Any]:
+        """Return what enters a manager, once, and gives what it provides."""
+        if self.spec.is_async and hasattr(type(manager), "__aenter__"):
+            return lambda: self._enter_async(seat, manager)
+        return lambda: self._enter(seat, manager)
+
+    def _enter(self, seat: Seat, manager: Any) -> Any:
+        with self._entering.setdefault(seat.receiver.key, threading.RLock()):
+            if not self.has(seat):
+                value = type(manager).__enter__(manager)
+                if not self._keep(seat, manager, value):
+                    type(manager).__exit__(manager, None, None, None)
+                    raise HookError(_TOO_LATE)
+            return self.provided(seat)
+
+    async def _enter_async(self, seat: Seat, manager: Any) -> Any:
+        import asyncio
+
+        key = seat.receiver.key
+        if self._tasks.get(key, self) is asyncio.current_task():
+            raise HookError(f"{seat.receiver.label} asks {self.spec.name} while it is being entered for it")
+        async with self._async_entering.setdefault(key, asyncio.Lock()):
+            self._tasks[key] = asyncio.current_task()
+            try:
+                if not self.has(seat):
+                    value = await type(manager).__aenter__(manager)
+                    if not self._keep(seat, manager, value):
+                        await type(manager).__aexit__(manager, None, None, None)
+                        raise HookError(_TOO_LATE)
+            finally:
+                del self._tasks[key]
+            return self.provided(seat)
+
+    def _keep(self, seat: Seat, manager: Any, value: Any) -> bool:
+        """Keep what was entered; False if the block has ended meanwhile."""
+        with self._lock:
+            if self._is_open:
+                self._managers.append((seat, manager))
+                self._providers.append(seat.receiver.function)
+                self._entered[seat.receiver.key] = value
+            return self._is_open
+
+    # -- the block ------------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        if self._is_open or self._managers:
+            raise HookError(f"a scope of {self.spec.name} is one with block; write {self.spec.name}.scope() again")
+        self._is_open = True
+        with self.spec.bus.lock:
+            self.spec.open_scopes += 1
+            self.spec.look_again()
+        _OPEN.set((*_OPEN.get(), self))
+
+    def _end(self) -> list[tuple[Seat, Any]]:
+        with self._lock:
+            self._is_open = False
+        with self.spec.bus.lock:
+            self.spec.open_scopes -= 1
+            self.spec.calls = 0
+        # Not by a token: a block may be left in another context than it was entered in, as fixtures do.
+        _OPEN.set(tuple(scope for scope in _OPEN.get() if scope is not self))
+        self._entered.clear()
+        return self._managers[::-1]
+
+    def _left(self, seat: Seat, answer: Answer, error: BaseException | None) -> BaseException | None:
+        """Tell what a manager did that failed to close; return what is to be raised once all are closed."""
+        failure = answer.error
+        if failure is None or failure is error:
+            return None
+        if answer.is_cancel or not isinstance(failure, Exception):
+            return failure
+        receiver = seat.receiver
+        receiver.count_failure(failure, is_open=not receiver.closes)
+        bus = self.spec.bus
+        if bus.is_observed:
+            bus.events.tell(bus, Failed(
+                call_id=0, parent_id=None, hook=self.spec.name, sender=describe(self.spec.shell), at=time.time(),
+                receiver=receiver.name, role=receiver.role, phase=seat.phase, exception=failure,
+                action="raised" if receiver.closes else "isolated",
+            ))  # fmt: skip
+        if error is not None:
+            error.add_note(f"hookbus: {receiver.label} failed to close in {self.spec.name}: {type(failure).__name__}")
+        if not receiver.closes:
+            return None
+        raised = ReceiverError(receiver.name, self.spec.name, seat.phase)
+        raised.__cause__ = failure
+        return raised
+
+
+def _turn(seat: Seat, call: Callable[[], Any], *, is_async: bool) -> Turn:
+    return Turn(call, deadline=Deadline(seat.timeout) if seat.timeout is not None else None, is_async=is_async)
+
+
+def _worst(errors: list[BaseException], error: BaseException | None) -> BaseException | None:
+    """Return what goes out: an exit of the interpreter or a cancellation first; the block's own exception wins over failures."""
+    fatal = next((each for each in errors if not isinstance(each, Exception)), None)
+    return fatal or (None if error is not None or not errors else errors[0])
+
+
+class SyncScope(Scope):
+    """The `with` block of a `def` question."""
+
+    def __enter__(self) -> None:
+        self._begin()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        errors = []
+        for seat, manager in self._end():
+            turn = _turn(seat, lambda m=manager: type(m).__exit__(m, kind, error, trace), is_async=False)  # type: ignore[misc]
+            errors.append(self._left(seat, do(turn, None), error))
+        worst = _worst([each for each in errors if each is not None], error)
+        if worst is not None:
+            raise worst
+
+
+class AsyncScope(Scope):
+    """The `async with` block of an `async def` question."""
+
+    async def __aenter__(self) -> None:
+        self._begin()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        errors = []
+        for seat, manager in self._end():
+            is_async = hasattr(type(manager), "__aexit__")
+            leave = type(manager).__aexit__ if is_async else type(manager).__exit__
+            turn = _turn(seat, lambda m=manager, leave=leave: leave(m, kind, error, trace), is_async=is_async)  # type: ignore[misc]
+            errors.append(self._left(seat, await do_async(turn, None), error))
+        worst = _worst([each for each in errors if each is not None], error)
+        if worst is not None:
+            raise worst

@@ -1,0 +1,171 @@
+"""A bus as rows, in text and in HTML: who listens, what broke, and what will never fire."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any, Literal, get_args, get_origin
+
+import attrs
+
+from .._bus import Bus, default_bus
+from .._calls.workers import workers
+from .._connections.order import in_order, is_named
+from .._connections.phases import ANSWER
+from .._connections.receiver import Receiver
+from .._connections.signal import HookSignal
+from .._hooks.hook import Hook
+from .._questions.spec import Spec
+from ..exceptions import did_you_mean
+from .explain import origin_of, scope_of
+from .html import Pictured, titled
+from .tables import columns, escaped, html_table, printable, text_table
+
+
+@attrs.frozen
+class Report(Pictured):
+    """A bus at a glance.
+
+    Attributes:
+        hooks: name, colour, where it is declared and how many receivers there are, for every hook.
+        receivers: every connection: its signal, options, whether it fired, how often it failed and failed open.
+        findings: what deserves a look, in sentences.
+        plugins: every plugin that was found: loaded, disabled, refused or unloaded, and why.
+    """
+
+    hooks: tuple[dict[str, Any], ...]
+    receivers: tuple[dict[str, Any], ...]
+    findings: tuple[str, ...]
+    plugins: tuple[dict[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        parts = ["hooks", text_table(columns(self.hooks)) if self.hooks else "  none are declared"]
+        parts += ["", "receivers", text_table(columns(self.receivers)) if self.receivers else "  none are connected"]
+        parts += ["", "plugins", text_table(columns(self.plugins))] if self.plugins else []
+        parts += ["", "findings", *([f"  - {printable(finding)}" for finding in self.findings] or ["  none"])]
+        return "\n".join(parts)
+
+    def _html_parts(self) -> list[str]:
+        findings = "".join(f"<li>{escaped(finding)}</li>" for finding in self.findings) or "<li>none</li>"
+        return [
+            titled("hooks", html_table(columns(self.hooks)) if self.hooks else "<p>none are declared</p>"),
+            titled("receivers", html_table(columns(self.receivers)) if self.receivers else "<p>none are connected</p>"),
+            titled("plugins", html_table(columns(self.plugins))) if self.plugins else "",
+            titled("findings", f"<ul>{findings}</ul>"),
+        ]
+
+
+def report(bus: Bus = default_bus) -> Report:
+    """Say what a bus holds: every hook, who listens, and what deserves a look.
+
+    That is receivers that never fired, failed open, or failed and stopped a call, names nobody emits, modifiers that block but
+    fail open, matchers that can never match, overrides that are not hooked, and workers past their deadline.
+
+    Args:
+        bus: which.
+
+    Returns:
+        What `print` shows as tables, and a notebook too.
+    """
+    signals = [signal for signal in bus.signals() if signal.receivers]
+    hooks = tuple(_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name))
+    receivers = tuple(_receiver_row(signal, r) for signal in signals for r in _connections(signal))
+    findings = [finding for signal in signals for finding in _findings_of(bus, signal)]
+    findings += [f"not hooked: {override}" for override in bus.uncovered()]
+    if workers.overdue:
+        findings.append(f"{workers.overdue} worker threads are past their receiver's deadline and have not returned")
+    findings += [str(diagnostic) for diagnostic in (bus.plugins.diagnostics if bus.plugins else ())]
+    plugins = tuple(attrs.asdict(row) for row in (bus.plugins.rows() if bus.plugins else ()))
+    return Report(hooks, receivers, tuple(findings), plugins)
+
+
+def _connections(signal: HookSignal) -> list[Receiver]:
+    """Return the connections of a question in the order they are asked, others in the order they were made."""
+    connections = signal.connections()
+    return in_order((0.0, receiver) for receiver in connections) if signal.phase == ANSWER else connections
+
+
+def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
+    code = getattr(inspect.unwrap(hook.body), "__code__", None)
+    where = f"{code.co_filename}:{code.co_firstlineno}" if code else hook.body.__module__
+    signals = bus._signals_of(hook.name) + ([hook.signal] if isinstance(hook, Spec) else [])
+    return {
+        "hook": hook.name, "function": hook.body.__qualname__, "colour": hook.colour,
+        "mode": hook.rules.mode_name if isinstance(hook, Spec) else None,
+        "receivers": sum(len(signal.connections()) for signal in signals), "where": where,
+    }  # fmt: skip
+
+
+def _receiver_row(signal: HookSignal, receiver: Receiver) -> dict[str, Any]:
+    options = receiver.options
+    return {
+        "signal": signal.name, "receiver": receiver.name, "role": receiver.role, "priority": options.priority,
+        "scope": scope_of(receiver), "on_error": receiver.on_error, "timeout": options.timeout,
+        "state": "disabled" if not receiver.is_enabled else "fired" if receiver.has_fired else "never fired",
+        "failures": receiver.failures, "failed open": receiver.fail_opens, "last failure": receiver.last_failure,
+        "where": receiver.where, "plugin": origin_of(signal, receiver)[0],
+    }  # fmt: skip
+
+
+def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
+    receivers = signal.connections()
+    declared = bus._declared(signal.hook) if signal.phase else []
+    if not declared and not signal.was_sent:
+        questions = [name for name in bus.hook_names() if bus._declared(name)[0].is_question]
+        known = [f"{signal.phase or 'pre'}_{name}" for name in bus.hook_names()] if signal.phase or not questions else questions
+        yield f"pending: nobody emits {signal.name}, which {receivers[0].label} waits for{did_you_mean(signal.name, known)}"
+    for receiver in receivers:
+        for other in (*receiver.options.before, *receiver.options.after):
+            if not any(is_named(r, other) for r in receivers):
+                hint = did_you_mean(other, [r.name for r in receivers if r is not receiver])
+                yield f"{receiver.label} on {signal.name} names {other!r} in before= or after=, which nobody has{hint}"
+        if not receiver.has_fired:
+            yield f"never fired: {receiver.label} on {signal.name}"
+        if receiver.role == "modify" and receiver.has_blocked and not receiver.closes:
+            yield f"{receiver.label} on {signal.name} blocks, but fails open: make it a guard"
+        closed = receiver.failures - receiver.fail_opens
+        for count, how in ((receiver.fail_opens, "open"), (closed, "and stopped the call")):
+            if count:
+                times = "once" if count == 1 else f"{count} times, last"
+                yield f"{receiver.label} on {signal.name} failed {how} {times} with {receiver.last_failure}"
+        yield from _misfits(receiver, signal, declared)
+
+
+def _misfits(receiver: Receiver, signal: HookSignal, declared: list[Hook]) -> Iterator[str]:
+    """Name what a receiver wants of the hookables there are and none of them has."""
+    problems = [receiver.problem_with(h.name, h.colour, h.function_signature.names) for h in declared]
+    yield from dict.fromkeys(problem for problem in problems if problem)
+    names = {name for hook in declared for name in hook.function_signature.names}
+    for name in sorted({*receiver.asks.names} - receiver.asks.needed - names) if declared else ():
+        hint = did_you_mean(name, names)
+        if "did you mean" in hint:
+            yield f"{receiver.label} on {signal.name} always gets its default for {name!r}{hint}"
+    if signal.phase == ANSWER and receiver.function is not None:
+        yield from _unused_defaults(receiver, declared)
+    when = receiver.options.when
+    if declared and when is not None and not callable(when):
+        for name, glob in when.items():
+            if not any(_may_match(hook, name, glob) for hook in declared):
+                yield f"{receiver.label} on {signal.name} can never match: when={{{name!r}: {glob!r}}}"
+
+
+def _unused_defaults(receiver: Receiver, declared: list[Hook]) -> Iterator[str]:
+    """Name the defaults that a question's own always stand in front of."""
+    theirs: Any = receiver.function
+    for name, parameter in inspect.signature(theirs).parameters.items():
+        asked = [inspect.signature(hook.body).parameters.get(name) for hook in declared]
+        if parameter.default is not parameter.empty and all(
+            own is not None and own.default is not own.empty and own.default is not parameter.default for own in asked
+        ):
+            yield f"{receiver.label} never gets its own default for {name!r}: the question {declared[0].name} has one"
+
+
+def _may_match(hook: Hook, name: str, glob: str) -> bool:
+    """Tell whether a glob can match an argument, as far as its name and a `Literal` annotation say."""
+    parameter = inspect.signature(hook.body).parameters.get(name)
+    if parameter is None:
+        return False
+    if get_origin(parameter.annotation) is Literal:
+        return any(fnmatchcase(str(value), glob) for value in get_args(parameter.annotation))
+    return True
