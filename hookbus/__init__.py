@@ -13,7 +13,8 @@ from .exceptions import HookBlocked, HookError, ReceiverError
 
 if TYPE_CHECKING:
     from . import events, modes
-    from ._calls.context import Block, Drop, HookContext, Replace
+    from ._calls.context import HookContext
+    from ._calls.verdicts import Block, Drop, Replace
     from ._instrument import instrument
     from ._plugins import load_plugins
     from ._questions.hookspec import hookspec
@@ -27,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 _ROOMS = {
-    "Block": "_calls.context", "Drop": "_calls.context", "HookContext": "_calls.context", "Replace": "_calls.context", "events": "events",
+    "Block": "_calls.verdicts", "Drop": "_calls.verdicts", "HookContext": "_calls.context", "Replace": "_calls.verdicts", "events": "events",
     "explain": "_views.explain", "hookspec": "_questions.hookspec", "instrument": "_instrument", "load_plugins": "_plugins", "modes": "modes",
     "report": "_views.report",
 }  # fmt: skip

@@ -86,6 +86,11 @@ class Bus:
                     self._by_hook[found.hook] = tuple(sorted(same, key=lambda each: PHASES.index(each.phase or "")))
             return found
 
+    @property
+    def heard(self):
+        from . import events as e
+        return frozenset((e.Started, e.Mutated, e.Blocked, e.Failed, e.Finished, e.Attempted)) if self.is_observed else frozenset()
+
     def require(self, hook: str, role: str = "guard") -> None:
         """Check at start-up that a hook is really watched over.
 

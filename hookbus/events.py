@@ -26,6 +26,10 @@ HIDDEN: Final = _Hidden.HIDDEN
 """Stands in an event where a value would be, on a bus made without `values=True`."""
 
 
+def current_surrounding():
+    return {}
+
+
 @attrs.frozen(kw_only=True)
 class Event:
     """What every event says.
@@ -43,6 +47,7 @@ class Event:
     hook: str
     sender: str
     at: float
+    surrounding: Mapping[str, Any] = {}
 
 
 @attrs.frozen(kw_only=True)
@@ -59,6 +64,7 @@ class Mutated(Event):
 
     receiver: str
     name: str
+    index: int | None = None
     before: Any = HIDDEN
     after: Any = HIDDEN
 
@@ -70,6 +76,8 @@ class Blocked(Event):
     receiver: str
     reason: str
     phase: str
+    code: str | None = None
+    details: Any = None
 
 
 @attrs.frozen(kw_only=True)
@@ -109,3 +117,20 @@ class Lost(Event):
     """A weakly held receiver died, other than together with its own sender."""
 
     receiver: str
+
+
+@attrs.frozen(kw_only=True)
+class Asked(Event):
+    receiver: str
+    role: str
+    phase: str
+    seconds: float
+    answer: str
+
+
+@attrs.frozen(kw_only=True)
+class Attempted(Event):
+    receiver: str
+    number: int
+    outcome: str
+    seconds: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 
 class HookError(Exception):
@@ -22,15 +23,22 @@ class HookBlocked(HookError):
         reason: why, in the words of the receiver that blocked.
         receiver: the name of that receiver.
         hook: the name of the hook whose call was blocked.
+        verdict: the `Block` itself, with its `code` and `details`.
+        call_id: the number of the call, the one that events say.
     """
 
     reason: str
     receiver: str
     hook: str
+    verdict: Any
+    call_id: int | None
 
-    def __init__(self, reason: str, receiver: str, hook: str) -> None:
+    def __init__(
+        self, reason: str, receiver: str, hook: str, *, verdict: Any = None, call_id: int | None = None
+    ) -> None:
         super().__init__(reason, receiver, hook)
         self.reason, self.receiver, self.hook = reason, receiver, hook
+        self.verdict, self.call_id = verdict, call_id
 
     def __str__(self) -> str:
         return f"{self.hook} was blocked by {self.receiver}: {self.reason}"

@@ -1,57 +1,18 @@
-"""The values that travel: the context a receiver may ask for, and the three verdicts it may return."""
+"""One call as its receivers see it, and as the engine notes what is rare of it."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import ItemsView, Iterator, Mapping
+import time
+from collections.abc import ItemsView, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from itertools import count
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
-import attrs
-
-
-class _Nothing:
-    def __repr__(self) -> str:
-        return "NOTHING"
+from .verdicts import NOTHING
 
 
-NOTHING: Final[Any] = _Nothing()
-"""Marks "not given" where None is a value like any other."""
-
-
-@attrs.frozen
-class Block:
-    """A receiver's verdict: this call must not run, or its result must not leave.
-
-    Attributes:
-        reason: why; the caller, and so perhaps a model, reads it.
-        result: what the caller gets instead of `HookBlocked`; the call stays blocked.
-    """
-
-    reason: str
-    result: Any = attrs.field(default=NOTHING, kw_only=True)
-
-
-@attrs.frozen
-class Replace:
-    """A receiver's verdict: this is the result. In `pre` the method is not run, in `error` the call is rescued.
-
-    For a stream, `pre` and `error` take an iterable of items.
-    """
-
-    result: Any
-
-
-@attrs.frozen
-class Drop:
-    """An `item` receiver's verdict: this item of the stream does not reach the consumer."""
-
-
-VERDICTS: Final = (Block, Replace, Drop)
-
-
-class ReadOnly(Mapping[str, Any]):
+class ReadOnly(MutableMapping[str, Any]):
     """The arguments of a call as a receiver sees them that may not change them.
 
     A write raises TypeError and is remembered: it is the receiver's failure even if it swallows the exception.
@@ -81,71 +42,92 @@ class ReadOnly(Mapping[str, Any]):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         self.tampered = True
         raise TypeError(
-            "these arguments are read-only: a modifier of `pre` may change them, an around passes call_next(name=value)"
+            "these arguments are read-only: a modifier of `pre` may change them, "
+            "an around passes call_next(name=value)"
         )
 
-    __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = update = setdefault = _refuse
+    __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = update = setdefault = _refuse  # type: ignore[assignment]
 
 
-@attrs.define(on_setattr=attrs.setters.frozen)
-class HookContext:
+class HookContext(NamedTuple):
     """One call as one receiver sees it; ask for it by a parameter called `ctx`.
 
     Attributes:
         hook: the name of the hook.
+        phase: the phase this receiver is asked in.
         sender: the object whose method runs.
-        kwargs: every argument by its parameter's name. A modifier of `pre` may assign `ctx.kwargs[name]`; for every other
-            receiver a write raises TypeError and is that receiver's failure.
+        kwargs: every argument by its parameter's name. A modifier of `pre` may assign `ctx.kwargs[name]`; for
+            every other receiver a write raises TypeError and is that receiver's failure.
         result: the result so far, where the phase has one, else None.
         error: the exception, in `error` and `finally`, else None.
         outcome: how the call ended, in `finally`, else None.
         call_id: the number of the call, unique in this process.
+        surrounding: what `with surrounding(...)` holds around the call.
         state: a dict of this call's own, shared by its receivers.
     """
 
     hook: str
+    phase: str
     sender: Any
-    kwargs: Any
+    kwargs: MutableMapping[str, Any]
     result: Any
     error: BaseException | None
     outcome: str | None
     call_id: int
+    surrounding: Mapping[str, Any]
     state: dict[str, Any]
 
     def snapshot(self) -> HookContext:
         """Return a context of its own whose `kwargs` and `result` are deep copies; a value that refuses copying raises."""
-        return attrs.evolve(self, kwargs=copy.deepcopy(dict(self.kwargs)), result=copy.deepcopy(self.result))
+        copied = copy.deepcopy(dict(self.kwargs)), copy.deepcopy(self.result)
+        return self._replace(kwargs=copied[0], result=copied[1])
 
 
 next_call_id: Final = count(1).__next__
 
-
-Frame = list[Any]
-"""One live call, seen from inside: its sender, the family of its hook, the frame around it, its number if it is observed.
-
-`super()` and nested calls look for it. It is current only while the call's own code is being driven, and it ends with the
-call: a task or a stream consumer that outlives the call finds an empty frame and passes it by. It is a plain list because
-nothing else is made as fast.
-"""
+ENCLOSING: ContextVar[int | None] = ContextVar("hookbus_enclosing_call", default=None)
+"""The number of the call around the running code, of those whose beginning or end somebody hears."""
 
 
-def end_frame(frame: Frame) -> None:
-    """Empty a frame, whose call is over."""
-    frame[0] = frame[1] = frame[3] = None
+class Call:
+    """What is rare of one call, and what its receivers share. The usual way through a call makes none.
 
+    Attributes:
+        plan: who runs for it.
+        sender: the object whose method runs.
+        id: its number.
+        parent_id: the number of the observed call it was made in.
+        began: when, on the clock of `time.perf_counter`.
+        state: what `ctx.state` is.
+        blocked: the verdict and whose it is, once the call is blocked.
+        parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
+        inner: the last exception that came out of what an around has inside; it is no failure of the arounds it passes.
+        own_cancel: a CancelledError that a receiver raised by itself, which goes out.
+        noted: the exception that failures of receivers are attached to, as notes.
+        is_over: whether the arounds have ended; what one of them has left running does nothing more.
+        said: what the receiver whose turn it is has answered, for `Asked`.
+    """
 
-CURRENT: ContextVar[Frame | None] = ContextVar("hookbus_frame", default=None)
+    parent_id: int | None = None
+    blocked: Any = None
+    parting: Any = NOTHING
+    inner: BaseException | None = None
+    own_cancel: BaseException | None = None
+    noted: BaseException | None = None
+    is_over = False
+    has_parted = False
+    said = "nothing"
+    began = 0.0
+    cancels = 0
+    arguments: Any = None
+    outer: int | None = None
 
+    def __init__(self, plan: Any, sender: Any) -> None:
+        self.plan, self.sender, self.id = plan, sender, next_call_id()
+        self.state: dict[str, Any] = {}
+        self.results: dict[int, Any] = {}
+        self.tries: dict[int, Any] = {}
 
-def live_frames() -> Iterator[Frame]:
-    """Yield the live calls around the running code, innermost first."""
-    frame = CURRENT.get()
-    while frame is not None:
-        if frame[1] is not None or frame[3] is not None:
-            yield frame
-        frame = frame[2]
-
-
-def enclosing_call() -> int | None:
-    """Return the number of the innermost observed call around the running code, or None."""
-    return next((frame[3] for frame in live_frames() if frame[3] is not None), None)
+    def seconds(self) -> float:
+        """Return how long ago it began."""
+        return time.perf_counter() - self.began

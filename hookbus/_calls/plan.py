@@ -12,6 +12,7 @@ from .._connections.phases import PHASES
 from .._connections.receiver import Receiver
 from .._connections.signal import HookSignal
 from .._hooks.hook import Hook, Site
+from .._hooks.signature import Signature
 
 
 @attrs.frozen(eq=False)
@@ -21,7 +22,7 @@ class Seat:
     Attributes:
         problem: why it cannot serve this hook, where that was not known when it was connected: it fails by its role.
         timeout: its deadline in seconds, its own or the bus's.
-        is_twin: whether the same receiver sits further ahead and may have answered already.
+        is_muted_somewhere: whether some task or thread has muted its signal, so that each call has to look.
     """
 
     receiver: Receiver
@@ -29,7 +30,7 @@ class Seat:
     phase: str
     timeout: float | None
     problem: str | None = None
-    is_twin: bool = False
+    is_muted_somewhere: bool = False
 
 
 @attrs.frozen(eq=False)
@@ -52,10 +53,12 @@ class Plan:
 
     Attributes:
         unaskable: guards of a phase this hookable does not have. They close: a guard that cannot look has not said yes.
-        awaits: whether anybody is awaited in whom a cancellation may get lost. Then who swallows one is watched; a call of
-            which nobody is awaited but the method leaves the count to the call around it, as without hooks.
+        heard: the kinds of events that anybody hears.
+        shows_values: whether events hold values.
     """
 
+    hook: Hook
+    site: Site
     pre: Phase
     around: tuple[Seat, ...]
     item: Phase
@@ -63,8 +66,18 @@ class Plan:
     error: Phase
     final: Phase
     unaskable: tuple[Seat, ...]
-    is_empty: bool
-    awaits: bool
+    heard: frozenset[Any]
+    shows_values: bool
+
+    @property
+    def signature(self) -> Signature:
+        """The parameters that receivers may ask for: of a method, without the first."""
+        is_method = self.site.attribute is not None
+        return self.hook.method_signature if is_method else self.hook.function_signature
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.heard and not any(True for _ in self.seats())
 
     def phases(self) -> Iterator[tuple[str, tuple[Seat, ...]]]:
         yield "pre", tuple(self.pre)
@@ -74,10 +87,10 @@ class Plan:
         yield "error", tuple(self.error)
         yield "finally", tuple(self.final)
 
-    def has_own(self, sender: Any) -> bool:
-        """Tell whether someone in it is connected to this very sender."""
-        seats = (*self.unaskable, *(seat for _, each in self.phases() for seat in each))
-        return any((ref := seat.receiver.sender) is not None and ref() is sender for seat in seats)
+    def seats(self) -> Iterator[Seat]:
+        yield from self.unaskable
+        for _, seats in self.phases():
+            yield from seats
 
 
 NO_PHASE: Final = Phase()
@@ -85,47 +98,52 @@ NO_PHASE: Final = Phase()
 
 def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     """Settle who runs for this sender; a class stands for any of its instances."""
-    signals = hook.bus._signals_of(hook.name)
-    seats = {signal.phase: _seats(hook, site, sender, signal) for signal in signals}
-    phases = {name: seats.get(name, NO_PHASE) for name in PHASES}
+    bus = hook.bus
+    arguments = (hook.function_signature if site.attribute is None else hook.method_signature).names
+    signals = {signal.phase: signal for signal in bus._signals_of(hook.name)}
+    phases = {
+        name: _phase(hook, arguments, sender, signals[name]) if name in signals else NO_PHASE
+        for name in PHASES
+    }
     missing = "post" if hook.is_stream else "item"
     unaskable = phases[missing].guard
     if hook.is_stream:
         phases["post"] = attrs.evolve(phases["post"], guard=())
     else:
         phases["item"] = NO_PHASE
-    asked = (seat for name in ("pre", "post", "finally") for seat in phases[name])
     return Plan(
-        pre=phases["pre"], around=phases["around"].modify, item=phases["item"], post=phases["post"],
-        error=phases["error"], final=phases["finally"], unaskable=unaskable,
-        is_empty=not unaskable and not any(seat for phase in phases.values() for seat in phase),
-        awaits=bool(phases["around"].modify) or any(seat.receiver.is_async for seat in asked),
+        hook, site, phases["pre"], phases["around"].modify, phases["item"], phases["post"],
+        phases["error"], phases["finally"], unaskable, bus.heard, bus.values,
     )  # fmt: skip
 
 
-def _seats(hook: Hook, site: Site, sender: Any, signal: HookSignal) -> Phase:
-    arguments = (hook.function_signature if site.attribute is None else hook.method_signature).names
+def _phase(hook: Hook, arguments: tuple[str, ...], sender: Any, signal: HookSignal) -> Phase:
     by_role: dict[str, list[tuple[float, Receiver]]] = {}
     for distance, receiver in signal.matching(sender):
-        by_role.setdefault("modify" if receiver.role == "around" else receiver.role, []).append((distance, receiver))
+        role = "modify" if receiver.role == "around" else receiver.role
+        by_role.setdefault(role, []).append((distance, receiver))
     return Phase(**{
         role: tuple(
-            Seat(r, signal, signal.phase or "", r.options.timeout or hook.bus.timeout,
-                 r.problem_with(hook.name, hook.colour, arguments), is_twin)
-            for r, is_twin in _without_doubles(in_order(found))
+            seat_of(hook, signal, receiver, arguments) for receiver in without_doubles(in_order(found))
         )
         for role, found in by_role.items()
     })  # fmt: skip
 
 
-def _without_doubles(receivers: list[Receiver]) -> Iterator[tuple[Receiver, bool]]:
-    """Leave out a receiver that sits further ahead already; say so where that one may not answer for it.
+def seat_of(hook: Hook, signal: HookSignal, receiver: Receiver, arguments: tuple[str, ...]) -> Seat:
+    """Return the seat of a receiver at a hook with these arguments."""
+    timeout = receiver.options.timeout or (None if receiver.role == "around" else hook.bus.timeout)
+    problem = receiver.problem_with(hook.name, hook.colour, arguments)
+    is_muted = signal.is_muted_somewhere and receiver.role != "guard"
+    return Seat(receiver, signal, signal.phase or "", timeout, problem, is_muted)
 
-    One with a `when=` may not be asked, and one that fails open does not stand for one that closes.
-    """
-    ahead: dict[tuple[int, ...], list[Receiver]] = {}
+
+def without_doubles(receivers: list[Receiver]) -> Iterator[Receiver]:
+    """Leave out a receiver that sits further ahead with the same options: it runs once, at its nearest place."""
+    ahead: dict[tuple[int, ...], list[Any]] = {}
     for receiver in receivers:
         before = ahead.setdefault(receiver.key, [])
-        if not any(r.when is None and (r.closes or not receiver.closes) for r in before):
-            yield receiver, bool(before)
-        before.append(receiver)
+        asked = (receiver.options, receiver.on_error)
+        if asked not in before:
+            before.append(asked)
+            yield receiver

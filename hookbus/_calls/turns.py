@@ -1,269 +1,285 @@
-"""How one turn is taken: in line or in a worker thread, awaited or not, with or without a deadline."""
+"""Writes the turn of a receiver: who is asked, with what, and what is done with a usual answer."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from inspect import isawaitable
-from typing import Any, Literal
+from collections.abc import Iterable
+from inspect import ismethod
+from itertools import groupby
+from typing import Any, Final
 
-import attrs
+from .._connections.phases import OFFERED
+from .._hooks.shell import declared, passed
+from . import story
+from .plan import Plan, Seat
+from .text import MINE, fill
 
-from .._connections.wanted import close_unawaited
-from ..exceptions import HookError
-from .cancels import Cancels, is_cancelled_error
-from .context import CURRENT, Frame
-from .tasks import begin, settle
-from .workers import Deadline, Host, Pair, workers
+LOOP_FROM: Final = 12
+"""So many receivers in a row that are asked alike are asked in a loop; fewer are written out."""
 
 
-@attrs.define(eq=False)
-class Turn:
-    """One call to make.
+def mine(name: str) -> str:
+    """Mark the name of a user."""
+    return MINE + name
+
+
+class Turns:
+    """The turns of a plan, as text, and what their names stand for.
 
     Attributes:
-        call: makes the answer, or an awaitable of it.
-        kind: `answer` of a receiver, `body`, `open` (make a generator) or `step` (advance one).
-        deadline: how long it may take, if there is a limit.
-        frame: the live call it is part of, where anything wants to know.
-        is_async: whether `call` is known to return an awaitable at once, so that it cannot block the loop.
-        is_receiver: whether a receiver's code runs, not the method's own.
-        settles: whether a cancellation that the method swallowed is from then on its own affair.
-        seat: whose turn it is, where it is a receiver's.
+        flags: what holds of the plan.
+        pieces: what pieces of code stand for.
+        given: the receivers and their seats, by the names that the text has for them.
     """
 
-    call: Callable[[], Any]
-    kind: Literal["answer", "body", "open", "step"] = "answer"
-    deadline: Deadline | None = None
-    frame: Frame | None = None
-    is_async: bool = False
-    is_receiver: bool = True
-    settles: bool = True
-    seat: Any = None
+    def __init__(self, plan: Plan, sender: Any = None) -> None:
+        self.plan, self.hook, self._sender_object = plan, plan.hook, sender
+        self.flags: set[str] = set()
+        self.pieces: dict[str, Any] = {}
+        self.given: dict[str, Any] = {}
+        self._numbers: dict[str, int] = {}
+        signature = plan.signature
+        self.names = signature.names
+        self.simple = [name for name in self.names if name not in (signature.star, signature.double_star)]
+        self._write_pieces()
 
+    def _write_pieces(self) -> None:
+        whole, is_method = self.hook.function_signature, self.plan.site.attribute is not None
+        self.is_in_star = is_method and not whole.positional  # the object is the first of `*args`
+        self.star = mine(whole.star or "")
+        sender = ("first" if self.is_in_star else mine(whole.names[0])) if is_method else "sender"
+        if not is_method:
+            self.given["sender"] = self.hook.shell
+        owner = f"{sender}, " if is_method else ""
+        given = passed(self.hook.parameters, mine)
+        arguments = "".join(f"{mine(name)}, " for name in self.names)
+        self.pieces |= {
+            "sender": sender, "owner": owner, "arguments": arguments,
+            "rebound": f"{arguments.rstrip()} = " if arguments else "",
+            "parameters": declared(self.hook.parameters, mine),
+            "body": f"body({'first, ' if self.is_in_star else ''}{given})",
+            "shown": "{{{}}}".format(", ".join(f"{name!r}: {mine(name)}" for name in self.names)),
+            "is_odd": self._odd_draft(),
+        }  # fmt: skip
 
-@attrs.frozen
-class Answer:
-    """What a turn brought: a value or an exception, and whether that is the cancellation of the caller's own task."""
+    def _odd_draft(self) -> str:
+        gone = [f"{name!r} not in draft" for name in self.names]
+        other = [f"draft[{name!r}] is not {mine(name)}" for name in self.names if name not in self.simple]
+        return " or ".join([f"len(draft) != {len(gone)}", *gone, *other])
 
-    value: Any = None
-    error: BaseException | None = None
-    is_cancel: bool = False
+    def fill(self, text: str, more: Iterable[str] = (), parts: dict[str, str] | None = None, **pieces: Any) -> str:
+        return fill(text, self.flags.union(more), parts or {}, **{**self.pieces, **pieces})
+
+    def give(self, prefix: str, value: Any) -> str:
+        """Return the name of an object of which there are several."""
+        self._numbers[prefix] = number = self._numbers.get(prefix, -1) + 1
+        self.given[f"{prefix}{number}"] = value
+        return f"{prefix}{number}"
+
+    # -- several turns -------------------------------------------------------------------------------------------------
+
+    def modifiers(self, seats: tuple[Seat, ...], kind: str) -> str:
+        """Write the turns of modifiers, which a `break` ends."""
+        if not seats:
+            return ""
+        ends = {"patch": "if replaced: break", "item": "if dropped: break", "rescue": "if rescue is not None: break"}
+        turns = self.turns(seats, kind, ends.get(kind, ""))
+        if kind not in ends:
+            return turns
+        return "\n".join(["while True:", *(f"    {line}" for line in turns.splitlines()), "    break"])
+
+    def turns(self, seats: Iterable[Seat], kind: str, after_loop: str = "") -> str:
+        """Write turns one after the other; many that are alike become a loop."""
+        texts: list[str] = []
+        for _, group in groupby(seats, key=lambda seat: self._likeness(seat)):
+            alike = list(group)
+            if len(alike) < LOOP_FROM or self.is_conditional(alike[0]):
+                texts += [self.turn(seat, kind) for seat in alike]
+                continue
+            many = self.give("many", tuple((seat, seat.receiver.function) for seat in alike))
+            body = self.turn(alike[0], kind, names=("seat", "receiver"))
+            texts.append("\n".join([f"for seat, receiver in {many}:", *(f"    {line}" for line in body.splitlines())]))
+            texts += [after_loop] if after_loop else []
+        return "\n".join(texts)
+
+    def observers(self, seats: tuple[Seat, ...], noted: str = "") -> str:
+        """Write the turns of observers: plain ones in line, awaited ones side by side."""
+        awaited = [seat for seat in seats if self._is_awaited(seat)]
+        if not self.hook.is_async or len(seats) < 2:
+            return self.turns(seats, "look")
+        plain = [seat for seat in seats if not self._is_awaited(seat)]
+        turns = [*(self.turn(seat, "maybe wait") for seat in plain), *(self.turn(seat, "wait") for seat in awaited)]
+        if noted:
+            noted = f", {noted}"
+        return self.fill(story.SIDE_BY_SIDE, parts={"turns": "\n".join(turns)}, call=self.call, noted=noted)
+
+    def _likeness(self, seat: Seat) -> Any:
+        receiver = seat.receiver
+        return (
+            receiver.role, receiver.is_async, seat.timeout is None, seat.problem is None, self._holding(seat),
+            self._wanted(seat), id(seat) if self.is_conditional(seat) else 0,
+        )  # fmt: skip
+
+    # -- one turn ------------------------------------------------------------------------------------------------------
 
     @property
-    def must_go_out(self) -> bool:
-        """Whether nothing may keep this exception, not even a block: the caller's cancellation, or an interrupt."""
-        is_interrupt = self.error is not None and not isinstance(self.error, (Exception, GeneratorExit))
-        return self.is_cancel or (is_interrupt and not is_cancelled_error(self.error))
+    def call(self) -> str:
+        """The record of the call, made where it is first needed."""
+        return "call" if "eager" in self.flags else f"call := call or Call(plan, {self.pieces['sender']})"
 
+    def turn(self, seat: Seat, kind: str, names: tuple[str, str] | None = None) -> str:
+        """Write the turn of one receiver."""
+        name, receiver = names or (self.give("seat", seat), self._receiver(seat))
+        pieces = {"seat": name, "call": self.call, "condition": self.condition(seat, name)}
+        noted = {"error": ", raised", "finally": ", leaving"}.get(seat.phase, "")
+        read = f"misfit({name})" if seat.problem is not None else self._read(seat, kind, name, receiver)
+        more = {"conditional"} if self.is_conditional(seat) else set()
+        more |= {"rare"} if seat.phase in ("error", "item") else set()  # who has had a turn there is noted at once
+        return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
-def do(step: Any, within: Deadline | None) -> Any:
-    if within is not None and within.host is not None:
-        return within.host.run(lambda: do(step, None))
-    if isinstance(step, list):
-        return [_perform(turn) for turn in step]
-    return _perform(step)
+    def is_conditional(self, seat: Seat) -> bool:
+        receiver = seat.receiver
+        is_weak = self._holding(seat) == "weak"
+        return bool(is_weak or receiver.when or receiver.options.once or seat.is_muted_somewhere)
 
+    def condition(self, seat: Seat, name: str) -> str:
+        """Write when a receiver is asked at all."""
+        if seat.problem is not None:
+            return "True"
+        receiver, found = seat.receiver, []
+        if self._holding(seat) == "weak":
+            found.append(f"(receiver := {self.give('held', receiver.held)}()) is not None")
+        if seat.is_muted_somewhere:
+            found.append(f"not {name}.signal.is_muted")
+        if receiver.when is not None:
+            found.append(self._when(seat))
+        if receiver.options.once:
+            found.append(f"claimed({name})")
+        return " and ".join(found) or "True"
 
-def _perform(turn: Turn) -> Answer:
-    """Make one call, in line or, with a deadline, in a worker thread."""
-    cancels = Cancels()
-    previous = CURRENT.get()
-    CURRENT.set(turn.frame or previous)
-    value: Any = None
-    error: BaseException | None = None
-    try:
-        if turn.deadline is None:
-            value = turn.call()
-        else:
-            turn.deadline.host = Host()
-            value, error = turn.deadline.host.wait_for(turn.call, turn.deadline)
-        if turn.kind == "answer" and error is None and isawaitable(value):
-            close_unawaited(value)
-            value, error = None, HookError("it returned an awaitable, but the hook is a plain def and cannot await it")
-    except BaseException as raised:  # the story decides what becomes of it
-        error = raised
-    finally:
-        CURRENT.set(previous)
-    return Answer(value, error, is_cancel=cancels.explain(error))
+    def _when(self, seat: Seat) -> str:
+        when = seat.receiver.when
+        assert when is not None
+        if callable(when.condition):
+            judge = f"{self.give('when', when.condition)}({self._arguments(seat, when.asks)})"
+            return f"((kept := {judge}) is True or kept is not False and holds(kept))"
+        from fnmatch import translate
+        from re import compile as pattern
 
+        values = self._values(seat)
+        return " and ".join(
+            f"{self.give('matches', pattern(translate(glob)).match)}(str({values[name]})) is not None"
+            for name, glob in when.condition.items()
+        ) or "True"
 
-async def do_async(step: Any, within: Deadline | None) -> Any:
-    if within is not None:
-        within.stop()
-    try:
-        if isinstance(step, list):
-            return await _side_by_side(step)
-        return await _perform_async(step)
-    finally:
-        if within is not None:
-            within.start()
+    def _read(self, seat: Seat, kind: str, name: str, receiver: str) -> str:
+        asks_ctx = "ctx" in seat.receiver.asks.names and "ctx" in self.offered(seat)
+        more = {"view"} if asks_ctx and kind != "patch" else set()
+        pieces = {"seat": name, "call": self.call, "asked": self.asked(seat, name, receiver)}
+        parts = {
+            "view": f"view = ReadOnly({self.pieces['shown']})" if "view" in more else "",
+            "settle": self.settle(seat) if kind not in ("wait", "maybe wait") else "",
+        }
+        if kind == "patch" and asks_ctx:
+            return self.fill(story.DRAFT, parts=parts | self._rebinding(), **pieces)
+        if kind == "wait":
+            return f"waiting.append(({name}, {pieces['asked']}))"
+        more |= {"long"} if parts["view"] or parts["settle"] else set()
+        taken = {
+            "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM, "guard": "refused({call}, {seat}, answer)",
+            "look": "decided({call}, {seat}, answer)", "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak",
+            "maybe wait": story.MAYBE_WAIT,
+        }[kind]  # fmt: skip
+        parts["take"] = self.fill(taken, parts=self._rebinding(), **pieces)
+        return self.fill(story.READ, more, parts, **pieces)
 
+    def _rebinding(self) -> dict[str, str]:
+        lines = (f"if {name!r} in answer: {mine(name)} = answer[{name!r}]" for name in self.simple)
+        return {
+            "rebind": "\n".join(lines) or "pass",
+            "redraft": "\n".join(f"{mine(name)} = draft[{name!r}]" for name in self.simple) or "pass",
+        }
 
-async def _perform_async(turn: Turn) -> Answer:
-    """Make one call and await what it returns, in this task."""
-    cancels = Cancels()
-    previous = CURRENT.get()
-    CURRENT.set(turn.frame or previous)
-    value: Any = None
-    error: BaseException | None = None
-    has_waited = turn.deadline is not None
-    try:
-        if turn.deadline is not None:
-            value, error = await _within(turn, turn.deadline)
-        else:
-            value = turn.call()
-            has_waited = turn.kind != "open" and (turn.kind != "answer" or isawaitable(value))
-            if has_waited:
-                value = await value
-    except BaseException as raised:  # the story decides what becomes of it
-        error = raised
-    finally:
-        CURRENT.set(previous)
-    if turn.is_receiver and has_waited and cancels.came():
-        error = await cancellation(error)
-    elif turn.settles and not turn.is_receiver and not is_cancelled_error(error) and cancels.came():
-        try:
-            await settle_swallowed(cancels)
-        except BaseException as pending:
-            error = pending
-    return Answer(value, error, is_cancel=cancels.explain(error))
+    # -- the call of a receiver ----------------------------------------------------------------------------------------
 
+    def asked(self, seat: Seat, name: str, receiver: str, call_next: str = "") -> str:
+        """Write the call of a receiver, awaited or within its deadline where it has one."""
+        arguments = self._arguments(seat, seat.receiver.asks, call_next)
+        called = f"{receiver}({arguments})"
+        is_timed, is_awaited = seat.timeout is not None, seat.receiver.is_async
+        if not self.hook.is_async:
+            return f"timed({name}, {receiver}, {arguments})" if is_timed else called
+        if is_timed:
+            called = f"within({name}, {called})" if is_awaited else f"timed_async({name}, {receiver}, {arguments})"
+        elif not is_awaited or seat.phase == "around" and self.hook.is_stream:
+            return called
+        if seat.phase == "finally" and not self.hook.is_stream:
+            wait = "await " if not self._is_beside(seat) else ""
+            return f"(unawaited({called}) if isinstance(leaving, GeneratorExit) else {wait}{called})"
+        return called if self._is_beside(seat) else f"await {called}"
 
-async def cancellation(error: Any) -> Any:
-    """Return the caller's cancellation, also where the receiver swallowed it or it is still to be delivered."""
-    import asyncio
+    def settle(self, seat: Seat) -> str:
+        """Write how an answer is awaited that a plain receiver of an async hook gave."""
+        if not self.hook.is_async or seat.receiver.is_async or seat.timeout is not None:
+            return ""
+        answer = "source" if seat.phase == "around" and self.hook.is_stream else "answer"
+        if answer == "source":
+            return "if is_awaitable(source): source = await source"
+        return "if type(answer) not in PLAIN: answer = await settled(answer)"
 
-    if is_cancelled_error(error):
-        return error
-    try:
-        await asyncio.sleep(0)
-    except asyncio.CancelledError as pending:
-        return pending
-    return swallowed()
+    def _is_beside(self, seat: Seat) -> bool:
+        observers = {"pre": self.plan.pre, "item": self.plan.item, "post": self.plan.post,
+                     "error": self.plan.error, "finally": self.plan.final}.get(seat.phase)  # fmt: skip
+        return seat.receiver.role == "observe" and observers is not None and len(observers.observe) > 1
 
+    def _is_awaited(self, seat: Seat) -> bool:
+        return seat.problem is None and (seat.receiver.is_async or seat.timeout is not None)
 
-def swallowed() -> BaseException:
-    import asyncio
+    def offered(self, seat: Seat) -> tuple[str, ...]:
+        """Name what a receiver may ask for besides the arguments."""
+        return OFFERED[seat.phase]
 
-    return asyncio.CancelledError("a receiver swallowed this cancellation")
+    def _values(self, seat: Seat, call_next: str = "") -> dict[str, str]:
+        """Write what each name stands for that a receiver may ask for; what the phase offers goes before an argument."""
+        result = "result" if seat.phase in ("post", "finally") else "None"
+        error = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
+        outcome = "outcome" if seat.phase == "finally" else "None"
+        view = "draft" if seat.phase == "pre" and seat.receiver.role == "modify" else "view"
+        facts = f"{self.hook.name!r}, {seat.phase!r}, {self.pieces['sender']}, {view}, {result}, {error}, {outcome}"
+        offered = {
+            "ctx": f"context(HookContext, ({facts}, call.id, surrounding(), call.state))",
+            "result": result, "error": error, "item": "item", "call_next": call_next, "surrounding": "surrounding()",
+        }  # fmt: skip
+        return {name: mine(name) for name in self.names} | {name: offered[name] for name in self.offered(seat)}
 
+    def _wanted(self, seat: Seat) -> tuple[tuple[str, str], ...]:
+        if seat.problem is not None:
+            return ()
+        return tuple(seat.receiver.asks.written(dict.fromkeys((*self.names, *self.offered(seat)))))
 
-async def settle_swallowed(cancels: Cancels) -> Cancels:
-    """Let a cancellation that came while the method ran be the method's own affair, if it has swallowed it.
+    def _arguments(self, seat: Seat, asks: Any, call_next: str = "") -> str:
+        values = self._values(seat, call_next)
+        wanted = asks.written(dict.fromkeys(values))
+        written = [f"{mine(key)}={values[name]}" if key else values[name] for key, name in wanted]
+        takes_sender = asks is seat.receiver.asks and seat.receiver.takes_sender
+        sender = [self.pieces["sender"]] if takes_sender else []
+        own = sender if sender and self._holding(seat) == "own" else []
+        return ", ".join([*own, *sender, *written])
 
-    Raises:
-        asyncio.CancelledError: if it is still to be delivered.
-    """
-    import asyncio
+    # -- how a receiver is held ----------------------------------------------------------------------------------------
 
-    await asyncio.sleep(0)
-    cancels.settle()
-    return cancels
+    def _holding(self, seat: Seat) -> str:
+        """Say how a receiver is held: `strong`, `weak`, or `own` for a method of the very sender."""
+        receiver = seat.receiver
+        if not receiver.is_weak:
+            return "strong"
+        held = receiver.function
+        return "own" if ismethod(held) and held.__self__ is self._sender_object else "weak"
 
+    def _receiver(self, seat: Seat) -> str:
+        """Return the name by which a receiver is called."""
+        holding = self._holding(seat)
+        if holding == "weak":
+            return "receiver"
+        function: Any = seat.receiver.function
+        return self.give("r", function.__func__ if holding == "own" else function)
 
-async def _within(turn: Turn, deadline: Deadline) -> Pair:
-    """Await one call until its deadline; what may block runs in a worker. A pair, as no coroutine lets StopIteration out."""
-    import asyncio
-
-    if asyncio._get_running_loop() is None:
-        raise HookError("it has a deadline, which needs the event loop of asyncio where what it hooks is awaited")
-    value: Any = None
-    error: BaseException | None = None
-    deadline.start()
-    try:
-        try:
-            value, error = (turn.call(), None) if turn.is_async else await _in_worker(turn.call, deadline)
-            if isawaitable(value):
-                value = await _await_within(value, deadline, asyncio)
-        except StopAsyncIteration:
-            if deadline.left:
-                raise
-        # Blocking the loop cannot be interrupted, but a late answer is late.
-        if not deadline.left:
-            raise deadline.error()
-        return value, error
-    finally:
-        deadline.stop()
-
-
-async def _await_within(value: Awaitable[Any], deadline: Deadline, asyncio: Any) -> Any:
-    loop = asyncio.get_running_loop()
-    scope = asyncio.timeout(deadline.left)
-
-    def reschedule(left: float | None) -> None:
-        if not scope.expired():
-            scope.reschedule(None if left is None else loop.time() + left)
-
-    try:
-        async with scope:
-            deadline.on_change = reschedule
-            try:
-                return await value
-            finally:
-                deadline.on_change = None
-    except TimeoutError:
-        if scope.expired():
-            raise deadline.error() from None
-        raise
-
-
-async def _in_worker(call: Callable[[], Any], deadline: Deadline) -> Pair:
-    import asyncio
-
-    job = workers.submit(call)
-    waiter = asyncio.wrap_future(job)
-    try:
-        await asyncio.wait({waiter}, timeout=deadline.left)
-        if not waiter.done():
-            raise deadline.error()
-        return waiter.result()
-    finally:
-        workers.abandon(job)
-        waiter.cancel()
-
-
-async def _side_by_side(turns: list[Turn]) -> list[Answer]:
-    """Start every turn in order, and return when all are settled; a cancellation of the caller comes last."""
-    answers: list[Any] = [None if t.is_async or t.deadline else _perform_first_half(t) for t in turns]
-    if all(isinstance(answer, Answer) for answer in answers):
-        return answers
-    import asyncio
-
-    left = [answer or turn for turn, answer in zip(turns, answers, strict=True) if not isinstance(answer, Answer)]
-    loop = asyncio._get_running_loop()
-    if loop is None:  # under trio, for instance: there they are awaited one after the other
-        lived = iter([await _perform_async(turn) for turn in left])
-    else:
-        tasks = begin(loop.create_task, _perform_async, left, _refused)
-        lived = iter(brought(tasks, await settle(tasks)))
-    return [answer if isinstance(answer, Answer) else next(lived) for answer in answers] + list(lived)
-
-
-async def _refused(turn: Turn, error: HookError) -> Answer:
-    if turn.is_async:
-        close_unawaited(turn.call())
-    return Answer(error=error)
-
-
-def _perform_first_half(turn: Turn) -> Answer | Turn:
-    """Call in line; what returns an awaitable becomes a turn to await."""
-    awaited = attrs.evolve(turn, kind="open")
-    answer = _perform(awaited)
-    return attrs.evolve(turn, call=lambda: answer.value, is_async=True) if isawaitable(answer.value) else answer
-
-
-def brought(tasks: Iterable[Any], cancel: BaseException | None) -> list[Answer]:
-    """Return what turns in tasks of their own brought, and last, if that came meanwhile, the cancellation of this task."""
-    answers = [attrs.evolve(answer, is_cancel=answer.is_cancel and cancel is not None) for answer in map(_brought, tasks)]
-    return [*answers, *([Answer(error=cancel, is_cancel=True)] if cancel is not None else [])]
-
-
-def _brought(task: Any) -> Answer:
-    if not task.done() or task.cancelled():
-        import asyncio
-
-        return Answer(error=asyncio.CancelledError())
-    answer: Answer = task.result() or Answer()
-    if is_cancelled_error(answer.error) or not Cancels.since(0, task).came():
-        return answer
-    return Answer(error=swallowed(), is_cancel=True)

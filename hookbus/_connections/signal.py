@@ -12,7 +12,6 @@ from typing import Any, Protocol, TypeVar
 
 from blinker import ANY, NamedSignal
 
-from .._calls.cancels import running_task
 from ..exceptions import HookError
 from .callables import key_of
 from .options import OnError, Options, Role, options_of
@@ -94,6 +93,10 @@ class HookSignal(NamedSignal):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self._home).signal, (self._home, self.name)  # type: ignore[attr-defined]
+
+    @property
+    def bus(self) -> Any:
+        return self._home
 
     # -- connecting ---------------------------------------------------------------------------------------------------
 
@@ -302,5 +305,7 @@ class HookSignal(NamedSignal):
 
 def _current_owner() -> object:
     """Return the running task, or the thread where no task runs."""
-    task = running_task()
+    import asyncio
+    try: task = asyncio.current_task()
+    except RuntimeError: task = None
     return task if task is not None else threading.get_ident()

@@ -160,7 +160,7 @@ def _name_of(body: Callable[..., Any]) -> str:
     return f"{getattr(body, '__module__', '?')}.{body.__qualname__}"
 
 
-def declared(parameters: list[Parameter]) -> str:
+def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> str:
     """Write the parameter list; defaults are placeholders here and set on the function, whatever they are."""
     parts: list[str] = []
     kinds = [p.kind for p in parameters]
@@ -168,15 +168,15 @@ def declared(parameters: list[Parameter]) -> str:
         if p.kind is p.KEYWORD_ONLY and p.VAR_POSITIONAL not in kinds and p.KEYWORD_ONLY not in kinds[:index]:
             parts.append("*")
         stars = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
-        parts.append(stars + p.name + ("" if p.default is p.empty else "=None"))
+        parts.append(stars + mark(p.name) + ("" if p.default is p.empty else "=None"))
         if p.kind is p.POSITIONAL_ONLY and p.POSITIONAL_ONLY not in kinds[index + 1 :]:
             parts.append("/")
     return ", ".join(parts)
 
 
-def passed(parameters: list[Parameter]) -> str:
+def passed(parameters: list[Parameter], mark: Callable[[str], str] = str) -> str:
     forms: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*{0}", Parameter.VAR_KEYWORD: "**{0}", Parameter.KEYWORD_ONLY: "{0}={0}"}
-    return ", ".join(forms.get(p.kind, "{0}").format(p.name) for p in parameters)
+    return ", ".join(forms.get(p.kind, "{0}").format(mark(p.name)) for p in parameters)
 
 
 def _defaults(parameters: list[Parameter]) -> tuple[Any, ...] | None:

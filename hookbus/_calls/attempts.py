@@ -1,0 +1,130 @@
+"""What is rare of arounds: an attempt that patches, repeats or comes late; and what an around makes of what it has inside.
+
+Each level of arounds has a mark: 0 before `call_next` is used, `BEGUN` while what is inside runs, then how that ended;
+`ENDED` is added when the around has ended. The last mark says that something was still running when its around ended.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import AsyncGenerator, Generator
+from typing import Any, Final
+
+from ..events import Attempted
+from ..exceptions import HookError, late_call_next
+from .context import Call
+from .meaning import judged, over, stand, tell, tell_change, tell_changes
+from .plan import Seat
+
+BEGUN: Final = 1
+RETURNED: Final = 2
+REPLACED: Final = 3
+ENDED: Final = 8
+
+MARKS: Final = {
+    "returned": RETURNED, "instead": REPLACED, "ended": ENDED, "returned_ended": RETURNED + ENDED,
+    "still_running": BEGUN + ENDED,
+}  # fmt: skip
+"""What the texts call them."""
+
+
+class Attempt:
+    """An attempt with changed arguments, or one more: its arounds and guards are asked anew."""
+
+    def __init__(self, marks: list[int], depth: int, outer: Attempt | None) -> None:
+        self._marks, self._depth, self._outer = marks, depth, outer
+
+    def is_late(self) -> bool:
+        """Tell whether the around it was made by, or one further out, has ended."""
+        marks = self._marks
+        return marks[self._depth] >= ENDED or bool(marks[-1]) or (self._outer is not None and self._outer.is_late())
+
+
+def again(
+    call: Call, seat: Seat, marks: list[int], depth: int, outer: Attempt | None, patch: dict[str, Any], values: tuple[Any, ...]
+) -> tuple[Any, ...]:  # fmt: skip
+    """Return the arguments of an attempt that patches or repeats; refuse one that comes too late.
+
+    Raises:
+        HookError: for what comes too late, or a patch of what is no argument.
+    """
+    check_open(call, marks, depth, outer)
+    names = call.plan.signature.names
+    before = dict(zip(names, values))
+    after = {**before, **patch}
+    call.plan.signature.check(after)
+    tell_changes(call, seat, before, after)
+    marks[depth] = BEGUN
+    return tuple(after[name] for name in names)
+
+
+def check_open(call: Call, marks: list[int], depth: int, attempt: Attempt | None) -> None:
+    """Refuse to go in further where the call or the around has ended."""
+    if call.blocked is not None:
+        stand(call)
+    if call.is_over or marks[depth] >= ENDED or marks[-1] or (attempt is not None and attempt.is_late()):
+        raise late_call_next()
+
+
+def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> Any:
+    """Return what an around's answer is as a result, and tell it where that is not what came from inside."""
+    has_run = mark == RETURNED
+    value = judged(call, seat, answer, answer)
+    if value is not answer:
+        call.said = "changed"
+    if not has_run or value is not last:
+        tell_change(call, seat, "result", last if has_run else None, value)
+    return value
+
+
+def tried(call: Call, depth: int, mark: int, began: float) -> None:
+    """Note how an attempt ended, for `Attempted`."""
+    error = sys.exc_info()[1]
+    outcome = over(call, error)[0] if error is not None else "returned" if mark == RETURNED else "replaced"
+    call.tries.setdefault(depth, []).append((outcome, time.perf_counter() - began))
+
+
+def attempted(call: Call, seat: Seat, depth: int) -> None:
+    """Tell the attempts of an around that has made more than one."""
+    tries = call.tries.pop(depth, ())
+    if len(tries) > 1:
+        for number, (outcome, seconds) in enumerate(tries, 1):
+            tell(call, Attempted, receiver=seat.receiver.name, number=number, outcome=outcome, seconds=seconds)
+
+
+# -- streams -----------------------------------------------------------------------------------------------------------
+
+
+def opened(call: Call, seat: Seat, source: Any) -> Any:
+    """Return the generator that an around of a stream gave, or say what is wrong with it."""
+    needed = "asend" if call.plan.hook.is_async else "send"
+    if hasattr(type(source), needed):
+        return source
+    judged(call, seat, source, source)
+    kind = type(source).__name__
+    raise HookError(
+        f"{seat.receiver.label} on {seat.signal.name} returned a {kind}; return items: "
+        f"around a stream, write {call.plan.hook.colour} function"
+    )
+
+
+def as_items(items: Any, *, is_async: bool) -> Any:
+    """Return something to pull items from by `send`, `throw` and `close`."""
+    if hasattr(type(items), "asend" if is_async else "send"):
+        return items
+    return _each_async(items) if is_async else _each(items)
+
+
+def _each(items: Any) -> Generator[Any, Any, None]:
+    for item in items:  # noqa: UP028 - `yield from` would pass on what is sent, which an iterator does not take
+        yield item
+
+
+async def _each_async(items: Any) -> AsyncGenerator[Any, Any]:
+    if hasattr(type(items), "__aiter__"):
+        async for item in items:
+            yield item
+    else:
+        for item in items:
+            yield item

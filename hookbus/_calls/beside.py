@@ -1,0 +1,74 @@
+"""Awaited receivers side by side: all are settled before the call goes on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from .._connections.wanted import close_unawaited
+from ..exceptions import HookError
+from .context import Call
+from .meaning import failed
+from .plan import Seat
+
+_depth: ContextVar[int] = ContextVar("hookbus_depth", default=0)
+"""How many tasks of receivers are around the running code, one in the other."""
+
+Waiting = Sequence[tuple[Seat, Awaitable[Any]]]
+
+
+async def beside(
+    call: Call, waiting: Waiting, take: Callable[[Call, Seat, Any], None], noted: BaseException | None = None
+) -> None:
+    """Await all of them; then each answer is taken and each failure is its receiver's, in order. The first to end the call does."""
+    answers, out = await _settle(waiting)
+    for (seat, _), (value, error) in zip(waiting, answers):
+        try:
+            try:
+                if error is not None:
+                    raise error
+                if value is not None:
+                    take(call, seat, value)
+            except BaseException as failure:
+                failed(call, seat, failure, noted)
+        except BaseException as ending:
+            out = out or ending
+    if out is not None:
+        try:
+            raise out
+        finally:
+            del out
+
+
+async def _settle(waiting: Waiting) -> tuple[list[Any], BaseException | None]:
+    """Return what each brought, a pair of a value and an exception, and the cancellation that came meanwhile."""
+    asyncio = sys.modules.get("asyncio")
+    loop = asyncio._get_running_loop() if asyncio is not None else None
+    if asyncio is None or loop is None:  # under trio, for instance: there they are awaited one after the other
+        return [await _pair(awaitable) for _, awaitable in waiting], None
+    depth = _depth.get() + 1
+    if depth > sys.getrecursionlimit():  # Python's own limit does not see from task to task
+        for _, awaitable in waiting:
+            close_unawaited(awaitable)
+        endless = "it calls in its own turn what asks it again, without end; end it by a condition"
+        return [(None, HookError(endless)) for _ in waiting], None
+    token = _depth.set(depth)
+    try:
+        tasks = [loop.create_task(_pair(awaitable)) for _, awaitable in waiting]
+    finally:
+        _depth.reset(token)
+    try:
+        return await asyncio.gather(*tasks), None
+    except asyncio.CancelledError as cancel:
+        brought = [task.result() if task.done() and not task.cancelled() else (None, None) for task in tasks]
+        return [(v, None if isinstance(e, asyncio.CancelledError) else e) for v, e in brought], cancel
+
+
+async def _pair(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    # An interrupt must not end the loop while others are under way.
+    try:
+        return await awaitable, None
+    except BaseException as error:
+        return None, error

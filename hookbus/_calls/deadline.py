@@ -1,0 +1,99 @@
+"""How long a receiver may take: awaited within a limit, or run in a daemon thread and left behind."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+from typing import Any, Final
+
+from ..exceptions import HookError
+from .plan import Seat
+from .workers import workers
+
+_MISSING: Final = object()
+
+
+def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Call in a worker thread and wait until the deadline, in the caller's context; what it sets there comes back."""
+    job, context = workers.submit(function, args, kwargs)
+    try:
+        value, error = job.result(seat.timeout)
+    except TimeoutError:
+        raise _late(seat) from None
+    finally:
+        workers.abandon(job, seat.signal.bus)
+    _bring_back(context)
+    if error is not None:
+        try:
+            raise error
+        finally:
+            del error
+    return value
+
+
+async def timed_async(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Call in a worker thread, so that it cannot block the loop, and await what it returns, all before the deadline."""
+    asyncio, seconds = _asyncio(), seat.timeout or 0.0
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    job, context = workers.submit(function, args, kwargs)
+    waiter = asyncio.wrap_future(job)
+    try:
+        await asyncio.wait({waiter}, timeout=seconds)
+        if not waiter.done():
+            raise _late(seat)
+        value, error = waiter.result()
+    finally:
+        workers.abandon(job, seat.signal.bus)
+        waiter.cancel()
+    _bring_back(context)
+    if error is not None:
+        try:
+            raise error
+        finally:
+            del error
+    return await _until(seat, end, value) if hasattr(type(value), "__await__") else value
+
+
+async def within(seat: Seat, awaitable: Awaitable[Any]) -> Any:
+    """Await until the deadline. What blocks the loop cannot be interrupted, but a late answer is late."""
+    try:
+        end = _asyncio().get_running_loop().time() + seat.timeout
+    except BaseException:
+        awaitable.close()  # type: ignore[attr-defined]
+        raise
+    return await _until(seat, end, awaitable)
+
+
+async def _until(seat: Seat, end: float, awaitable: Awaitable[Any]) -> Any:
+    asyncio = _asyncio()
+    limit = asyncio.timeout_at(end)
+    try:
+        async with limit:
+            value = await awaitable
+    except TimeoutError:
+        if limit.expired():
+            raise _late(seat) from None
+        raise
+    if end <= asyncio.get_running_loop().time():
+        raise _late(seat)
+    return value
+
+
+def _late(seat: Seat) -> TimeoutError:
+    return TimeoutError(f"no answer within {seat.timeout:g} seconds")
+
+
+def _asyncio() -> Any:
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or asyncio._get_running_loop() is None:
+        raise HookError("it has a deadline, which needs the event loop of asyncio where what it hooks is awaited")
+    return asyncio
+
+
+def _bring_back(context: Context) -> None:
+    """Set in this context what was set in the one that a worker ran in."""
+    for variable, value in context.items():
+        if variable.get(_MISSING) is not value:
+            variable.set(value)

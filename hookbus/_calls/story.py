@@ -1,0 +1,348 @@
+"""The story of a call, as the function one would have written by hand: the texts that every call runs by.
+
+`writer` makes one function of them for each plan. How to read a text:
+
+- a line with `#? word` is there only where that holds, with everything below it; `!word` where it does not;
+- `<name>` alone on a line is another text; `{name}` in a line is a piece of code;
+- `{w}` is `await ` in a coroutine and nothing in a plain function, `{d}` is `async ` likewise.
+
+What is usual stands in line. What is rare is a call of a helper of `meaning`, which says what it means for every colour.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CALL: Final = """
+{d}def {name}({parameters}):
+    <begin>
+    try:
+        <pre>
+        if not replaced:  #? replaceable
+            <run>
+        <run>  #? !replaceable
+        <post>
+        if fresh: fired()
+        outcome = 'replaced' if replaced else 'returned'  #? ended flagged
+        return result
+    except HookBlocked as blocked:  #? !ended
+        if not parted(call, blocked): raise
+        return call.parting
+    except BaseException as left:  #? ended
+        outcome, leaving, result = over(call, left)
+        if leaving is not None: raise
+        return result
+    <end>
+"""
+
+STREAM: Final = """
+{d}def {name}({parameters}):
+    <begin>
+    try:
+        try:
+            <pre>
+            marks = {marks}  #? around
+            index = -1  #? told
+            if replaced: source = as_items(result)  #? replaceable
+            else: source = {source}  #? replaceable
+            source = {source}  #? !replaceable
+            <pump>
+            if call.arguments is not None: {rebound}call.arguments  #? around
+            replaced = replaced or marks[0] != {returned_ended}  #? around
+            <post>
+            if fresh: fired()
+            outcome = 'replaced' if replaced else 'returned'
+        except BaseException as left:
+            outcome, leaving, result = over(call, left)
+            if leaving is not None: raise
+        if outcome == 'blocked':
+            <leave>
+            yield result
+        else:  #? !async
+            return result
+    <end>
+"""
+
+BEGIN: Final = """
+call = None  #? !eager
+call = Call(plan, {sender})  #? eager !observed
+call = begun(plan, {sender}, {values})  #? observed
+replaced = False  #? flagged
+outcome, leaving = 'returned', None  #? ended
+result = None  #? ended
+"""
+
+END: Final = """
+finally:  #? ended
+    try:
+        <final>
+    except BaseException as left:
+        outcome, leaving, result = over(call, left)
+        raise
+    finally:
+        finished(call, outcome, leaving, result)  #? observed
+        leaving = None
+"""
+
+# -- the method, and who may rescue the call ---------------------------------------------------------------------------
+
+RUN: Final = """
+try:  #? rescue
+    <inside>
+except Exception as raised:  #? rescue
+    <error>
+    if rescue is None: raise
+    result = rescue.result
+    replaced = True
+<inside>  #? !rescue
+"""
+
+ERROR: Final = """
+if is_own_block(call, raised): raise  #? around
+rescue = None
+<turns>
+"""
+
+BODY: Final = """
+result = {w}{body}
+"""
+
+# -- arounds: functions inside each other, the method innermost --------------------------------------------------------
+
+AROUND: Final = """
+marks = {marks}
+try:
+    {next} = nest({owner}{arguments}call, marks, None)[0]
+    <level>
+finally:
+    call.is_over, call.inner = True, None
+result = answer
+if call.arguments is not None: {rebound}call.arguments
+replaced = marks[0] != {returned_ended}
+"""
+
+NEXT: Final = """
+{d}def {next}(**patch):
+    if patch or marks[{i}] or marks[-1] or call.is_over or call.blocked is not None or attempt is not None and attempt.is_late():
+        <again>
+    marks[{i}] = 1
+    began_{i} = clock()  #? attempted
+    try:  #? attempted
+        <deeper>
+    finally:  #? attempted
+        tried(call, {i}, marks[{i}], began_{i})
+    <deeper>  #? !attempted
+    return {result}  #? !stream
+    return {result}  #? stream !async
+"""
+
+AGAIN: Final = """
+deeper = {marks}
+values = again(call, {seat}, marks, {i}, attempt, patch, ({arguments}))
+inside = nest({owner}*values, call, deeper, Attempt(marks, {i}, attempt))[{i}]
+try:
+    return {w}inside()  #? !stream
+    source = inside()  #? stream
+    <pump>  #? stream
+    return result  #? stream !async
+    return  #? stream async
+finally:
+    if marks[{i}] < {ended}: marks[{i}] = deeper[{i}]
+"""
+
+INNERMOST: Final = """
+try:
+    if attempt is not None:
+        <guards>
+        check_open(call, marks, {i}, attempt)
+        call.arguments = ({arguments})
+    result = {w}{body}  #? !stream
+    source = {body}  #? stream
+    <pump>  #? stream
+except BaseException as raised:
+    call.inner = raised
+    raise
+marks[{i}] = {returned}
+call.results[{i}] = result  #? told
+"""
+
+DEEPER: Final = """
+<level>
+marks[{i}] = {returned} if marks[{j}] == {returned_ended} else {instead}
+call.results[{i}] = answer  #? told
+"""
+
+LEVEL: Final = """
+turn_{i} = clock()  #? asked
+try:
+    if {condition}:  #? conditional
+        {seat}.receiver.has_fired = True
+        <turn>
+    else:  #? conditional
+        answer = {w}{next}()  #? !stream
+        source = {next}()  #? stream
+        <pump>  #? stream
+        answer = result  #? stream
+    <turn>  #? !conditional
+except BaseException as error:
+    escaped(call, {seat}, error)
+    raise
+finally:
+    marks[{i}] += {ended}
+    if marks[{i}] == {still_running}: marks[-1] = 1
+    attempted(call, {seat}, {i})  #? attempted
+    asked(call, {seat}, turn_{i})  #? asked
+if call.blocked is not None: stand(call)
+"""
+
+OUTERMOST: Final = """
+{d}def outermost():
+    <level>
+    return answer  #? !async
+"""
+
+AROUND_TURN: Final = """
+<view>
+answer = {asked}
+<settle>
+check_untampered({seat}, view)  #? view
+answer = judged_around(call, {seat}, answer, marks[{i}], call.results.get({i}))  #? told
+if type(answer) not in PLAIN: answer = judged(call, {seat}, answer, answer)  #? !told
+"""
+
+AROUND_STREAM_TURN: Final = """
+<view>
+source = {asked}
+<settle>
+source = opened(call, {seat}, source)
+<pump>
+answer = judged_around(call, {seat}, result, marks[{i}], call.results.get({i}))  #? told
+if type(result) not in PLAIN: result = judged(call, {seat}, result, result)  #? !told
+answer = result  #? !told
+"""
+
+# -- streams -----------------------------------------------------------------------------------------------------------
+
+PUMP: Final = """
+advance, value, result = source.{send}, None, None
+try:
+    while True:
+        try:
+            item = {w}advance(value)
+        except {stop} as end:
+            result = end.value  #? !async
+            break
+        except Exception as raised:  #? rescue
+            if replaced: raise
+            <error>
+            if rescue is None: raise
+            {w}source.{close}()
+            source = as_items(rescue.result)
+            advance, value, replaced = source.{send}, None, True
+            continue
+        if call.blocked is not None: stand(call)  #? around
+        check_untampered({seat}, view)  #? view
+        <items>
+        <leave>
+        try:
+            value = yield item
+            advance = source.{send}
+        except GeneratorExit:
+            raise
+        except BaseException as thrown:
+            advance, value = source.{throw}, thrown
+        finally:  #? observed
+            call.outer = ENCLOSING.get()
+            ENCLOSING.set(call.id)
+        if call.is_over or call.blocked is not None: break  #? inner
+finally:
+    call.is_over, call.inner = True, None  #? main around
+    try:
+        {w}source.{close}()
+    except Exception:
+        if call.blocked is None: raise
+"""
+
+LEAVE: Final = """
+ENCLOSING.set(call.outer)  #? observed
+"""
+
+# -- one turn ----------------------------------------------------------------------------------------------------------
+
+TURN: Final = """
+began = clock()  #? asked
+try:
+    if {condition}:  #? conditional
+        {seat}.receiver.has_fired = True
+        <read>
+    else:  #? conditional asked
+        call.said = 'not asked'
+    {seat}.receiver.has_fired = True  #? !conditional rare
+    <read>  #? !conditional
+except BaseException as error:
+    failed({call}, {seat}, error{noted})
+finally:  #? asked
+    asked(call, {seat}, began)
+"""
+
+READ: Final = """
+<view>
+answer = {asked}  #? long
+check_untampered({seat}, view)  #? view
+<settle>
+if answer is not None:  #? long
+    <take>
+if (answer := {asked}) is not None:  #? !long
+    <take>
+"""
+
+PATCH: Final = """
+if type(answer) is dict and names.issuperset(answer):  #? !told
+    <rebind>
+else:  #? !told
+    {rebound}revised({call}, {seat}, answer, ({arguments}))
+    if issubclass(type(answer), Replace):
+        result, replaced = answer.result, True
+        break
+{rebound}revised({call}, {seat}, answer, ({arguments}))  #? told
+if issubclass(type(answer), Replace):  #? told
+    result, replaced = answer.result, True
+    break
+"""
+
+DRAFT: Final = """
+draft = {shown}
+answer = {asked}
+<settle>
+if answer is not None or {is_odd}:
+    {rebound}revised({call}, {seat}, answer, ({arguments}), draft)
+    if issubclass(type(answer), Replace):
+        result, replaced = answer.result, True
+        break
+else:
+    <redraft>
+"""
+
+REVISE: Final = """
+result = answer if type(answer) in PLAIN else judged({call}, {seat}, answer, result)  #? !told
+result = judged(call, {seat}, answer, result)  #? told
+"""
+
+REVISE_ITEM: Final = """
+item = answer if type(answer) in PLAIN else judged({call}, {seat}, answer, item)  #? !told
+item = judged(call, {seat}, answer, item, index)  #? told
+if item is DROPPED:
+    dropped = True
+    break
+"""
+
+MAYBE_WAIT: Final = """
+if type(answer) not in PLAIN and is_awaitable(answer): waiting.append(({seat}, answer))
+else: decided({call}, {seat}, answer)
+"""
+
+SIDE_BY_SIDE: Final = """
+waiting = []
+<turns>
+if waiting: await beside({call}, waiting, decided{noted})
+"""

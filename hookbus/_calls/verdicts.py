@@ -1,0 +1,55 @@
+"""What a receiver may answer besides a value: the verdicts, always instances, never the class itself."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+
+class _Nothing(enum.Enum):
+    NOTHING = "nothing"
+
+    def __repr__(self) -> str:
+        return "NOTHING"
+
+
+NOTHING: Final[Any] = _Nothing.NOTHING
+"""Marks "not given" where None is a value like any other. A copy or a pickle of it is itself."""
+
+
+@attrs.frozen
+class Block:
+    """A receiver's verdict: this call must not run, or its result must not leave.
+
+    Attributes:
+        reason: why; the caller, and so perhaps a model, reads it.
+        result: what the caller gets instead of `HookBlocked`; the call stays blocked.
+        code: a short word for programs.
+        details: what is for records only; it is never in a text.
+    """
+
+    reason: str
+    result: Any = attrs.field(default=NOTHING, kw_only=True)
+    code: str | None = attrs.field(default=None, kw_only=True)
+    details: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, repr=False)
+
+
+@attrs.frozen
+class Replace:
+    """A receiver's verdict: this is the result. In `pre` the method is not run, in `error` the call is rescued.
+
+    For a stream, `pre` and `error` take an iterable of items.
+    """
+
+    result: Any
+
+
+@attrs.frozen
+class Drop:
+    """An `item` receiver's verdict: this item of the stream does not reach the consumer."""
+
+
+VERDICTS: Final = (Block, Replace, Drop)

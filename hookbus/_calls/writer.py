@@ -1,0 +1,219 @@
+"""Writes the function that runs the calls of a plan, of the texts in `story`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import attrs
+
+from .. import events
+from ..exceptions import HookBlocked
+from . import attempts, deadline, meaning, story
+from .beside import beside
+from .context import ENCLOSING, Call, HookContext, ReadOnly
+from .plan import Plan, Seat
+from .text import compiled, fresh, sealed
+from .turns import Turns
+from .verdicts import Replace
+
+_TOOLS: Final[dict[str, Any]] = {
+    **{name: getattr(meaning, name) for name in (
+        "DROPPED", "PLAIN", "asked", "begun", "check_untampered", "claimed", "decided", "escaped", "failed",
+        "finished", "holds", "is_awaitable", "is_own_block", "judged", "misfit", "over", "parted", "refused",
+        "rescued", "revised", "settled", "stand", "unawaited",
+    )},
+    **{name: getattr(attempts, name) for name in (
+        "Attempt", "again", "attempted", "check_open", "judged_around", "opened", "tried",
+    )},
+    **{name: getattr(deadline, name) for name in ("timed", "timed_async", "within")},
+    "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
+    "ReadOnly": ReadOnly, "Replace": Replace, "beside": beside, "clock": time.perf_counter,
+    "context": tuple.__new__, "surrounding": events.current_surrounding,
+}  # fmt: skip
+
+_GENERATOR: Final = {"send": "send", "throw": "throw", "close": "close", "stop": "StopIteration"}
+_ASYNC_GENERATOR: Final = {"send": "asend", "throw": "athrow", "close": "aclose", "stop": "StopAsyncIteration"}
+
+
+@attrs.frozen(eq=False)
+class Written:
+    """The function that runs the calls of a plan.
+
+    Attributes:
+        run: it is called as the body is.
+        source: its text, in which receivers have short names.
+        named: those names, and what they stand for.
+    """
+
+    run: Callable[..., Any]
+    source: str
+    named: dict[str, Any]
+
+
+class Writer(Turns):
+    """Writes the text of one plan."""
+
+    def __init__(self, plan: Plan, sender: Any = None) -> None:
+        super().__init__(plan, sender)
+        hook, heard = plan.hook, plan.heard
+        self.is_stream, self.count = hook.is_stream, len(plan.around)
+        wants_ctx = any("ctx" in seat.receiver.asks.names for seat in plan.seats())
+        observed, final = bool({events.Started, events.Finished} & heard), any(plan.final)
+        asked, around, rescue = events.Asked in heard, bool(plan.around), any(plan.error)
+        holds = {
+            "observed": observed, "ended": observed or final or hook.is_stream, "around": around, "rescue": rescue,
+            "replaceable": bool(plan.pre.modify), "asked": asked, "told": asked or events.Mutated in heard,
+            "attempted": events.Attempted in heard, "stream": hook.is_stream, "async": hook.is_async,
+            "eager": observed or wants_ctx or around or hook.is_stream or asked,
+            "flagged": bool(plan.pre.modify) or around or rescue or hook.is_stream,
+        }  # fmt: skip
+        self.flags |= {name for name, is_so in holds.items() if is_so}
+        marks = [0] * (self.count + 1)
+        self.pieces |= {
+            "d": "async " if hook.is_async else "", "w": "await " if hook.is_async else "",
+            "name": self.name, "marks": marks, "values": self.pieces["shown"] if plan.shows_values else "None",
+            **attempts.MARKS, **(_ASYNC_GENERATOR if hook.is_async else _GENERATOR),
+        }  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        own = self.hook.body.__name__
+        return f"call_{own}" if own.isidentifier() else "call_it"
+
+    def written(self) -> Written:
+        """Return the function."""
+        hook = self.hook
+        as_items = partial(attempts.as_items, is_async=hook.is_async)
+        tools = {"plan": self.plan, "body": hook.body, "names": frozenset(self.simple), "fresh": True, "fired": self._fired}
+        text = self._stream() if self.is_stream else self._call()
+        if self.count:
+            text = f"{self._nest()}\n\n{text}"
+        source, scope = sealed(text, hook.function_signature.names, {**_TOOLS, "as_items": as_items, **tools, **self.given})
+        self._scope = scope
+        exec(fresh(compiled(source)), scope)
+        run = scope[self.name]
+        run.__qualname__ = hook.body.__qualname__  # a coroutine that nobody awaits is warned of by this name
+        return Written(run, source, {name: value for name, value in self.given.items() if name[-1].isdigit()})
+
+    def _fired(self) -> None:
+        """Note at the end of the first call that went through who has had a turn."""
+        for name in ("fresh", "fresh_"):
+            if name in self._scope:
+                self._scope[name] = False
+        meaning.fire(self.plan)
+
+    # -- the whole -----------------------------------------------------------------------------------------------------
+
+    def _call(self) -> str:
+        inside = self._around() if self.count else self.fill(story.BODY)
+        run = self.fill(story.RUN, parts={"inside": inside, "error": self._error()})
+        return self.fill(story.CALL, parts={**self._frame(), "run": run})
+
+    def _stream(self) -> str:
+        error = self._error()
+        pump = self._pump(["main"], error=error, items=self._items())
+        source = f"nest({self.pieces['owner']}{self.pieces['arguments']}call, marks, None)[-1]()" if self.count else self.pieces["body"]
+        leave = self.fill(story.LEAVE)
+        return self.fill(story.STREAM, parts={**self._frame(), "pump": pump, "leave": leave}, source=source)
+
+    def _frame(self) -> dict[str, str]:
+        plan = self.plan
+        begin = self.fill(story.BEGIN)
+        if self.is_in_star:
+            begin = f"first, {self.star} = {self.star}[0], {self.star}[1:]\n{begin}"
+        pre = [self.modifiers(plan.pre.modify, "patch"), self.turns(plan.pre.guard, "guard"),
+               self.turns(plan.unaskable, "guard"), self.observers(plan.pre.observe)]  # fmt: skip
+        final = self.observers(plan.final.observe, "leaving") or "pass"
+        return {
+            "begin": begin, "pre": _joined(pre), "end": self.fill(story.END, parts={"final": final}),
+            "post": _joined([self.modifiers(plan.post.modify, "post"), self.turns(plan.post.guard, "guard"),
+                             self.observers(plan.post.observe)]),
+        }  # fmt: skip
+
+    def _error(self) -> str:
+        error = self.plan.error
+        turns = _joined([self.modifiers(error.modify, "rescue"), self.observers(error.observe, "raised")])
+        return self.fill(story.ERROR, parts={"turns": turns})
+
+    # -- streams -------------------------------------------------------------------------------------------------------
+
+    def _pump(self, more: list[str], seat: str = "", **parts: str) -> str:
+        flags = self.flags.union(more)
+        if "inner" in more:
+            flags.discard("rescue")
+        parts = {"error": "", "items": "", "leave": self.fill(story.LEAVE), **parts}
+        kept, self.flags = self.flags, flags
+        try:
+            return self.fill(story.PUMP, parts=parts, seat=seat)
+        finally:
+            self.flags = kept
+
+    def _items(self) -> str:
+        item = self.plan.item
+        if not any(item):
+            return ""
+        turns = _joined([self.turns(item.guard, "guard"), self.observers(item.observe)])
+        if not item.modify:
+            return turns
+        skip = f"if dropped:\n    advance, value = source.{self.pieces['send']}, None\n    continue"
+        count = "index += 1\n" if "told" in self.flags else ""
+        return _joined([f"{count}dropped = False", self.modifiers(item.modify, "item"), skip, turns])
+
+    # -- arounds -------------------------------------------------------------------------------------------------------
+
+    def _around(self) -> str:
+        return self.fill(story.AROUND, parts={"level": self._level(0)}, next="next_0")
+
+    def _nest(self) -> str:
+        parts = [self._next(i) for i in reversed(range(self.count))]
+        if self.is_stream:
+            parts.append(self.fill(story.OUTERMOST, parts={"level": self._level(0)}))
+        names = [*(f"next_{i}" for i in range(self.count)), *(["outermost"] if self.is_stream else [])]
+        parts.append(f"return {', '.join(names)},")
+        given = f"{self.pieces['owner']}{self.pieces['arguments']}call, marks, attempt"
+        return f"def nest({given}):\n" + "\n".join(f"    {line}" for line in "\n".join(parts).splitlines())
+
+    def _next(self, i: int) -> str:
+        """Write the `call_next` of around number `i`."""
+        seat = self._seat_name(i)
+        again = self.fill(story.AGAIN, parts={"pump": self._pump(["inner"])}, i=i, seat=seat)
+        if i == self.count - 1:
+            guards = self.turns(self.plan.pre.guard, "guard") or "pass"
+            deeper = self.fill(story.INNERMOST, parts={"guards": guards, "pump": self._pump(["inner"])}, i=i)
+            result = "result"
+        else:
+            deeper = self.fill(story.DEEPER, parts={"level": self._level(i + 1)}, i=i, j=i + 1)
+            result = "answer"
+        return self.fill(story.NEXT, parts={"again": again, "deeper": deeper}, i=i, next=f"next_{i}", result=result)
+
+    def _level(self, i: int) -> str:
+        """Write the turn of around number `i`."""
+        seat, name = self.plan.around[i], self._seat_name(i)
+        asks_ctx = "ctx" in seat.receiver.asks.names
+        pieces = {"i": i, "seat": name, "next": f"next_{i}", "condition": self.condition(seat, name)}
+        more = {"view"} if asks_ctx else set()
+        if seat.problem is not None:
+            turn = f"misfit({name})"
+        else:
+            text = story.AROUND_STREAM_TURN if self.is_stream else story.AROUND_TURN
+            asked = self.asked(seat, name, self._receiver(seat), f"next_{i}")
+            parts = {
+                "view": f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else "", "settle": self.settle(seat),
+                "pump": self._pump(["inner", *more], seat=name),
+            }  # fmt: skip
+            turn = self.fill(text, more, parts, asked=asked, **pieces)
+        more = {"conditional"} if self.is_conditional(seat) else set()
+        return self.fill(story.LEVEL, more, {"turn": turn, "pump": self._pump(["inner"])}, **pieces)
+
+    def _seat_name(self, i: int) -> str:
+        seat: Seat = self.plan.around[i]
+        name = f"around{i}"
+        self.given[name] = seat
+        return name
+
+
+def _joined(texts: list[str]) -> str:
+    return "\n".join(text for text in texts if text)
