@@ -60,12 +60,14 @@ class Answer(Generic[T_co]):
         where: the file and line of the receiver.
         value: the answer; None where it has none to give, failed or was not asked.
         error: what it failed with, else None.
+        asked: whether it had a turn; not where its `when=` did not hold.
     """
 
     receiver: str
     where: str
     value: T_co | None = None
     error: BaseException | None = None
+    asked: bool = True
 
 
 @attrs.frozen
@@ -91,19 +93,26 @@ class Reject:
     reason: str
 
 
-Steps = Generator[Sequence[Receiver[T]] | Reject, list[Answer[T]], R]
+@attrs.frozen
+class Result:
+    """A mode that is an async generator yields this last: the result of the question."""
+
+    value: Any
+
+
+Steps = Generator[Sequence[Receiver[T]] | tuple[Sequence[Receiver[T]], Mapping[str, Any]] | Reject, list[Answer[T]], R]
 """What a mode that is a generator function returns: `def mode(receivers: Sequence[Receiver[T]]) -> Steps[T, R]`."""
 
-Mode = Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]
+Mode = Callable[..., Any]
 Merged = dict[str, Any]
 
 
-def void(receivers: Sequence[Receiver[object]]) -> Steps[object, None]:
+def void(receivers: Sequence[Receiver[object]], arguments: Mapping[str, Any] | None = None) -> Steps[object, None]:
     """Ask all receivers side by side; nothing comes back."""
     yield receivers
 
 
-def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
+def broadcast(receivers: Sequence[Receiver[T]], arguments: Mapping[str, Any] | None = None) -> Steps[T, list[T]]:
     """Ask the receivers one after the other; the answers in order."""
     answers: list[T] = []
     for receiver in receivers:
@@ -113,7 +122,7 @@ def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
     return answers
 
 
-def firstresult(receivers: Sequence[Receiver[T]]) -> Steps[T, T | None]:
+def firstresult(receivers: Sequence[Receiver[T]], arguments: Mapping[str, Any] | None = None) -> Steps[T, T | None]:
     """Ask the receivers one after the other until one answers; who comes later is not asked."""
     for receiver in receivers:
         [answer] = yield [receiver]
@@ -252,24 +261,102 @@ def _added(draft: Merged, key: str, rule: Callable[[Any, Any], Any] | None, valu
     return None
 
 
+# -- modes made of others ------------------------------------------------------------------------------------------------
+
+
+def fold(name: str) -> Callable[[Sequence[Receiver[T]], Mapping[str, Any]], Steps[T, Any]]:
+    """Return a mode that hands the argument `name` from one receiver to the next: each gets what the one before answered.
+
+    Who answers None passes it on as it is. The result is what the last one left of it.
+    """
+
+    def fold(receivers: Sequence[Receiver[T]], arguments: Mapping[str, Any]) -> Steps[T, Any]:
+        value = arguments[name]
+        for receiver in receivers:
+            [answer] = yield [receiver], {name: value}
+            value = value if answer.value is None else answer.value
+        return value
+
+    fold.__qualname__ = f"fold({name!r})"
+    return fold
+
+
+def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, list[Any]]]:
+    """Return a mode like `broadcast` in which of two answers with the same `key` the first stands.
+
+    Of an answer that is a list or tuple each item counts. An answer that `key` fails on is a failure of its receiver.
+    """
+
+    def unique(receivers: Sequence[Receiver[Any]]) -> Steps[Any, list[Any]]:
+        answers: list[Any] = []
+        seen: set[Any] = set()
+        for receiver in receivers:
+            [answer] = yield [receiver]
+            if answer.value is None:
+                continue
+            is_many = isinstance(answer.value, (list, tuple))
+            try:
+                keyed = {key(item): item for item in reversed(answer.value if is_many else [answer.value])}
+                new = [item for its_key, item in reversed(keyed.items()) if its_key not in seen]
+            except Exception as error:
+                yield Reject(answer, f"its key could not be had: {type(error).__name__}")
+                continue
+            seen.update(keyed)
+            answers += ([new] if new else []) if is_many else new
+        return answers
+
+    return unique
+
+
+def otherwise(mode: Callable[..., Any], fallback: Callable[..., Any]) -> Callable[..., Steps[Any, Any]]:
+    """Return a mode whose result, where it is None or empty, is that of a fallback, called with the arguments it names.
+
+    The fallback is the host's own: what it raises goes out. That of an `async def` question may be async.
+    """
+    steps, named = steps_of(mode), inspect.signature(fallback).parameters
+
+    def otherwise(receivers: Sequence[Receiver[Any]], arguments: Mapping[str, Any]) -> Steps[Any, Any]:
+        result = yield from steps(receivers, arguments)
+        if result is None or (isinstance(result, (list, dict)) and not result):
+            return fallback(**{name: arguments[name] for name in named})
+        return result
+
+    otherwise.__qualname__ = f"otherwise({_name(steps)})"
+    return otherwise
+
+
 # -- modes of one's own --------------------------------------------------------------------------------------------------
 
 
 def steps_of(mode: Callable[..., Any]) -> Mode:
-    """Return a mode as the generator function that is run; a function of all answers becomes one.
+    """Return a mode as what is run: it gets the receivers and the arguments; a function of all answers becomes one.
 
     Raises:
         HookError: if it is not callable.
     """
     if not callable(mode):
-        raise HookError(f"{mode!r:.60} is no mode: pass void, broadcast, firstresult, merge(...) or a function of the answers")
-    if mode in (merge, *RULES.values()):
+        raise HookError(
+            f"{mode!r:.60} is no mode: pass void, broadcast, firstresult, merge(...) or a function of the answers"
+        )
+    if mode in (merge, fold, unique, otherwise, *RULES.values()):
         raise HookError(f"{_name(mode)} is no mode: write modes.merge(key=rule), or modes.firstresult for the first answer")
-    if inspect.isgeneratorfunction(mode) or inspect.isgeneratorfunction(getattr(type(mode), "__call__", None)):  # noqa: B004
+    if mode in (void, broadcast, firstresult):
         return mode
+    called = getattr(type(mode), "__call__", None)  # noqa: B004 - the method itself is wanted
+    is_generator = any(map(inspect.isgeneratorfunction, (mode, called)))
+    is_async = any(map(inspect.isasyncgenfunction, (mode, called)))
+    if not is_generator and not is_async:
+        return _named(lambda receivers, arguments: _of_all(mode, receivers), mode)
+    count = len(inspect.signature(mode).parameters)
+    run = mode if count > 1 else _named(lambda receivers, arguments: mode(receivers), mode)
+    run.__dict__.setdefault("is_async_mode", is_async)
+    return run
 
-    def of_all(receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-        return mode((yield from broadcast(receivers)))
 
-    of_all.__name__ = of_all.__qualname__ = _name(mode)
-    return of_all
+def _of_all(mode: Callable[[list[Any]], Any], receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
+    return mode((yield from broadcast(receivers)))
+
+
+def _named(steps: Any, mode: Any) -> Any:
+    steps.__name__ = steps.__qualname__ = _name(mode)
+    return steps

@@ -20,26 +20,37 @@ Waiting = Sequence[tuple[Seat, Awaitable[Any]]]
 
 
 async def beside(
-    call: Call, waiting: Waiting, take: Callable[[Call, Seat, Any], None], noted: BaseException | None = None
-) -> None:
-    """Await all of them; then each answer is taken and each failure is its receiver's, in order. The first to end the call does."""
+    call: Call, waiting: Waiting, take: Callable[[Call, Seat, Any], None], noted: BaseException | None = None,
+    fail: Callable[..., None] = failed,
+) -> None:  # fmt: skip
+    """Await all of them; then each answer is taken and each failure is its receiver's, in order.
+
+    The first that ends the call does so once all have been heard.
+    """
     answers, out = await _settle(waiting)
-    for (seat, _), (value, error) in zip(waiting, answers):
-        try:
+    try:
+        for (seat, _), (value, error) in zip(waiting, answers):
             try:
-                if error is not None:
-                    raise error
-                if value is not None:
+                try:
+                    if error is not None:
+                        raise error
                     take(call, seat, value)
-            except BaseException as failure:
-                failed(call, seat, failure, noted)
-        except BaseException as ending:
-            out = out or ending
-    if out is not None:
-        try:
+                except BaseException as failure:
+                    fail(call, seat, failure, noted)
+            except BaseException as ending:
+                out = worst(out, ending)
+        if out is not None:
             raise out
-        finally:
-            del out
+    finally:
+        # An exception leads to this frame by its traceback: that must not become a circle.
+        del answers, out
+        error = None
+
+
+def worst(out: BaseException | None, ending: BaseException) -> BaseException:
+    """Return what goes out of two exceptions: the first, but an interrupt or a cancellation before any failure."""
+    is_first = out is None or (isinstance(out, Exception) and not isinstance(ending, Exception))
+    return ending if is_first else out  # type: ignore[return-value]
 
 
 async def _settle(waiting: Waiting) -> tuple[list[Any], BaseException | None]:

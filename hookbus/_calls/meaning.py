@@ -17,7 +17,15 @@ from .._connections.callables import is_running
 from .._connections.senders import describe
 from .._connections.wanted import close_unawaited
 from ..events import (
-    HIDDEN, Asked, Blocked, Event, Failed, Finished, Mutated, Started, current_surrounding,
+    HIDDEN,
+    Asked,
+    Blocked,
+    Event,
+    Failed,
+    Finished,
+    Mutated,
+    Started,
+    current_surrounding,
 )  # fmt: skip
 from ..exceptions import HookBlocked, HookError, ReceiverError, chain
 from .context import ENCLOSING, Call, ReadOnly
@@ -124,6 +132,8 @@ def refused(call: Call, seat: Seat, answer: Any) -> NoReturn:
 def decided(call: Call, seat: Seat, answer: Any) -> None:
     """Report an observer that decides or patches; anything else it returns is nobody's business."""
     kind = type(answer)
+    if kind in PLAIN and (kind is not dict or seat.phase != "pre"):
+        return
     if issubclass(kind, VERDICTS) or (seat.phase == "pre" and issubclass(kind, Mapping)):
         wrong_return(seat, answer, "nothing: an observer decides nothing; connect it as a guard or a modifier")
     if not call.plan.hook.is_async:

@@ -55,6 +55,8 @@ class Plan:
         unaskable: guards of a phase this hookable does not have. They close: a guard that cannot look has not said yes.
         heard: the kinds of events that anybody hears.
         shows_values: whether events hold values.
+        answers: who answers, of a question.
+        turns: the turn of each by itself, where a mode says whom to ask.
     """
 
     hook: Hook
@@ -68,6 +70,8 @@ class Plan:
     unaskable: tuple[Seat, ...]
     heard: frozenset[Any]
     shows_values: bool
+    answers: tuple[Seat, ...] = ()
+    turns: dict[Seat, Any] = attrs.field(factory=dict)
 
     @property
     def signature(self) -> Signature:
@@ -91,6 +95,7 @@ class Plan:
         yield from self.unaskable
         for _, seats in self.phases():
             yield from seats
+        yield from self.answers
 
 
 NO_PHASE: Final = Phase()

@@ -156,7 +156,7 @@ try:
         <guards>
         check_open(call, marks, {i}, attempt)
         call.arguments = ({arguments})
-    result = {w}{body}  #? !stream
+    <inside>  #? !stream
     source = {body}  #? stream
     <pump>  #? stream
 except BaseException as raised:

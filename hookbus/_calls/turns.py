@@ -36,6 +36,7 @@ class Turns:
         self.flags: set[str] = set()
         self.pieces: dict[str, Any] = {}
         self.given: dict[str, Any] = {}
+        self.tools: dict[str, Any] = {}
         self._numbers: dict[str, int] = {}
         signature = plan.signature
         self.names = signature.names
@@ -103,10 +104,10 @@ class Turns:
 
     def observers(self, seats: tuple[Seat, ...], noted: str = "") -> str:
         """Write the turns of observers: plain ones in line, awaited ones side by side."""
-        awaited = [seat for seat in seats if self._is_awaited(seat)]
+        awaited = [seat for seat in seats if self.is_awaited(seat)]
         if not self.hook.is_async or len(seats) < 2:
             return self.turns(seats, "look")
-        plain = [seat for seat in seats if not self._is_awaited(seat)]
+        plain = [seat for seat in seats if not self.is_awaited(seat)]
         turns = [*(self.turn(seat, "maybe wait") for seat in plain), *(self.turn(seat, "wait") for seat in awaited)]
         if noted:
             noted = f", {noted}"
@@ -115,7 +116,7 @@ class Turns:
     def _likeness(self, seat: Seat) -> Any:
         receiver = seat.receiver
         return (
-            receiver.role, receiver.is_async, seat.timeout is None, seat.problem is None, self._holding(seat),
+            receiver.role, receiver.is_async, seat.timeout is None, seat.problem is None, self.holding(seat),
             self._wanted(seat), id(seat) if self.is_conditional(seat) else 0,
         )  # fmt: skip
 
@@ -133,12 +134,12 @@ class Turns:
         noted = {"error": ", raised", "finally": ", leaving"}.get(seat.phase, "")
         read = f"misfit({name})" if seat.problem is not None else self._read(seat, kind, name, receiver)
         more = {"conditional"} if self.is_conditional(seat) else set()
-        more |= {"rare"} if seat.phase in ("error", "item") else set()  # who has had a turn there is noted at once
+        more |= {"rare"} if seat.phase in ("error", "item", "answer") else set()  # who has had a turn there is noted at once
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
     def is_conditional(self, seat: Seat) -> bool:
         receiver = seat.receiver
-        is_weak = self._holding(seat) == "weak"
+        is_weak = self.holding(seat) == "weak"
         return bool(is_weak or receiver.when or receiver.options.once or seat.is_muted_somewhere)
 
     def condition(self, seat: Seat, name: str) -> str:
@@ -146,7 +147,7 @@ class Turns:
         if seat.problem is not None:
             return "True"
         receiver, found = seat.receiver, []
-        if self._holding(seat) == "weak":
+        if self.holding(seat) == "weak":
             found.append(f"(receiver := {self.give('held', receiver.held)}()) is not None")
         if seat.is_muted_somewhere:
             found.append(f"not {name}.signal.is_muted")
@@ -184,13 +185,16 @@ class Turns:
         if kind == "wait":
             return f"waiting.append(({name}, {pieces['asked']}))"
         more |= {"long"} if parts["view"] or parts["settle"] else set()
-        taken = {
-            "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM, "guard": "refused({call}, {seat}, answer)",
-            "look": "decided({call}, {seat}, answer)", "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak",
-            "maybe wait": story.MAYBE_WAIT,
-        }[kind]  # fmt: skip
-        parts["take"] = self.fill(taken, parts=self._rebinding(), **pieces)
+        parts["take"] = self.fill(self.taking(kind), parts=self._rebinding(), **pieces)
         return self.fill(story.READ, more, parts, **pieces)
+
+    def taking(self, kind: str) -> str:
+        """Return the text of what is done with an answer."""
+        return {
+            "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
+            "guard": "refused({call}, {seat}, answer)", "look": "decided({call}, {seat}, answer)",
+            "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak", "maybe wait": story.MAYBE_WAIT,
+        }[kind]  # fmt: skip
 
     def _rebinding(self) -> dict[str, str]:
         lines = (f"if {name!r} in answer: {mine(name)} = answer[{name!r}]" for name in self.simple)
@@ -210,12 +214,12 @@ class Turns:
             return f"timed({name}, {receiver}, {arguments})" if is_timed else called
         if is_timed:
             called = f"within({name}, {called})" if is_awaited else f"timed_async({name}, {receiver}, {arguments})"
-        elif not is_awaited or seat.phase == "around" and self.hook.is_stream:
+        elif not is_awaited or (seat.phase == "around" and self.hook.is_stream):
             return called
         if seat.phase == "finally" and not self.hook.is_stream:
-            wait = "await " if not self._is_beside(seat) else ""
+            wait = "await " if not self.is_beside(seat) else ""
             return f"(unawaited({called}) if isinstance(leaving, GeneratorExit) else {wait}{called})"
-        return called if self._is_beside(seat) else f"await {called}"
+        return called if self.is_beside(seat) else f"await {called}"
 
     def settle(self, seat: Seat) -> str:
         """Write how an answer is awaited that a plain receiver of an async hook gave."""
@@ -226,13 +230,15 @@ class Turns:
             return "if is_awaitable(source): source = await source"
         return "if type(answer) not in PLAIN: answer = await settled(answer)"
 
-    def _is_beside(self, seat: Seat) -> bool:
+    def is_beside(self, seat: Seat) -> bool:
+        """Tell whether a receiver is awaited beside others."""
         observers = {"pre": self.plan.pre, "item": self.plan.item, "post": self.plan.post,
                      "error": self.plan.error, "finally": self.plan.final}.get(seat.phase)  # fmt: skip
         return seat.receiver.role == "observe" and observers is not None and len(observers.observe) > 1
 
-    def _is_awaited(self, seat: Seat) -> bool:
-        return seat.problem is None and (seat.receiver.is_async or seat.timeout is not None)
+    def is_awaited(self, seat: Seat) -> bool:
+        """Tell whether a receiver of an async hook is known to be awaited."""
+        return self.hook.is_async and seat.problem is None and (seat.receiver.is_async or seat.timeout is not None)
 
     def offered(self, seat: Seat) -> tuple[str, ...]:
         """Name what a receiver may ask for besides the arguments."""
@@ -262,12 +268,12 @@ class Turns:
         written = [f"{mine(key)}={values[name]}" if key else values[name] for key, name in wanted]
         takes_sender = asks is seat.receiver.asks and seat.receiver.takes_sender
         sender = [self.pieces["sender"]] if takes_sender else []
-        own = sender if sender and self._holding(seat) == "own" else []
+        own = sender if sender and self.holding(seat) == "own" else []
         return ", ".join([*own, *sender, *written])
 
     # -- how a receiver is held ----------------------------------------------------------------------------------------
 
-    def _holding(self, seat: Seat) -> str:
+    def holding(self, seat: Seat) -> str:
         """Say how a receiver is held: `strong`, `weak`, or `own` for a method of the very sender."""
         receiver = seat.receiver
         if not receiver.is_weak:
@@ -277,7 +283,7 @@ class Turns:
 
     def _receiver(self, seat: Seat) -> str:
         """Return the name by which a receiver is called."""
-        holding = self._holding(seat)
+        holding = self.holding(seat)
         if holding == "weak":
             return "receiver"
         function: Any = seat.receiver.function

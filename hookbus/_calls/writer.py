@@ -19,7 +19,7 @@ from .text import compiled, fresh, sealed
 from .turns import Turns
 from .verdicts import Replace
 
-_TOOLS: Final[dict[str, Any]] = {
+TOOLS: Final[dict[str, Any]] = {
     **{name: getattr(meaning, name) for name in (
         "DROPPED", "PLAIN", "asked", "begun", "check_untampered", "claimed", "decided", "escaped", "failed",
         "finished", "holds", "is_awaitable", "is_own_block", "judged", "misfit", "over", "parted", "refused",
@@ -91,7 +91,7 @@ class Writer(Turns):
         text = self._stream() if self.is_stream else self._call()
         if self.count:
             text = f"{self._nest()}\n\n{text}"
-        source, scope = sealed(text, hook.function_signature.names, {**_TOOLS, "as_items": as_items, **tools, **self.given})
+        source, scope = sealed(text, hook.function_signature.names, {**TOOLS, "as_items": as_items, **tools, **self.tools, **self.given})
         self._scope = scope
         exec(fresh(compiled(source)), scope)
         run = scope[self.name]
@@ -108,7 +108,7 @@ class Writer(Turns):
     # -- the whole -----------------------------------------------------------------------------------------------------
 
     def _call(self) -> str:
-        inside = self._around() if self.count else self.fill(story.BODY)
+        inside = self._around() if self.count else self.inside()
         run = self.fill(story.RUN, parts={"inside": inside, "error": self._error()})
         return self.fill(story.CALL, parts={**self._frame(), "run": run})
 
@@ -118,6 +118,10 @@ class Writer(Turns):
         source = f"nest({self.pieces['owner']}{self.pieces['arguments']}call, marks, None)[-1]()" if self.count else self.pieces["body"]
         leave = self.fill(story.LEAVE)
         return self.fill(story.STREAM, parts={**self._frame(), "pump": pump, "leave": leave}, source=source)
+
+    def inside(self) -> str:
+        """Write what the arounds are around."""
+        return self.fill(story.BODY)
 
     def _frame(self) -> dict[str, str]:
         plan = self.plan
@@ -182,7 +186,8 @@ class Writer(Turns):
         again = self.fill(story.AGAIN, parts={"pump": self._pump(["inner"])}, i=i, seat=seat)
         if i == self.count - 1:
             guards = self.turns(self.plan.pre.guard, "guard") or "pass"
-            deeper = self.fill(story.INNERMOST, parts={"guards": guards, "pump": self._pump(["inner"])}, i=i)
+            parts = {"guards": guards, "inside": self.inside(), "pump": self._pump(["inner"])}
+            deeper = self.fill(story.INNERMOST, parts=parts, i=i)
             result = "result"
         else:
             deeper = self.fill(story.DEEPER, parts={"level": self._level(i + 1)}, i=i, j=i + 1)

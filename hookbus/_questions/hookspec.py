@@ -3,57 +3,42 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import FunctionType
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from .. import modes
 from .._bus import Bus, default_bus
-from .._connections.callables import is_async_callable
+from .._connections.callables import is_coroutine_callable
 from .._hooks.hook import colour_of, hook_of
 from ..exceptions import HookError
+from .asking import Round
 from .protocols import Many, Of, OfMany, OfOne, One, R, Void
 from .spec import Rules, Spec, check_name
 
-FallbackOn = Literal["none", "falsy"]
-Function = Callable[..., Any]
-
 
 @overload
-def hookspec(
-    mode: Void, *, name: str | None = None, bus: Bus = ..., fallback: None = None, fallback_on: FallbackOn = "none",
-    dedup: None = None, historic: bool = False,
-) -> Of[None]: ...  # fmt: skip
+def hookspec(mode: Void, *, name: str | None = None, bus: Bus = ..., historic: bool = False) -> Of[None]: ...
+@overload
+def hookspec(mode: One, *, name: str | None = None, bus: Bus = ..., historic: bool = False) -> OfOne: ...
+@overload
+def hookspec(mode: Many, *, name: str | None = None, bus: Bus = ..., historic: bool = False) -> OfMany: ...
 @overload
 def hookspec(
-    mode: One, *, name: str | None = None, bus: Bus = ..., fallback: Function | None = None,
-    fallback_on: FallbackOn = "none", dedup: Function | None = None,
-    historic: bool = False,
-) -> OfOne: ...  # fmt: skip
-@overload
-def hookspec(
-    mode: Many, *, name: str | None = None, bus: Bus = ..., fallback: Function | None = None,
-    fallback_on: FallbackOn = "none", dedup: Function | None = None,
-    historic: bool = False,
-) -> OfMany: ...  # fmt: skip
-@overload
-def hookspec(
-    mode: Callable[[Sequence[modes.Receiver[object]]], modes.Steps[Any, R]], *, name: str | None = None, bus: Bus = ...,
-    fallback: Function | None = None, fallback_on: FallbackOn = "none", dedup: Function | None = None,
-    historic: bool = False,
+    mode: Callable[[Sequence[modes.Receiver[object]], Mapping[str, Any]], modes.Steps[Any, R]], *,
+    name: str | None = None, bus: Bus = ..., historic: bool = False,
 ) -> Of[R]: ...  # fmt: skip
 @overload
 def hookspec(
-    mode: Callable[[list[Any]], R], *, name: str | None = None, bus: Bus = ..., fallback: Function | None = None,
-    fallback_on: FallbackOn = "none", dedup: Function | None = None,
-    historic: bool = False,
+    mode: Callable[[Sequence[modes.Receiver[object]]], modes.Steps[Any, R]], *,
+    name: str | None = None, bus: Bus = ..., historic: bool = False,
 ) -> Of[R]: ...  # fmt: skip
+@overload
 def hookspec(
-    mode: Any, *, name: str | None = None, bus: Bus = default_bus, fallback: Function | None = None,
-    fallback_on: FallbackOn = "none", dedup: Function | None = None,
-    historic: bool = False,
-) -> Any:  # fmt: skip
+    mode: Callable[[list[Any]], R], *, name: str | None = None, bus: Bus = ..., historic: bool = False
+) -> Of[R]: ...
+def hookspec(mode: Any, *, name: str | None = None, bus: Bus = default_bus, historic: bool = False) -> Any:
     """Declare a question: `@hookspec(modes.firstresult)` on a `def` or `async def` whose parameters are its arguments.
 
     The body of the function never runs. Receivers are connected to what the decorator returns, or by the question's name with
@@ -64,10 +49,6 @@ def hookspec(
         mode: how the answers become one: a function of `hookbus.modes`, or of one's own.
         name: the question's name; None is the function's own name.
         bus: the bus it lives on.
-        fallback: called for the result where there is none, with the arguments it names.
-        fallback_on: when that is: `"none"`, nobody has answered; `"falsy"`, the result is falsy.
-        dedup: gives the key of an answer, or of each item of an answer that is a list or tuple; of two with the same key the
-            later one is left out.
         historic: keep the arguments of everything that is asked, so that `replay()` can ask who was connected since.
 
     Returns:
@@ -77,13 +58,9 @@ def hookspec(
     Raises:
         HookError: if it cannot be a question, naming what to write instead; or if the name is taken.
     """
-    for what, given in (("mode", mode), ("dedup", dedup)):
-        if is_async_callable(given):
-            raise HookError(f"the {what} {given!r:.60} is async, and nobody would await it: write a plain def")
-    steps = modes.steps_of(mode)
-    rules = Rules(steps, fallback, fallback_on, dedup, historic)
-    if steps is modes.void and (fallback is not None or dedup is not None):
-        raise HookError("nothing comes back of void: leave fallback= and dedup= out, or use another mode")
+    if is_coroutine_callable(mode):
+        raise HookError(f"the mode {mode!r:.60} is async, and nobody would await it: write a plain def, or an async generator")
+    rules = Rules(modes.steps_of(mode), historic)
 
     def declare(function: Any, /) -> Any:
         return _declared(function, name, bus, rules)
@@ -103,8 +80,9 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
     if "generator" in colour:
         raise HookError(f"{function.__qualname__} is a {colour}, but a question has one result: write a def or an async def")
     check_name(name)
-    rules.check(name, colour, tuple(inspect.signature(function).parameters))
-    spec = Spec(name, bus, function, _enter, rules)
+    if inspect.isasyncgenfunction(rules.steps) and colour == "sync":
+        raise HookError(f"the mode of {name} is async, but {name} is a plain def and cannot await it: write an async def")
+    spec = Spec(name, bus, function, rules)
     shell = spec.shell
     own = {"signal": spec.signal, "connect": spec.connect, "connect_via": spec.connect_via, "connected_to": spec.connected_to,
            "disconnect": spec.signal.disconnect, "muted": spec.signal.muted, "ask": partial(_ask, spec),
@@ -113,30 +91,42 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
     return shell
 
 
-def _enter(spec: Any, values: tuple[Any, ...]) -> Any:
-    # What asks is loaded with the first question, as what runs calls is.
-    from .answering import enter
-
-    return enter(spec, values)
-
-
 def _ask(spec: Spec, /, *args: Any, **kwargs: Any) -> Any:
-    from .answering import ask_all
-
     try:
         bound = inspect.signature(spec.body).bind(*args, **kwargs)
     except TypeError as error:
         raise TypeError(f"{spec.name}.ask() {error}") from None
     bound.apply_defaults()
-    return ask_all(spec, tuple(bound.arguments.values()))
+    return _round(spec, tuple(bound.arguments.values()), spec.asked().seats)
 
 
 def _replay(spec: Spec) -> Any:
     if not spec.rules.is_historic:
         raise HookError(f"{spec.name} keeps nothing to replay: declare it with @hookspec(mode, historic=True)")
-    from .answering import replay
+    # Each is settled when its turn comes: what one that raises keeps from being asked is there for the next replay.
+    late = ((past, spec.newcomers(past)) for past in list(spec.history))
+    asked = (_round(spec, past.values, seats, past) for past, seats in late if seats)
+    return _replay_later(asked) if spec.is_async else tuple(asked)
 
-    return replay(spec)
+
+async def _replay_later(asked: Iterator[Any]) -> tuple[modes.Answers[Any, Any], ...]:
+    return tuple([await answers for answers in asked])
+
+
+def _round(spec: Spec, values: tuple[Any, ...], seats: Any, past: Any = None) -> Any:
+    """Ask everybody, and return who answered what."""
+    round_ = Round(seats, past, asks_all=True)
+    args, kwargs = spec.function_signature.spread(spec.function_signature.bind(values))
+    result = spec.asked().writer.written_for_rounds().run(round_, *args, **kwargs)
+    return _answers_later(round_, result) if spec.is_async else _answers(round_, result)
+
+
+async def _answers_later(round_: Round, result: Any) -> modes.Answers[Any, Any]:
+    return _answers(round_, await result)
+
+
+def _answers(round_: Round, result: Any) -> modes.Answers[Any, Any]:
+    return modes.Answers(tuple(round_.answers), tuple(round_.failures), result)
 
 
 def _scope(spec: Spec) -> Any:

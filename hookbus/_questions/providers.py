@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
 
+from .._calls.context import Call
+from .._calls.deadline import timed, timed_async, within
+from .._calls.meaning import cancelling, is_cancelled_error, note, tell_failed
 from .._calls.plan import Seat
-from .._calls.turns import Answer, Turn, do, do_async
-from .._calls.workers import Deadline
-from .._connections.senders import describe
-from ..events import Failed
 from ..exceptions import HookError, ReceiverError
-from .spec import Spec
 
 _OPEN: ContextVar[tuple[Scope, ...]] = ContextVar("hookbus_scopes", default=())
 
@@ -31,7 +27,7 @@ def is_manager(value: Any, *, is_async: bool) -> bool:
 class Scope:
     """The context managers that a question was answered with while a `with` block is open."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Any) -> None:
         self.spec = spec
         self._entered: dict[tuple[int, ...], Any] = {}
         self._managers: list[tuple[Seat, Any]] = []
@@ -44,7 +40,7 @@ class Scope:
         self._providers: list[Any] = []  # held, as they are known by their ids
 
     @staticmethod
-    def around(spec: Spec) -> Scope | None:
+    def around(spec: Any) -> Scope | None:
         """Return the innermost open scope of a hookspec that the running code is in."""
         if not spec.open_scopes:
             return None
@@ -59,11 +55,20 @@ class Scope:
 
     # -- entering -------------------------------------------------------------------------------------------------------
 
-    def entry(self, seat: Seat, manager: Any) -> Callable[[], Any]:
-        """Return what enters a manager, once, and gives what it provides."""
-        if self.spec.is_async and hasattr(type(manager), "__aenter__"):
-            return lambda: self._enter_async(seat, manager)
-        return lambda: self._enter(seat, manager)
+    def entered(self, seat: Seat, value: Any) -> Any:
+        """Enter a context manager that was answered, once, and return what it provides; any other answer as it is."""
+        if not is_manager(value, is_async=False):
+            return value
+        return timed(seat, self._enter, seat, value) if seat.timeout is not None else self._enter(seat, value)
+
+    async def entered_async(self, seat: Seat, value: Any) -> Any:
+        """Do the same on an event loop."""
+        if not is_manager(value, is_async=True):
+            return value
+        if hasattr(type(value), "__aenter__"):
+            entering = self._enter_async(seat, value)
+            return await (within(seat, entering) if seat.timeout is not None else entering)
+        return await timed_async(seat, self._enter, seat, value) if seat.timeout is not None else self._enter(seat, value)
 
     def _enter(self, seat: Seat, manager: Any) -> Any:
         with self._entering.setdefault(seat.receiver.key, threading.RLock()):
@@ -117,30 +122,22 @@ class Scope:
             self._is_open = False
         with self.spec.bus.lock:
             self.spec.open_scopes -= 1
-            self.spec.calls = 0
+            self.spec.look_again()
         # Not by a token: a block may be left in another context than it was entered in, as fixtures do.
         _OPEN.set(tuple(scope for scope in _OPEN.get() if scope is not self))
         self._entered.clear()
         return self._managers[::-1]
 
-    def _left(self, seat: Seat, answer: Answer, error: BaseException | None) -> BaseException | None:
+    def _left(self, seat: Seat, failure: BaseException, error: BaseException | None) -> BaseException | None:
         """Tell what a manager did that failed to close; return what is to be raised once all are closed."""
-        failure = answer.error
-        if failure is None or failure is error:
+        if failure is error:
             return None
-        if answer.is_cancel or not isinstance(failure, Exception):
+        if not isinstance(failure, Exception) and not (is_cancelled_error(failure) and not cancelling()):
             return failure
-        receiver = seat.receiver
-        receiver.count_failure(failure, is_open=not receiver.closes)
-        bus = self.spec.bus
-        if bus.is_observed:
-            bus.events.tell(bus, Failed(
-                call_id=0, parent_id=None, hook=self.spec.name, sender=describe(self.spec.shell), at=time.time(),
-                receiver=receiver.name, role=receiver.role, phase=seat.phase, exception=failure,
-                action="raised" if receiver.closes else "isolated",
-            ))  # fmt: skip
+        receiver, call = seat.receiver, Call(self.spec.plan_of_calls(), self.spec.shell)
+        tell_failed(call, seat, failure, "raised" if receiver.closes else "isolated")
         if error is not None:
-            error.add_note(f"hookbus: {receiver.label} failed to close in {self.spec.name}: {type(failure).__name__}")
+            note(error, f"hookbus: {receiver.label} failed to close in {self.spec.name}: {type(failure).__name__}")
         if not receiver.closes:
             return None
         raised = ReceiverError(receiver.name, self.spec.name, seat.phase)
@@ -148,14 +145,13 @@ class Scope:
         return raised
 
 
-def _turn(seat: Seat, call: Callable[[], Any], *, is_async: bool) -> Turn:
-    return Turn(call, deadline=Deadline(seat.timeout) if seat.timeout is not None else None, is_async=is_async)
-
-
-def _worst(errors: list[BaseException], error: BaseException | None) -> BaseException | None:
-    """Return what goes out: an exit of the interpreter or a cancellation first; the block's own exception wins over failures."""
-    fatal = next((each for each in errors if not isinstance(each, Exception)), None)
-    return fatal or (None if error is not None or not errors else errors[0])
+def _raise_worst(errors: list[BaseException | None], error: BaseException | None) -> None:
+    """Raise what goes out: an exit of the interpreter or a cancellation first; the block's own exception wins over failures."""
+    told = [each for each in errors if each is not None]
+    fatal = next((each for each in told if not isinstance(each, Exception)), None)
+    worst = fatal or (None if error is not None or not told else told[0])
+    if worst is not None:
+        raise worst
 
 
 class SyncScope(Scope):
@@ -167,11 +163,15 @@ class SyncScope(Scope):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         errors = []
         for seat, manager in self._end():
-            turn = _turn(seat, lambda m=manager: type(m).__exit__(m, kind, error, trace), is_async=False)  # type: ignore[misc]
-            errors.append(self._left(seat, do(turn, None), error))
-        worst = _worst([each for each in errors if each is not None], error)
-        if worst is not None:
-            raise worst
+            leave = type(manager).__exit__
+            try:
+                if seat.timeout is None:
+                    leave(manager, kind, error, trace)
+                else:
+                    timed(seat, leave, manager, kind, error, trace)
+            except BaseException as failure:
+                errors.append(self._left(seat, failure, error))
+        _raise_worst(errors, error)
 
 
 class AsyncScope(Scope):
@@ -185,10 +185,16 @@ class AsyncScope(Scope):
     ) -> None:
         errors = []
         for seat, manager in self._end():
-            is_async = hasattr(type(manager), "__aexit__")
+            is_async, is_timed = hasattr(type(manager), "__aexit__"), seat.timeout is not None
             leave = type(manager).__aexit__ if is_async else type(manager).__exit__
-            turn = _turn(seat, lambda m=manager, leave=leave: leave(m, kind, error, trace), is_async=is_async)  # type: ignore[misc]
-            errors.append(self._left(seat, await do_async(turn, None), error))
-        worst = _worst([each for each in errors if each is not None], error)
-        if worst is not None:
-            raise worst
+            try:
+                if is_async:
+                    leaving = leave(manager, kind, error, trace)
+                    await (within(seat, leaving) if is_timed else leaving)
+                elif is_timed:
+                    await timed_async(seat, leave, manager, kind, error, trace)
+                else:
+                    leave(manager, kind, error, trace)
+            except BaseException as failure:
+                errors.append(self._left(seat, failure, error))
+        _raise_worst(errors, error)
