@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 from blinker import ANY
 
 from . import exceptions
-from ._bus import Bus, default_bus, receives, signal
+from ._bus import Bus, default_bus, signal
+from ._connections.marks import receives
 from ._connections.signal import Connection, HookSignal
 from ._hookable import hookable
+from ._surroundings import surrounding
 from .exceptions import HookBlocked, HookError, ReceiverError
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
     "Replace", "default_bus", "events", "exceptions", "explain", "hookable", "hookspec", "instrument", "load_plugins", "modes",
-    "receives", "report", "signal",
+    "receives", "report", "signal", "surrounding",
 ]  # fmt: skip
 
 _ROOMS = {

@@ -7,25 +7,27 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from blinker import ANY
 
 from ._connections.listeners import EventSignal
-from ._connections.options import check_timeout, options_of
+from ._connections.options import check_timeout
 from ._connections.phases import ANSWER, PHASES
-from ._connections.receiver import Receiver
-from ._connections.registry import is_shared
-from ._connections.senders import describe
-from ._connections.signal import Connection, F, HookSignal
+from ._connections.receiver import Connected
+from ._connections.marks import marked
+from ._connections.senders import check_can_call, describe, is_shared
+from ._connections.signal import Connection, HookSignal
 from ._hooks.holders import check_sender, check_serves, class_of
 from ._hooks.hook import Hook
 from ._hooks.identity import IdentityMap
 from ._hooks.overrides import uncovered_overrides
 from .exceptions import HookError, HookWarning, did_you_mean
 
-_MARK: Final = "__hookbus_receives__"
+if TYPE_CHECKING:
+    from .events import Event
 
 
 class Bus:
@@ -48,12 +50,10 @@ class Bus:
         self.timeout, self.values = timeout, values
         self.lock: threading.Lock = threading.Lock()
         self._signals: dict[str, HookSignal] = {}
-        self._by_hook: dict[str, tuple[HookSignal, ...]] = {}
-        self._hooks: dict[str, list[weakref.ref[Hook]]] = {}
-        self._families: dict[tuple[str, str | None], object] = {}
+        self._by_hook: dict[str, dict[str, HookSignal]] = {}
+        self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
         self._looked_at: IdentityMap[bool] = IdentityMap()
         self.events: EventSignal = EventSignal(self)
-        self.is_observed: bool = False
         self.plugins: Any = None
 
     def __reduce__(self) -> str:
@@ -77,14 +77,24 @@ class Bus:
         """
         if not isinstance(name, str) or not name.isidentifier():
             raise HookError(f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}")
-        with self.lock:
-            found = self._signals.get(name)
-            if found is None:
-                found = self._signals[name] = HookSignal(name, self, doc)
-                if found.phase is not None:
-                    same = (*self._by_hook.get(found.hook, ()), found)
-                    self._by_hook[found.hook] = tuple(sorted(same, key=lambda each: PHASES.index(each.phase or "")))
-            return found
+        found = self._signals.get(name)
+        if found is None:
+            made = HookSignal(name, self, doc)
+            if made.phase is not None:
+                # First here: who finds it by its name may connect at once.
+                made = self._by_hook.setdefault(made.hook, {}).setdefault(made.phase, made)
+            found = self._signals.setdefault(name, made)
+        return found
+
+    @property
+    def heard(self) -> frozenset[type[Event]]:
+        """The kinds of events that anybody hears right now."""
+        return self.events.heard
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether anybody hears of calls."""
+        return any(kind.__name__ != "Lost" for kind in self.heard)
 
     @property
     def heard(self):
@@ -140,42 +150,36 @@ class Bus:
     # -- what hookables and signals tell the bus ----------------------------------------------------------------------
 
     def _declared(self, name: str) -> list[Hook]:
-        return [hook for ref in self._hooks.get(name, ()) if (hook := ref()) is not None]
+        references = list(self._hooks.get(name, {}).values())
+        return [hook for reference in references if (hook := reference()) is not None]
 
     def _signals_of(self, hook: str) -> list[HookSignal]:
         """Return the signals of a hook that were ever asked for, in the order of the phases."""
-        return list(self._by_hook.get(hook, ()))
+        by_phase = self._by_hook.get(hook)
+        return [by_phase[phase] for phase in PHASES if phase in by_phase] if by_phase else []
 
     def _declare(self, hook: Hook) -> None:
         for other in self._declared(hook.name):
             if other.is_question != hook.is_question or (hook.is_question and not _is_same_place(hook, other)):
-                raise HookError(f"the name {hook.name!r} is taken on this bus by {other!r}: a question has its name for itself")
-        with self.lock:
-            kept = [ref for ref in self._hooks.get(hook.name, []) if ref() is not None]
-            self._hooks[hook.name] = [*kept, weakref.ref(hook)]
+                raise HookError(
+                    f"the name {hook.name!r} is taken on this bus by {other!r}: a question has its name for itself"
+                )
+        hooks, key = self._hooks.setdefault(hook.name, {}), id(hook)
+        hooks[key] = weakref.ref(hook, partial(hooks.pop, key))
         self._forget(hook.name)
 
-    def _retire(self, hook: Hook) -> None:
-        with self.lock:
-            self._hooks[hook.name] = [ref for ref in self._hooks.get(hook.name, []) if ref() not in (None, hook)]
-        hook.of_one.clear()
-        hook.route(False)
+    def _strike(self, hook: Hook) -> None:
+        self._hooks.get(hook.name, {}).pop(id(hook), None)
         self._forget(hook.name)
 
     def _forget(self, name: str) -> None:
         """Look everything up again for the hooks of this name: a class or the set of hookables has changed."""
         owners = [sender for signal in self._signals_of(name) for sender in signal.own_senders()]
-        with self.lock:
-            hooks = self._declared(name)
-            for hook in hooks:
-                hook.forget()
-                for sender in owners:
-                    hook.has_own(sender, True)
-            self._route(name, hooks)
-
-    def _family(self, hook: str, attribute: str | None) -> object:
-        """Return the mark of all hookables of one name under one attribute, which `super()` leads from one to the next."""
-        return self._families.setdefault((hook, attribute), (hook, attribute))
+        for hook in self._declared(name):
+            hook.forget()
+            for sender in owners:
+                hook.settle(sender)
+            hook.settle()
 
     def _look_at(self, cls: type) -> None:
         self._looked_at.set(cls, True)
@@ -188,44 +192,37 @@ class Bus:
         """Return the class whose method a hook is, if one is known: it was a sender, was called, or can be named."""
         return class_of(hook, self._looked_at.owners)
 
+    def _changing(self, signal: HookSignal, sender: Any) -> None:
+        """Be told that a connection of this signal is about to come or go."""
+        if not is_shared(sender):
+            for hook in self._declared(signal.hook):
+                hook.change_own()
+
     def _changed(self, signal: HookSignal, sender: Any) -> None:
         """Bring plans and switches up to date after a connection of this signal came, went or changed.
 
         `sender` is whom it was connected to; None where that one is dead and took its plan along.
         """
         if signal is self.events:
-            self.is_observed = self.events.refresh()
+            self.events.forget()
             for name in list(self._hooks):
                 self._forget(name)
             return
-        with self.lock:
-            hooks = self._declared(signal.hook)
+        for hook in self._declared(signal.hook):
             if is_shared(sender):
-                for hook in hooks:
-                    hook.drop_plans()
-            elif sender is not None:
-                is_own = any(each.has_own(sender) for each in self._signals_of(signal.hook))
-                for hook in hooks:
-                    hook.has_own(sender, is_own)
-                    hook.drop_plans(sender)
-            self._route(signal.hook, hooks)
+                hook.forget()
+            # What died may have been noticed anywhere, also where nobody can wait.
+            hook.settle(None if is_shared(sender) else sender, waits=sender is not None)
 
     def _muting(self, signal: HookSignal) -> None:
-        """Have every call look again whether it may be heard: muting of this signal began, or ended everywhere."""
-        with self.lock:
-            for hook in self._declared(signal.hook):
-                hook.look_again()
+        """Have every call look again whether it may be heard: muting of this signal began or ended."""
+        for hook in self._declared(signal.hook):
+            hook.forget()
 
-    def _route(self, name: str, hooks: list[Hook]) -> None:
-        """Switch the hooks of this name; the lock is held."""
-        is_on = self.is_observed or any(signal.has_shared for signal in self._by_hook.get(name, ()))
-        for hook in hooks:
-            hook.route(is_on)
+    def _lost(self, signal: HookSignal, receiver: Connected) -> None:
+        from .events import Lost
 
-    def _lost(self, signal: HookSignal, receiver: Receiver) -> None:
-        if self.is_observed:
-            from .events import Lost
-
+        if Lost in self.heard:
             event = Lost(
                 call_id=0, parent_id=None, hook=signal.hook, sender="unknown", at=time.time(), receiver=receiver.name
             )
@@ -234,12 +231,13 @@ class Bus:
     def _check_sender(self, signal: HookSignal, sender: Any) -> None:
         if signal is self.events and sender is not ANY and sender is not self:
             raise HookError("the sender of events is the bus itself: leave sender= out, and decorate with @events.connect_via()")
+        if signal.phase is not None and signal is not self.events:
+            check_can_call(sender)
         if isinstance(sender, FunctionType):
             check_sender(self._declared(signal.hook), sender, self._looked_at.owners)
 
-    def _check(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None:
+    def _check(self, signal: HookSignal, receiver: Connected, sender: Any) -> None:
         """Refuse a connection that can be known not to work; warn of a guard that can be walked around."""
-        self._check_sender(signal, sender)
         if signal is self.events:
             self.events.check(receiver)
             return
@@ -251,46 +249,6 @@ class Bus:
             self._look_at(cls)
             for override in uncovered_overrides(self, [cls], signal.hook):
                 warnings.warn(f"{receiver.label} does not guard {override}", HookWarning, stacklevel=4)
-
-
-def receives(name: str, **options: Any) -> Callable[[F], F]:
-    """Mark a method of a plugin object as a receiver of the signal `name`; `bus.plug(obj)` connects it, or what overrides it.
-
-    Args:
-        name: the signal, such as `"pre_reply"`, or a question.
-        options: `sender` and the options of `connect`; whether they fit the signal shows when the object is plugged.
-
-    Returns:
-        A decorator that gives back the method. A method may be marked several times.
-
-    Raises:
-        HookError: for an option that makes no sense anywhere.
-    """
-    options_of(**{option: value for option, value in options.items() if option not in ("sender", "weak")})
-
-    def mark(method: F) -> F:
-        function = getattr(method, "__func__", method)  # of a classmethod or staticmethod
-        setattr(function, _MARK, (*getattr(function, _MARK, ()), (name, options)))
-        return method
-
-    return mark
-
-
-def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return what `receives` marks of a plugin: attribute, signal and options. An override has the marks of what it overrides.
-
-    Raises:
-        HookError: if nothing is marked.
-    """
-    found: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {}
-    for base in reversed(type(plugin).__mro__):
-        for attribute, raw in vars(base).items():
-            found[attribute] = getattr(getattr(raw, "__func__", raw), _MARK, found.get(attribute, ()))
-    flat = [(attribute, name, options) for attribute, marks in found.items() for name, options in marks]
-    if not flat:
-        instead = ": plug an object of it" if isinstance(plugin, type) else " has no method marked with @receives('pre_...')"
-        raise HookError(f"{describe(plugin)}{instead}")
-    return flat
 
 
 def _is_same_place(hook: Hook, other: Hook) -> bool:

@@ -96,12 +96,12 @@ def _wrap(cls: type, attribute: str, name: str, bus: Bus, undos: list[Undo]) -> 
                 setattr(cls, attribute, raw)
             else:
                 delattr(cls, attribute)
-        bus._retire(hook)
+        hook.retire()
 
     try:
         setattr(cls, attribute, wrapped)
     except TypeError as error:
-        bus._retire(hook)
+        hook.retire()
         raise HookError(f"{cls.__qualname__}.{attribute} cannot be set: {error}") from None
     undos.append(undo)
     bus._forget(name)

@@ -1,6 +1,6 @@
 """Frozen records of what happened: all that a listener of `bus.events` is ever given.
 
-A listener is called as `listener(bus, event=event)`. Values (arguments, results, what a change replaced) are `HIDDEN`
+A listener is called as `listener(bus, event)`. Values (arguments, results, what a change replaced) are `HIDDEN`
 unless the bus was made with `values=True`; exceptions and reasons always are there.
 """
 
@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from functools import lru_cache
+from typing import Any, Final, Literal, Self
 
 import attrs
+
+from ._surroundings import current_surrounding
 
 
 class _Hidden(enum.Enum):
@@ -26,11 +29,18 @@ HIDDEN: Final = _Hidden.HIDDEN
 """Stands in an event where a value would be, on a bus made without `values=True`."""
 
 
-def current_surrounding():
-    return {}
+_new: Final = object.__new__
+_set: Final = object.__setattr__
 
 
-@attrs.frozen(kw_only=True)
+@lru_cache(maxsize=64)
+def _defaults(cls: type) -> dict[str, Any]:
+    """Return the fields of a kind of event that need not be said."""
+    fields = [field for field in attrs.fields(cls) if not isinstance(field.default, attrs.Factory)]
+    return {field.name: field.default for field in fields if field.default is not attrs.NOTHING}
+
+
+@attrs.frozen(kw_only=True, slots=False)
 class Event:
     """What every event says.
 
@@ -40,6 +50,7 @@ class Event:
         hook: the name of the hook.
         sender: a description of the sender, never the object itself.
         at: seconds since the epoch, wall clock.
+        surrounding: what `hookbus.surrounding` said around the call.
     """
 
     call_id: int
@@ -47,10 +58,23 @@ class Event:
     hook: str
     sender: str
     at: float
-    surrounding: Mapping[str, Any] = {}
+    surrounding: Mapping[str, Any] = attrs.field(factory=current_surrounding, hash=False)
+
+    @classmethod
+    def of(cls, /, **fields: Any) -> Self:
+        """Make an event as its class does, at a third of the cost: what is said is not looked at.
+
+        Without `surrounding` it is that of the running code.
+        """
+        event = _new(cls)
+        if "surrounding" not in fields:
+            fields["surrounding"] = current_surrounding()
+        # Its fields are the dict that this call made; nobody else has it.
+        _set(event, "__dict__", _defaults(cls) | fields)
+        return event
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Started(Event):
     """A call entered its hook: the names of its arguments, and with `values=True` the arguments."""
 
@@ -58,9 +82,37 @@ class Started(Event):
     values: Mapping[str, Any] | _Hidden = HIDDEN
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
+class Asked(Event):
+    """A receiver had its turn, and what it said; told only to who names this class in `kinds=`.
+
+    The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (for an approval), `"failed"`, or `"not asked"`
+    where its `when=` did not hold.
+    """
+
+    receiver: str
+    role: str
+    phase: str
+    seconds: float
+    answer: Literal["nothing", "changed", "blocked", "asked", "failed", "not asked"]
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Attempted(Event):
+    """An around ran the method, not for the first time or not only once: one event for each, by `number` from 1."""
+
+    receiver: str
+    number: int
+    outcome: str
+    seconds: float
+
+
+@attrs.frozen(kw_only=True, slots=False)
 class Mutated(Event):
-    """A receiver changed an argument (`name` is the argument's), the `"result"`, or an `"item"`: from `before` to `after`."""
+    """A receiver changed something: from `before` to `after`.
+
+    Its `name` is that of an argument, or `"result"`, or `"item"` of a stream, which `index` counts from 0.
+    """
 
     receiver: str
     name: str
@@ -69,18 +121,26 @@ class Mutated(Event):
     after: Any = HIDDEN
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Blocked(Event):
-    """A receiver blocked the call in this phase, and its reason; in `post` and `item` that withholds the result."""
+    """A receiver blocked the call in this phase; in `post` and `item` that withholds the result.
+
+    Attributes:
+        reason: why, in words.
+        code: why, in a short word for programs.
+        details: what only records say.
+        enforced: whether the call was really blocked; False for a guard in shadow.
+    """
 
     receiver: str
     reason: str
     phase: str
     code: str | None = None
-    details: Any = None
+    details: Mapping[str, Any] | None = attrs.field(default=None, hash=False)
+    enforced: bool = True
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Failed(Event):
     """A receiver of this role failed in this phase, with this exception.
 
@@ -92,9 +152,10 @@ class Failed(Event):
     phase: str
     exception: BaseException
     action: Literal["isolated", "blocked", "raised"]
+    enforced: bool = True
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Finished(Event):
     """The call is over; there is exactly one for every `Started`.
 
@@ -112,25 +173,14 @@ class Finished(Event):
     result: Any = HIDDEN
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Lost(Event):
     """A weakly held receiver died, other than together with its own sender."""
 
     receiver: str
 
 
-@attrs.frozen(kw_only=True)
-class Asked(Event):
-    receiver: str
-    role: str
-    phase: str
-    seconds: float
-    answer: str
-
-
-@attrs.frozen(kw_only=True)
-class Attempted(Event):
-    receiver: str
-    number: int
-    outcome: str
-    seconds: float
+KINDS: Final[tuple[type[Event], ...]] = (
+    Started, Asked, Mutated, Blocked, Failed, Attempted, Finished, Lost,
+)  # fmt: skip
+"""Every kind of event, which `bus.events.connect(listener, kinds=...)` chooses from."""

@@ -457,8 +457,9 @@ def test_super_diamonds_recursion_and_explicit_parent_calls_fire_as_they_should(
     bus.signal("pre_reply").connect(lambda a, n: ran.append(n), role="observe")
     assert Diamond().reply(2) == [2, 1, 0] and ran == [2, 1, 0]
     ran.clear()
+    # Which hookable runs the hooks is settled by the MRO alone: a parent's is bare for a child that has its own.
     Base.reply(Diamond(), 0)
-    assert ran == [0]
+    assert ran == []
 
 
 def test_hooks_of_one_name_on_two_attributes_are_two_hooks(bus, ran):

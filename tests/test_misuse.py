@@ -313,7 +313,7 @@ def test_listeners_of_events_are_plain_functions_that_take_an_event(bus):
         return None
 
     for listener, options, says in [
-        (later, {}, "write a plain def"), (lambda bus, evnt: None, {}, "write def listener"),
+        (later, {}, "write a plain def"), (lambda bus: None, {}, "write def listener"),
         (lambda bus, event: None, {"role": "guard"}, "nothing else"), (lambda bus, event: None, {"timeout": 1}, "nothing else"),
     ]:  # fmt: skip
         with pytest.raises(HookError, match=says):

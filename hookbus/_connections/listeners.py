@@ -1,78 +1,165 @@
-"""The listeners of `bus.events`: told of every event, in order, and never able to hurt a call."""
+"""The listeners of `bus.events`: told of what they name, in order, and never able to hurt a call."""
 
 from __future__ import annotations
 
 import inspect
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from blinker import ANY
 
 from ..exceptions import HookError
+from .options import options_of
 from .order import in_order
-from .receiver import Receiver
-from .signal import HookSignal
+from .receiver import Connected
+from .signal import F, HookSignal
 from .wanted import close_unawaited
 
 if TYPE_CHECKING:
     from ..events import Event
 
+    Kinds = type[Event] | tuple[type[Event], ...] | None
+
+
+class Listener(NamedTuple):
+    connected: Connected
+    is_by_name: bool
+
+    def tell(self, bus: Any, event: Event) -> None:
+        function: Callable[..., Any] | None = self.connected.function
+        if function is None:
+            return
+        answer = function(bus, event=event) if self.is_by_name else function(bus, event)
+        if inspect.isawaitable(answer):
+            close_unawaited(answer)
+            raise HookError(f"{self.connected.label} is async, but events are told to plain functions")
+
 
 class EventSignal(HookSignal):
-    """`bus.events`: its sender is the bus, its receivers are sync, isolated and held strongly, and get `event=`."""
+    """`bus.events`: its sender is the bus, its receivers are sync, isolated, and called as `r(bus, event)`."""
 
     def __init__(self, bus: Any) -> None:
         super().__init__("events", bus)
-        self._listeners: tuple[Receiver, ...] = ()
+        self._told: dict[type[Event], tuple[Listener, ...]] = {}
         self._busy = threading.local()
 
-    def check(self, receiver: Receiver) -> None:
+    def connect(  # type: ignore[override]
+        self, receiver: F, sender: Any = ANY, weak: bool | None = None, *, kinds: Kinds = None, **options: Any
+    ) -> F:  # fmt: skip
+        """Connect a listener and return it.
+
+        Args:
+            receiver: called as `receiver(bus, event)`; by name where it takes `event` only so.
+            kinds: the classes of events it hears; None is all but `Asked`, which only who names it hears.
+            sender: left out; it is the bus.
+            weak: True holds weakly.
+            options: `priority`, `name`, `before` and `after`.
+
+        Raises:
+            HookError: for anything that cannot work, before anything has changed.
+        """
+        self._connect(receiver, sender, weak, options_of(kinds=_checked(kinds), **options))
+        return receiver
+
+    def connected_to(self, receiver: Any, sender: Any = ANY, *, kinds: Kinds = None, **options: Any) -> Any:  # type: ignore[override]
+        return super().connected_to(receiver, sender, kinds=_checked(kinds), **options)
+
+    def check(self, connected: Connected) -> None:
         """Refuse what cannot listen.
 
         Raises:
             HookError: naming the receiver and what to write instead.
         """
-        options = receiver.options
-        if receiver.is_async:
-            raise HookError(f"{receiver.label} is async, but events are told to plain functions: write a plain def")
+        options = connected.options
+        if connected.is_async:
+            raise HookError(
+                f"{connected.label} is async, but events are told to plain functions: write a plain def"
+            )
         if options.role or options.on_error or options.timeout or options.when or options.once:
-            raise HookError("a listener of events takes priority=, name=, before= and after=, nothing else")
-        lacking = receiver.asks.missing(["event"])
-        if lacking:
-            raise HookError(f"{receiver.label} asks for {lacking[0]!r}; write def listener(bus, event)")
+            raise HookError("a listener of events takes kinds=, priority=, name=, before= and after=, nothing else")
+        _is_by_name(connected)
 
-    def refresh(self) -> bool:
-        """Settle who listens, and tell whether anyone does."""
-        self._listeners = tuple(in_order((0.0, receiver) for receiver in self.connections() if receiver.is_enabled))
-        return bool(self._listeners)
+    def forget(self) -> None:
+        """Look up anew who listens."""
+        # Who is looking it up already puts what it found into the old table.
+        self._told = {}
+
+    @property
+    def heard(self) -> frozenset[type[Event]]:
+        """The kinds of events that anybody hears."""
+        from ..events import KINDS
+
+        return frozenset(kind for kind in KINDS if self._who_hears(kind))
+
+    def _who_hears(self, kind: type[Event]) -> tuple[Listener, ...]:
+        told = self._told
+        found = told.get(kind)
+        if found is None:
+            from ..events import Asked
+
+            hearing = [
+                each for each in self.connections() if each.is_enabled
+                and (kind is not Asked if each.options.kinds is None else kind in each.options.kinds)
+            ]  # fmt: skip
+            ordered = in_order((0.0, each) for each in hearing)
+            told[kind] = found = tuple([Listener(each, _is_by_name(each)) for each in ordered])
+        return found
 
     def tell(self, bus: Any, event: Event) -> None:
-        """Give an event to every listener; one that raises is logged once, and none is re-entered by its own doing."""
+        """Give an event to all who hear its kind; one that raises is logged once, none is re-entered by itself."""
         busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
         fatal: BaseException | None = None
-        for receiver in self._listeners:
-            if id(receiver) in busy or self.is_muted:
+        for listener in self._who_hears(type(event)):
+            connected = listener.connected
+            if id(connected) in busy or self.is_muted:
                 continue
-            busy.add(id(receiver))
+            busy.add(id(connected))
             try:
-                self._tell_one(receiver, bus, event)
+                listener.tell(bus, event)
+            except Exception as error:
+                _log(connected, error)
             except BaseException as error:
                 fatal = fatal or error
             finally:
-                busy.discard(id(receiver))
+                busy.discard(id(connected))
         if fatal is not None:
             raise fatal
 
-    def _tell_one(self, receiver: Receiver, bus: Any, event: Event) -> None:
-        function = receiver.function
-        if function is None:
-            return
-        try:
-            answer = function(bus, event=event)
-            if inspect.isawaitable(answer):
-                close_unawaited(answer)
-                raise HookError(f"{receiver.label} is async, but events are told to plain functions")
-        except Exception as error:
-            if receiver.count_failure(error, is_open=True) == 1:
-                import logging
 
-                # Neither the event nor the exception's text is logged: both may hold what must not leave the process.
-                logging.getLogger("hookbus").error("%s fails on events: %s; said once", receiver.label, receiver.last_failure)
+def _checked(kinds: Any) -> tuple[type[Event], ...] | None:
+    from ..events import KINDS
+
+    if kinds is None:
+        return None
+    named: tuple[Any, ...] = tuple(kinds) if isinstance(kinds, (tuple, list, set, frozenset)) else (kinds,)
+    wrong = [kind for kind in named if not any(kind is each for each in KINDS)]
+    if wrong or not named:
+        known = ", ".join(kind.__name__ for kind in KINDS)
+        said = f"{wrong[0]!r:.60}" if wrong else "()"
+        raise HookError(f"kinds={said} names no kind of event; write classes of hookbus.events: {known}")
+    return named
+
+
+def _is_by_name(connected: Connected) -> bool:
+    """Tell whether a listener takes the event by its name only."""
+    function = connected.function
+    signature = inspect.signature(function) if function is not None else inspect.Signature()
+    for is_by_name, args, named in ((False, (0, 0), {}), (True, (0,), {"event": 0})):
+        try:
+            signature.bind(*args, **named)
+        except TypeError:
+            continue
+        return is_by_name
+    if function is None:
+        return False
+    raise HookError(f"{connected.label} cannot be called with a bus and an event; write def listener(bus, event)")
+
+
+def _log(connected: Connected, error: Exception) -> None:
+    if connected.count_failure(error, is_open=True) == 1:
+        import logging
+
+        # Neither the event nor the exception's text is logged: both may hold what must not leave the process.
+        said = "%s fails on events: %s; said once"
+        logging.getLogger("hookbus").error(said, connected.label, connected.last_failure)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from threading import TIMEOUT_MAX
 from typing import Any, Final, Literal, NamedTuple
 
 from ..exceptions import HookError, did_you_mean
@@ -32,7 +33,6 @@ POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
 """What may be done when a receiver of a role fails, the default first."""
 
 
-_FOREVER: Final = float("inf")
 
 
 def _names(names: object) -> tuple[str, ...]:
@@ -56,6 +56,7 @@ class Options(NamedTuple):
     name: str | None = None
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    kinds: tuple[type, ...] | None = None
 
     def check(self) -> None:
         # Only NaN differs from itself.
@@ -75,8 +76,7 @@ class Options(NamedTuple):
         if self.role is not None and self.role not in ("modify", "guard", "observe"):
             raise HookError(f"role={self.role!r} is unknown{did_you_mean(str(self.role), ('modify', 'guard', 'observe'))}")
         if self.on_error is not None and self.on_error not in ("isolate", "block", "raise"):
-            known = ("isolate", "block", "raise")
-            raise HookError(f"on_error={self.on_error!r} is unknown{did_you_mean(str(self.on_error), known)}")
+            raise HookError(f"on_error={self.on_error!r} is unknown{did_you_mean(str(self.on_error), POLICIES['modify'])}")
         if self.once and self.role == "guard":
             raise HookError("once=True is refused for a guard: it would guard one call and leave the door open")
 
@@ -95,6 +95,7 @@ def options_of(
     priority: float = 0, role: str | None = None, on_error: str | None = None, timeout: float | None = None,
     when: Callable[..., Any] | Mapping[str, str] | None = None, once: bool = False, name: str | None = None,
     before: str | Iterable[str] = (), after: str | Iterable[str] = (),
+    kinds: tuple[type, ...] | None = None,
 ) -> Options:  # fmt: skip
     """Return these options, checked; those who ask for nothing share theirs.
 
@@ -102,10 +103,10 @@ def options_of(
         HookError: for a value that makes no sense, naming it and what to write instead.
     """
     # False equals 0, and must be refused where 0 is right; of `()` there is only one.
-    is_plain = type(priority) is int and priority == 0 and once is False and before is after is _PLAIN.before
-    if is_plain and role is None and on_error is None and timeout is None and when is None and name is None:
+    asks_nothing = type(priority) is int and priority == 0 and once is False and before is after is _PLAIN.before
+    if asks_nothing and role is None and on_error is None and timeout is None and when is None and name is kinds is None:
         return _PLAIN
-    options = Options(priority, role, on_error, timeout, when, once, name, _names(before), _names(after))
+    options = Options(priority, role, on_error, timeout, when, once, name, _names(before), _names(after), kinds)
     options.check()
     return options
 
@@ -115,5 +116,7 @@ def check_timeout(timeout: float | None) -> None:
     if timeout is None:
         return
     is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
-    if not is_number or not 0 < timeout < _FOREVER:
+    if not is_number or not 0 < timeout < float("inf"):
         raise HookError(f"timeout={timeout!r} must be a positive number of seconds, or None for no deadline")
+    if timeout > TIMEOUT_MAX:
+        raise HookError(f"timeout={timeout!r} is longer than any wait can be ({TIMEOUT_MAX:.0f} s); leave it out")

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ..exceptions import HookError
-from .receiver import Receiver
+from .receiver import Connected
 
 
-def in_order(receivers: Iterable[tuple[float, Receiver]]) -> list[Receiver]:
+def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
     """Return receivers of one role in the order they run, given each with the distance of its scope.
 
     Higher priority, nearer scope, earlier connection; then `before=` and `after=`: again and again the first is taken
@@ -22,7 +22,7 @@ def in_order(receivers: Iterable[tuple[float, Receiver]]) -> list[Receiver]:
     return _constrained(in_turn) if any(r.options.before or r.options.after for r in in_turn) else in_turn
 
 
-def _constrained(waiting: list[Receiver]) -> list[Receiver]:
+def _constrained(waiting: list[Connected]) -> list[Connected]:
     from heapq import heappop, heappush  # not needed by those who name nobody
 
     followers = _followers(waiting)
@@ -41,7 +41,7 @@ def _constrained(waiting: list[Receiver]) -> list[Receiver]:
     return [waiting[place] for place in done]
 
 
-def _followers(receivers: list[Receiver]) -> dict[int, set[int]]:
+def _followers(receivers: list[Connected]) -> dict[int, set[int]]:
     """Return for the place of each receiver the places of those that a `before=` or `after=` puts behind it."""
     named: dict[str, list[int]] = {}
     for place, receiver in enumerate(receivers):
@@ -59,7 +59,7 @@ def _followers(receivers: list[Receiver]) -> dict[int, set[int]]:
     return followers
 
 
-def check_constraints(new: Receiver, others: list[Receiver]) -> None:
+def check_constraints(new: Connected, others: list[Connected]) -> None:
     """Refuse an order that cannot be: a circle, or a constraint against the order of the roles.
 
     Raises:
@@ -76,12 +76,12 @@ def check_constraints(new: Receiver, others: list[Receiver]) -> None:
     in_order((0.0, receiver) for receiver in (new, *others) if receiver.role == new.role)
 
 
-def precedes(first: Receiver, second: Receiver) -> bool:
+def precedes(first: Connected, second: Connected) -> bool:
     """Tell whether a `before=` or `after=` puts one receiver ahead of another."""
     return any(is_named(second, name) for name in first.options.before) or any(
         is_named(first, name) for name in second.options.after
     )
 
 
-def is_named(receiver: Receiver, name: str) -> bool:
+def is_named(receiver: Connected, name: str) -> bool:
     return name in receiver.names

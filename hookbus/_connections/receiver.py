@@ -7,26 +7,26 @@ import threading
 import weakref
 from collections.abc import Callable
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, MethodType
 from typing import Any, Final
 
 import attrs
 
 from ..exceptions import HookError, did_you_mean
-from .callables import is_async_callable, name_of, place_of, written
+from .callables import is_async_callable, key_of, name_of, place_of, written
 from .options import POLICIES, ROLES, Options
 from .phases import ANSWER, OFFERED, Colour
 from .wanted import Asks, Connectable, When
 
-Key = tuple[int, tuple[int, ...]]
-"""A connection: the id of its sender (0 for ANY) and the identity of its receiver."""
+ReceiverKey = tuple[int, ...]
+"""The identity of a receiver, as `key_of` tells it."""
 
 _tally: Final = threading.RLock()
 """Held for the moment in which a receiver's counts change; by nobody who would call anything meanwhile."""
 
 
 @attrs.define(eq=False, repr=False)
-class Receiver:
+class Connected:
     """One connection of one callable to one sender.
 
     Attributes:
@@ -38,8 +38,8 @@ class Receiver:
         sequence: its place among the connections of its signal.
         sender: a weak reference to the sender, or None for ANY.
         is_weak: whether the callable is held weakly.
-        held: the callable, or the weak reference to it.
-        is_layer: whether `connected_to` laid it on top of what is there, or may come.
+        held: the callable; or what gives it, or None, where it is held weakly.
+        key: its identity; a bound method is made anew at each access.
         failures: how often it failed.
         fail_opens: how often it failed and the call went on.
         last_failure: where it last failed: the type of the exception, its file and line.
@@ -59,8 +59,7 @@ class Receiver:
     sender: weakref.ref[Any] | None
     is_weak: bool
     held: Any
-    key: tuple[int, ...]
-    is_layer: bool = False
+    key: ReceiverKey
     is_enabled: bool = True
     has_fired: bool = False
     has_blocked: bool = False
@@ -136,11 +135,11 @@ class Receiver:
         if self.phase == ANSWER and self.sender is not None:
             return f"{self._title} is never asked: it names a sender, and a question has none: leave sender= out"
         is_stream = "generator" in colour
-        known = _known(arguments, self.phase)
+        on_offer = _on_offer(arguments, self.phase)
         for asks, what in ((self.asks, "asks for"), (self.when and self.when.asks, "has a when= that asks for")):
-            if asks and not asks.needed <= known:
-                lacking = asks.missing(known)[0]
-                return f"{self._title} {what} {lacking!r}, which {hook_name} does not have{did_you_mean(lacking, known)}"
+            if asks and not asks.needed <= on_offer:
+                lacking = asks.missing(on_offer)[0]
+                return f"{self._title} {what} {lacking!r}, which {hook_name} does not have{did_you_mean(lacking, on_offer)}"
         if self.phase == ANSWER and self.options.role is not None:
             asked = f"{self._title} asks for role={self.options.role!r}"
             return f"{asked}, but a question is only answered: guard pre_{hook_name} instead"
@@ -154,16 +153,16 @@ class Receiver:
 
 
 @lru_cache(maxsize=1024)
-def _known(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
+def _on_offer(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
     """Return what can be asked for in a phase of a hookable with these arguments."""
     return frozenset((*arguments, *OFFERED.get(phase or "", ())))
 
 
-def make_receiver(
-    signal_name: str, phase: str | None, function: Connectable, sender: weakref.ref[Any] | None, options: Options,
-    key: Key, weak: bool | None, sequence: int, bury: Callable[[int, Key], None],
-) -> Receiver:  # fmt: skip
-    """Check one connection and return it; nothing is registered yet. `bury` is told when a receiver held weakly dies.
+def connection_of(
+    signal_name: str, phase: str | None, function: Connectable, sender: weakref.ref[Any] | None,
+    options: Options, weak: bool | None, sequence: int, bury: Callable[[ReceiverKey], None],
+) -> Connected:  # fmt: skip
+    """Check one connection and return it; nothing is registered yet. `bury` is told when a receiver dies.
 
     Raises:
         HookError: naming the receiver, where it stands, and what to write instead.
@@ -171,18 +170,21 @@ def make_receiver(
     if not callable(function):
         raise HookError(f"{function!r:.60} cannot be connected to {signal_name}: it is not callable")
     role, on_error = _role_and_policy(function, options, phase, signal_name)
-    is_own_method = sender is not None and inspect.ismethod(function) and function.__self__ is sender()
-    if weak and (role == "guard" or (on_error != "isolate" and role in ("modify", "answer"))) and not is_own_method:
+    is_own = sender is not None and inspect.ismethod(function) and function.__self__ is sender()
+    closes = role == "guard" or (on_error != "isolate" and role in ("modify", "answer"))
+    if weak and closes and not is_own:
         raise HookError(
-            f"{_title(function, options, signal_name)} fails closed and cannot be held with weak=True: it would vanish and leave "
-            "the door open"
+            f"{_title(function, options, signal_name)} fails closed and cannot be held with weak=True: "
+            "it would vanish and leave the door open"
         )
-    is_weak = bool(weak) or (weak is None and is_own_method)
-    held = _weakly(function, (lambda: None) if is_own_method else lambda: bury(key[0], key)) if is_weak else function
-    return Receiver(
-        signal_name, phase, options, role, on_error, options.name or name_of(function), place_of(function),
-        Asks.of(function, with_sender=phase != ANSWER), When.of(options.when) if options.when is not None else None,
-        is_async_callable(function), sequence, sender, is_weak, held, key[1],
+    is_weak, key = bool(weak) or (weak is None and is_own), key_of(function)
+    # An own method ends with its sender, whose end the registry sees.
+    held = _weakly(function, None if is_own else lambda _: bury(key)) if is_weak else function
+    return Connected(
+        signal_name, phase, options, role, on_error, options.name or name_of(function),
+        place_of(function), Asks.of(function, with_sender=phase != ANSWER),
+        When.of(options.when) if options.when is not None else None, is_async_callable(function),
+        sequence, sender, is_weak, held, key,
     )  # fmt: skip
 
 
@@ -205,12 +207,22 @@ def _role_and_policy(function: Connectable, options: Options, phase: str | None,
     return role, on_error
 
 
-def _weakly(function: Connectable, on_death: Callable[[], None]) -> Callable[[], Connectable | None]:
+def _weakly(function: Connectable, on_death: Callable[[Any], None] | None) -> Callable[[], Any]:
+    """Hold a callable weakly; of a method only its object: its class may be given another one meanwhile."""
     try:
-        if inspect.ismethod(function):
-            return weakref.WeakMethod(function, lambda _: on_death())
-        return weakref.ref(function, lambda _: on_death())
+        if not inspect.ismethod(function):
+            return weakref.ref(function, on_death)
+        plain, owner = function.__func__, weakref.ref(function.__self__, on_death)
     except TypeError:
-        raise HookError(f"{name_of(function)} cannot be held with weak=True: it has no weak references") from None
+        raise HookError(
+            f"{name_of(function)} cannot be held with weak=True: it has no weak references"
+        ) from None
+
+    def method() -> Connectable | None:
+        alive = owner()
+        return None if alive is None else MethodType(plain, alive)
+
+    return method
 
 
+Receiver = Connected

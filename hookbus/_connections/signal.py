@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -15,10 +16,11 @@ from blinker import ANY, NamedSignal
 from ..exceptions import HookError
 from .callables import key_of
 from .options import OnError, Options, Role, options_of
-from .order import check_constraints, in_order
+from .order import in_order
 from .phases import ANSWER, split_signal_name
-from .receiver import Receiver, make_receiver
-from .registry import ANY_ID, Registry
+from .receiver import Connected, connection_of
+from .registry import Registry
+from .senders import is_shared
 from .wanted import Connectable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,20 +30,20 @@ When = Callable[..., Any] | Mapping[str, str] | None
 class Home(Protocol):
     """What a signal needs of the bus it lives on."""
 
-    lock: threading.Lock
     plugins: Any
 
-    def _check(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None: ...
+    def _check(self, signal: HookSignal, receiver: Connected, sender: Any) -> None: ...
     def _check_sender(self, signal: HookSignal, sender: Any) -> None: ...
+    def _changing(self, signal: HookSignal, sender: Any) -> None: ...
     def _changed(self, signal: HookSignal, sender: Any) -> None: ...
     def _muting(self, signal: HookSignal) -> None: ...
-    def _lost(self, signal: HookSignal, receiver: Receiver) -> None: ...
+    def _lost(self, signal: HookSignal, receiver: Connected) -> None: ...
 
 
 class Connection:
     """A handle on one connection; as a `with` block it disconnects at the end."""
 
-    def __init__(self, signal: HookSignal, receiver: Receiver, sender: Any) -> None:
+    def __init__(self, signal: HookSignal, receiver: Connected, sender: Any) -> None:
         self._signal, self._receiver = signal, receiver
         # The handle must not keep alive what the connection itself holds only weakly.
         self._sender: Callable[[], Any] = (lambda: ANY) if sender is ANY else weakref.ref(sender)
@@ -51,7 +53,7 @@ class Connection:
 
     def disconnect(self) -> None:
         """Take back this connection, and only this one; what it stood in front of is there again. Twice is once."""
-        self._signal._remove_layer(self._receiver, self._sender())
+        self._signal.drop(self._receiver)
 
     def disable(self) -> None:
         """Keep the connection but do not call its receiver, from the next call on."""
@@ -85,18 +87,23 @@ class HookSignal(NamedSignal):
         split = split_signal_name(name)
         self.phase: str | None = split[0] if split else None
         self.hook: str = split[1] if split else name
-        self._registry = Registry(home.lock, self._bury)
-        self.receivers: dict[Any, Any] = self._registry.connections
+        self._registry = Registry(self._bury)
         self._sequence = count()
-        self._muted_by: tuple[object, ...] = ()
+        self._muted_by: dict[object, object] = {}
         self.was_sent: bool = False
+
+    # Where blinker has a dict of its own.
+    @property
+    def receivers(self) -> dict[Any, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The connections in force; true while anything is connected."""
+        return {id(each): each for each in self._registry.all()} if self._registry.has_any else {}
+
+    @receivers.setter
+    def receivers(self, _: dict[Any, Any]) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Leave blinker's unused."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self._home).signal, (self._home, self.name)  # type: ignore[attr-defined]
-
-    @property
-    def bus(self) -> Any:
-        return self._home
 
     # -- connecting ---------------------------------------------------------------------------------------------------
 
@@ -154,52 +161,56 @@ class HookSignal(NamedSignal):
 
     def _connect(
         self, function: Connectable, sender: Any, weak: bool | None, options: Options, *, as_layer: bool = False
-    ) -> Receiver:
+    ) -> Connected:
         registry = self._registry
-        sender_id, reference = (ANY_ID, None) if sender is ANY else (id(sender), registry.reference_to(sender))
-        key = sender_id, key_of(function)
-        sequence = next(self._sequence)
-        receiver = make_receiver(self.name, self.phase, function, reference, options, key, weak, sequence, registry.bury)
-        self._home._check(self, receiver, sender)
-        registry.add(key, receiver, as_layer=as_layer, check=check_constraints)
+        self._home._check_sender(self, sender)
+        scope = registry.scope_of(sender)
+        new = connection_of(
+            self.name, self.phase, function, scope.sender, options, weak, next(self._sequence),
+            lambda key: registry.bury(scope, key),
+        )  # fmt: skip
+        self._home._check(self, new, sender)
+        self._home._changing(self, sender)
+        registry.add(scope, new, as_layer=as_layer)
         self._home._changed(self, sender)
-        return receiver
+        return new
 
     def disconnect(self, receiver: Connectable, sender: Any = ANY) -> None:
         """Disconnect a receiver from one sender, or from all of them where none is given. What is not there is no error."""
-        self._registry.remove(key_of(receiver), sender)
-        self._home._changed(self, sender)
+        self._home._changing(self, sender)
+        for owner in self._registry.remove(key_of(receiver), sender):
+            self._home._changed(self, owner)
+        if is_shared(sender):
+            self._home._changed(self, sender)
         if "receiver_disconnected" in self.__dict__ and self.receiver_disconnected.receivers:
             self.receiver_disconnected.send(self, receiver=receiver, sender=sender)
 
-    def drop(self, receiver: Receiver) -> None:
+    def drop(self, connected: Connected) -> None:
         """Take back one connection, wherever it is."""
-        sender = receiver.sender() if receiver.sender is not None else ANY
-        if sender is not None:
-            self._remove_layer(receiver, sender)
-
-    def _remove_layer(self, receiver: Receiver, sender: Any) -> None:
-        sender_id = ANY_ID if sender is ANY else id(sender)
-        if self._registry.remove_layer((sender_id, receiver.key), receiver):
+        sender = ANY if connected.sender is None else connected.sender()
+        self._home._changing(self, sender)
+        if self._registry.drop(connected):
             self._home._changed(self, sender)
 
     def _clear_state(self) -> None:
         """Disconnect everything, as blinker's method of this name does for tests."""
+        owners = self._registry.own_senders()
         self._registry.clear()
-        self._home._changed(self, ANY)
+        for owner in (ANY, *owners):
+            self._home._changed(self, owner)
 
-    def _bury(self, lost: list[Receiver]) -> None:
+    def _bury(self, lost: list[Connected]) -> None:
         self._home._changed(self, None)
-        for receiver in lost:
-            self._home._lost(self, receiver)
+        for connected in lost:
+            self._home._lost(self, connected)
 
     # -- who runs -----------------------------------------------------------------------------------------------------
 
-    def matching(self, sender: Any) -> list[tuple[float, Receiver]]:
+    def matching(self, sender: Any) -> list[tuple[float, Connected]]:
         """Return the enabled connections that a call by this sender concerns, each with the distance of its scope."""
         return self._registry.matching(sender)
 
-    def connections(self) -> list[Receiver]:
+    def connections(self) -> list[Connected]:
         """Return every connection in force, by order of connection."""
         return self._registry.all()
 
@@ -210,7 +221,7 @@ class HookSignal(NamedSignal):
     @property
     def has_shared(self) -> bool:
         """Whether anything is connected to a class, a function or `ANY`."""
-        return bool(self._registry.shared)
+        return self._registry.has_shared
 
     def own_senders(self) -> list[Any]:
         """Return the single objects that something is connected to."""
@@ -237,7 +248,7 @@ class HookSignal(NamedSignal):
     @property
     def is_muted(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the running task (or thread, outside of tasks) is inside a `muted()` block of this signal."""
-        return bool(self._muted_by) and _current_owner() in self._muted_by
+        return bool(self._muted_by) and _current_owner() in list(self._muted_by.values())
 
     @is_muted.setter
     def is_muted(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -247,25 +258,19 @@ class HookSignal(NamedSignal):
     @contextmanager
     def muted(self) -> Generator[None, None, None]:
         """Silence this signal's receivers in the current task (or thread) while the block is open. Guards never."""
-        owner = _current_owner()
-        self._mute(lambda owners: (*owners, owner))
+        block = object()
+        self._muted_by[block] = _current_owner()
+        self._home._muting(self)
         try:
             yield
         finally:
-            self._mute(lambda owners: owners[: owners.index(owner)] + owners[owners.index(owner) + 1 :])
+            self._muted_by.pop(block, None)
+            self._home._muting(self)
 
     @property
     def is_muted_somewhere(self) -> bool:
         """Whether any task or thread is inside a `muted()` block of this signal."""
         return bool(self._muted_by)
-
-    def _mute(self, change: Callable[[tuple[object, ...]], tuple[object, ...]]) -> None:
-        with self._home.lock:
-            was_muted = self.is_muted_somewhere
-            self._muted_by = change(self._muted_by)
-            has_changed = was_muted != self.is_muted_somewhere
-        if has_changed:
-            self._home._muting(self)
 
     # -- direct broadcasts, as blinker does them; the call of a hookable never comes here ------------------------------
 
@@ -305,7 +310,9 @@ class HookSignal(NamedSignal):
 
 def _current_owner() -> object:
     """Return the running task, or the thread where no task runs."""
-    import asyncio
-    try: task = asyncio.current_task()
-    except RuntimeError: task = None
+    asyncio = sys.modules.get("asyncio")
+    try:
+        task = asyncio.current_task() if asyncio is not None else None
+    except RuntimeError:  # no loop runs in this thread
+        task = None
     return task if task is not None else threading.get_ident()

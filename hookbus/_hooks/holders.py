@@ -9,7 +9,7 @@ from typing import Any
 
 from blinker import ANY
 
-from .._connections.receiver import Receiver
+from .._connections.receiver import Connected
 from ..exceptions import HookError
 from .hook import Hook, hook_of, hooks_in
 
@@ -28,7 +28,7 @@ def check_sender(hooks: list[Hook], sender: FunctionType, looked_at: Callable[[]
         raise HookError(f"{named} is a method and never the sender of a call: connect to {cls.__qualname__}, or to an instance")
 
 
-def check_serves(receiver: Receiver, hooks: list[Hook], sender: Any) -> None:
+def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> None:
     """Refuse a receiver that can serve none of these hookables that the sender is known to call.
 
     Raises:
@@ -57,12 +57,12 @@ def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
     return next((cls for cls, found in held if found is hook), None)
 
 
-def _problem(receiver: Receiver, hook: Hook, is_method: bool = True) -> str | None:
+def _problem(receiver: Connected, hook: Hook, is_method: bool = True) -> str | None:
     signature = hook.method_signature if is_method else hook.function_signature
     return receiver.problem_with(hook.name, hook.colour, signature.names)
 
 
-def _serves_likely(receiver: Receiver, hooks: list[Hook], cls: type) -> bool:
+def _serves_likely(receiver: Connected, hooks: list[Hook], cls: type) -> bool:
     """Tell whether it serves one that a class holds under its own name, for which no other attribute is looked at."""
     for attribute in {hook.body.__name__ for hook in hooks}:
         for base in cls.__mro__:

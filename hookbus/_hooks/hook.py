@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import os
+import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 from .._connections.callables import layers
 from .._connections.phases import Colour
 from ..exceptions import HookError
-from .identity import ClassTable, IdentityMap
+from .identity import ALL, Own, Run, Table, Unshipped
 from .shell import Shell
 from .signature import Signature
 
@@ -20,18 +23,33 @@ class Site(NamedTuple):
 
     Attributes:
         attribute: the name under which a class holds it, or None for a function or staticmethod.
-        is_owner: whether it is the first hookable of its name in the class' MRO; only that one runs the hooks.
-        is_shared: whether a parent holds another one, so that `super()` may come by.
+        is_owner: whether it is the first hookable of its name in the class' MRO; only that one runs the hooks,
+            any other is its bare body.
     """
 
     attribute: str | None
     is_owner: bool = True
-    is_shared: bool = False
 
 
 FUNCTION_SITE: Final = Site(None)
 
-_SHIPPED: Final = ("name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "_shell", "_choose")
+_SHIPPED: Final = (
+    "name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "_shell", "_choose"
+)  # fmt: skip
+_HEAP_TYPE: Final = 1 << 9
+
+# Held while the code of a shell is exchanged, and by nobody else. Who comes by once more in the same thread, as a
+# signal handler or `__del__` may at any line, passes; a forked child makes its own.
+_switching = threading.RLock()
+
+
+def _renew_lock() -> None:
+    global _switching
+    _switching = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 class Hook:
@@ -51,10 +69,9 @@ class Hook:
     name: str
     bus: Any
     body: Callable[..., Any]
-    version: int
 
     def __init__(
-        self, name: str, bus: Any, body: Callable[..., Any], choose: Callable[[Hook, tuple[Any, ...]], Callable[..., Any]]
+        self, name: str, bus: Any, body: Callable[..., Any], choose: Callable[[Any, tuple[Any, ...]], Run]
     ) -> None:
         if not name.isidentifier():
             raise HookError(f"a hook's name must be an identifier, such as 'reply', not {name!r}")
@@ -62,7 +79,7 @@ class Hook:
         self.colour: Colour = colour_of(body)
         self._choose = choose
         signature = inspect.signature(body)
-        self._shell = Shell(body, signature, self.colour)
+        self._shell = Shell(body, signature, self.colour, by_first=not self.is_question)
         self.shell: FunctionType = self._shell.function
         self.shell.__hookbus__ = self  # type: ignore[attr-defined]
         self.function_signature: Signature = Signature.of(signature)
@@ -82,15 +99,11 @@ class Hook:
         self.bus._declare(self)
 
     def _make_caches(self) -> None:
-        self.version, self._has_kept = 0, False
         outer = self.body.__qualname__.rpartition(".")[0]
         self.looks_like_method = bool(outer) and not outer.endswith("<locals>")
-        self._way: tuple[bool, bool] | None = None
-        self._sites_of_instances: IdentityMap[Site] = IdentityMap()
-        self._sites_of_classes: IdentityMap[Site] = IdentityMap()
-        self.plans: IdentityMap[Any] = IdentityMap()
-        self.of_class: ClassTable = ClassTable()
-        self.of_one: IdentityMap[Callable[..., Any]] = IdentityMap()
+        self.is_retired = False
+        self._own_changed = self._settling = object()
+        self._give(Table(), Unshipped())
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
@@ -105,71 +118,119 @@ class Hook:
     def is_async(self) -> bool:
         return "async" in self.colour
 
-    # -- how calls find their way ---------------------------------------------------------------------------------------
+    # -- how calls find their way ---------------------------------------------------------------------------------
 
-    def route(self, is_on: bool) -> None:
-        """Let every call be looked up; or only those of the objects in `of_one`; or none, where there are no such."""
-        way = is_on, bool(self.of_one.by_id)
-        if way == self._way:
-            return
-        # Each time: what a pickle brings along is that of another process, and may come after `__setstate__`.
-        self._shell.give(self.find, self.of_class.get, self.of_one.by_id.get)
-        if any(way):
-            self._shell.look_up(classes=is_on, ones=way[1])
-        else:
-            self._shell.rest()
-        self._way = way
+    @property
+    def table(self) -> Table:
+        """What runs the calls of objects without receivers of their own. The one in the shell is the only one."""
+        table: Table = self._shell.given("runs").__self__
+        return table
 
-    def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
+    @property
+    def _own(self) -> dict[int, Any]:
+        own: dict[int, Any] = self._shell.given("own").__self__
+        return own
+
+    def _give(self, table: Table, own: dict[int, Any]) -> None:
+        self._shell.give(find=self.find, runs=table.get, own=own.get)
+
+    def find(self, values: tuple[Any, ...]) -> Run:
         """Return what runs a call with these values; it is called as the body is."""
         return self._choose(self, values)
 
-    def start(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Run a call of an object with receivers of its own that nobody has looked up yet."""
-        return self.find(self.function_signature.gather(args, kwargs))(*args, **kwargs)
+    def place(self, values: tuple[Any, ...]) -> Place:
+        """Return where a call with these values belongs; before anything is read that its plan depends on."""
+        return Place(self, values)
 
-    def keep(self, first: object, run: Callable[..., Any], version: int, *, is_own: bool) -> None:
-        """Let `run` run the calls with this first argument from now on, unless something has changed since `version`.
+    def has_own(self, sender: object) -> bool:
+        """Tell whether receivers are connected to this very sender."""
+        return any(signal.has_own(sender) for signal in self.bus._signals_of(self.name))
 
-        What `is_own` is for this very object, which may not be in `of_one` yet while its receiver is being connected.
+    def change_own(self) -> None:
+        """Say that receivers of some single object are about to come or go: plans under way are not kept."""
+        self._own_changed = object()
+
+    def forget(self) -> None:
+        """Have every call find anew what runs it."""
+        old = self.table
+        # One atomic step: whoever still builds a plan puts it into the table that it knows.
+        self._shell.give(runs=Table().get)
+        old.end()
+        for held in list(self._own.values()):
+            owner = held.__self__.reference()
+            if held.__self__.is_used and owner is not None:
+                self.settle(owner)
+
+    def _put_own(self, sender: object) -> None:
+        own, key = self._own, id(sender)
+        own[key] = Own(sender, partial(own.pop, key)).get
+
+    def fill(self, sender: object) -> Own | None:
+        """Return what the plan of an object with receivers of its own is put into, or None if it has none."""
+        held = self._own.get(id(sender))
+        if held is None:
+            return None
+        box: Own = held.__self__
+        box.is_used = True  # before anything is read: `forget` must see it from now on
+        return box
+
+    def settle(self, sender: object = None, *, waits: bool = True) -> None:
+        """Bring the way of the calls up to date with who is connected, and what `sender` has of its own.
+
+        Where connections come in the middle of this, from a signal handler for instance, it begins again: what is
+        stored with an old decision could have a call go past a guard that is connected already. So a decision is
+        checked and stored in one line.
         """
-        with self.bus.lock:
-            if version == self.version:
-                if self.of_one.get(first) is not None:
-                    self._has_kept = True
-                    self.of_one.set(first, run)
-                elif not is_own:
-                    self.of_class[type(first)] = run
+        lock = _switching
+        if not lock.acquire(blocking=waits):
+            return
+        try:
+            while True:
+                self._settling = now = object()
+                if sender is not None and self.has_own(sender):
+                    self._put_own(sender)
+                elif sender is not None:
+                    self._own.pop(id(sender), None) if self._settling is now else None
+                code = self._shell.code(is_on=self._is_on(), has_own=bool(self._own))
+                if self._settling is now: self.shell_function.__code__ = code  # noqa: E701
+                if self._settling is now:
+                    return
+        finally:
+            lock.release()
 
-    def has_own(self, sender: object, is_own: bool) -> None:
-        """Say whether receivers are connected to this very object."""
-        if is_own:
-            self.of_one.set(sender, self.start)
-        else:
-            self.of_one.pop(sender)
+    @property
+    def shell_function(self) -> FunctionType:
+        return self._shell.function
+
+    def _is_on(self) -> bool:
+        if self.is_retired:
+            return False
+        return self.bus.is_observed or any(signal.has_shared for signal in self.bus._signals_of(self.name))
+
+    def retire(self) -> None:
+        """Take this hook off its bus: its calls are those of the bare function from now on."""
+        self.bus._strike(self)
+        self.is_retired = True
+        self._own.clear()
+        self.forget()
+        self.settle()
+
+    # -- where it sits --------------------------------------------------------------------------------------------
 
     def locate(self, values: tuple[Any, ...]) -> tuple[Site, Any]:
         """Return where this hookable sits for a call with these values, and the sender of that call."""
         first = self.function_signature.first_of(values)
         if not first:
             return FUNCTION_SITE, self.shell
-        owner = first[0]
-        site = self.site_of(owner)
-        return site, (owner if site.attribute is not None else self.shell)
+        site = self.site_of(first[0])
+        return site, (first[0] if site.attribute is not None else self.shell)
 
-    def site_of(self, owner: Any) -> Site:
-        """Return where this hookable sits for this first argument; looked up once per class."""
-        is_class = isinstance(owner, type)
-        sites, key = (self._sites_of_classes, owner) if is_class else (self._sites_of_instances, type(owner))
-        site = sites.get(key)
-        if site is None:
-            version = self.version
-            site = self._find_site(type(owner).__mro__, owner.__mro__ if is_class else ())
-            with self.bus.lock:
-                if version == self.version:  # else a class may have been instrumented meanwhile
-                    sites.set(key, site)
-            if site.attribute is not None:
-                self.bus._look_at(owner if is_class else type(owner))
+    def site_of(self, first: Any) -> Site:
+        """Return where this hookable sits for this first argument."""
+        is_class = isinstance(first, type)
+        site = self._find_site(type(first).__mro__, first.__mro__ if is_class else ())
+        if site.attribute is not None:
+            self.bus._look_at(first if is_class else type(first))
         return site
 
     def site_of_class(self, cls: type) -> Site:
@@ -181,8 +242,8 @@ class Hook:
             held = list(hooks_in(line, as_class))
             attribute = next((name for name, hook in held if hook is self), None)
             if attribute is not None:
-                same = [hook for name, hook in held if name == attribute and self.is_kin(hook)]
-                return Site(attribute, is_owner=same[0] is self, is_shared=len(same) > 1)
+                first = next(hook for name, hook in held if name == attribute and self.is_kin(hook))
+                return Site(attribute, is_owner=first is self)
         # Below a decorator that does not say what it wraps, a method is known by its name.
         outer, _, name = self.body.__qualname__.rpartition(".")
         for cls in (*mro, *class_mro):
@@ -190,39 +251,49 @@ class Hook:
                 return FUNCTION_SITE if isinstance(vars(cls).get(name), staticmethod) else Site(name)
         return FUNCTION_SITE
 
-    def family(self, site: Site) -> object:
-        """Return what the hookables have in common that `super()` leads from one to the next."""
-        return self.bus._family(self.name, site.attribute)
-
     def is_kin(self, other: Hook) -> bool:
         return other.name == self.name and other.bus is self.bus
 
-    def forget(self) -> None:
-        """Drop all that was looked up about classes; some class has changed."""
-        self._sites_of_instances.clear()
-        self._sites_of_classes.clear()
-        self.drop_plans()
 
-    def drop_plans(self, sender: object = None) -> None:
-        """Have the plan of this sender built anew, or every plan; the lock of the bus is held."""
-        if sender is None:
-            self.plans.clear()
-            self.look_again()
-            self._has_kept = False
+class Place:
+    """Where one call belongs, taken down before its plan is made, so that a plan is never kept that came too late.
+
+    Attributes:
+        site: what the hookable is for it.
+        sender: the sender of the call.
+    """
+
+    def __init__(self, hook: Hook, values: tuple[Any, ...]) -> None:
+        self._hook, self._own_changed, self._table = hook, hook._own_changed, hook.table
+        self._first = hook.function_signature.first_of(values)
+        self._own = hook.fill(self._first[0]) if self._first else None
+        self.site, self.sender = hook.locate(values)
+
+    def keep(self, run: Run) -> bool:
+        """Have `run` run the calls like this one, until who is connected changes; False where that cannot be."""
+        hook, table = self._hook, self._table
+        if not self._first:
+            table[ALL] = run
+            return True
+        (first,) = self._first
+        if not hook.function_signature.positional:
+            return False  # the first of `*args`: it is looked up each time
+        cls = type(first)
+        if self._own is not None:
+            self._own[id(cls.__mro__)] = run
+        elif isinstance(first, type):
+            table.keep_of_class(first, run, hook._shell.by_class)
+        elif hook._own_changed is self._own_changed and not hook.has_own(first):
+            if self.site.attribute is None and cls.__flags__ & _HEAP_TYPE:
+                run = hook._shell.while_function(run)
+            table.keep(cls, run)
         else:
-            self.plans.pop(sender)
-            self.version += 1  # only now: who finds the old plan shall not take it for a new one
-
-    def look_again(self) -> None:
-        """Have every call find anew what runs it."""
-        self.version += 1
-        self.of_class.clear()
-        if self._has_kept:  # else they all have it, and there may be many
-            self.of_one.set_all(self.start)
+            return False
+        return True
 
 
 def hooks_in(mro: tuple[type, ...], as_class: bool = False) -> Iterator[tuple[str, Hook]]:
-    """Yield attribute and hook of every hookable method the classes of an MRO hold (classmethods: `as_class=True`)."""
+    """Yield attribute and hook of every hookable method the classes hold (classmethods: `as_class=True`)."""
     for cls in mro:
         for attribute, raw in list(vars(cls).items()):
             if isinstance(raw, classmethod) is as_class:

@@ -1,12 +1,17 @@
-"""Mappings that keep nothing alive: by identity, and by class."""
+"""Mappings that keep nothing alive: by identity, and by what leads a call to the function that runs it."""
 
 from __future__ import annotations
 
-import gc
 import weakref
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 V = TypeVar("V")
+Run = Callable[..., Any]
+
+ALL: Final = 0
+"""The key of what runs every call of a hookable that has no first argument."""
 
 
 class Unshipped(dict[Any, Any]):
@@ -20,81 +25,80 @@ class IdentityMap(Generic[V]):
     """Values by the object they belong to, forgotten when the object dies.
 
     Equal, unhashable and reused objects are never mistaken for another.
-
-    Attributes:
-        by_id: the values by the `id` of a living owner.
     """
 
-    __slots__ = ("_owners", "by_id")
+    __slots__ = ("_entries",)
 
     def __init__(self) -> None:
-        self.by_id: dict[int, V] = Unshipped()
-        self._owners: dict[int, weakref.ref[Any]] = {}
+        self._entries: dict[int, tuple[weakref.ref[Any], V]] = {}
 
     def __len__(self) -> int:
-        return len(self.by_id)
+        return len(self._entries)
 
     def get(self, owner: object) -> V | None:
-        reference = self._owners.get(id(owner))
-        return self.by_id.get(id(owner)) if reference is not None and reference() is owner else None
+        entry = self._entries.get(id(owner))
+        return entry[1] if entry is not None and entry[0]() is owner else None
 
     def set(self, owner: object, value: V) -> None:
-        key, by_id, owners = id(owner), self.by_id, self._owners
-
-        def forget(reference: weakref.ref[Any]) -> None:
-            # It runs before the id can be reused, so it never takes away another object's value.
-            if owners.get(key) is reference:
-                del owners[key]
-                by_id.pop(key, None)
-
-        owners[key] = weakref.ref(owner, forget)
-        by_id[key] = value
+        # What is called at the end of an owner is no Python code, which could swallow a Ctrl-C.
+        key = id(owner)
+        self._entries[key] = weakref.ref(owner, partial(self._entries.pop, key)), value
 
     def pop(self, owner: object) -> None:
-        self._owners.pop(id(owner), None)
-        self.by_id.pop(id(owner), None)
-
-    def set_all(self, value: V) -> None:
-        """Give every owner this value."""
-        for key in list(self.by_id):
-            if key in self.by_id:
-                self.by_id[key] = value
-
-    def clear(self) -> None:
-        self._owners.clear()
-        self.by_id.clear()
+        self._entries.pop(id(owner), None)
 
     def owners(self) -> list[Any]:
         """Return the objects that are alive."""
-        alive = [reference() for reference in list(self._owners.values())]
+        alive = [reference() for reference, _ in list(self._entries.values())]
         return [owner for owner in alive if owner is not None]
 
 
-class ClassTable(Unshipped):
-    """What runs the calls of each class: the fastest look-up there is, which holds its keys strongly.
+class Table(Unshipped):
+    """What runs the calls of a hook, by the id of the MRO of the first argument's class.
 
-    A class is part of a circle and only the garbage collector ends it, so the tables are emptied before each full
-    collection: they keep no class alive that it would have taken.
+    By the MRO and not by the class: a class may be equal to another one or refuse to be hashed, as its metaclass
+    says, and it has another MRO once its bases were changed. Nothing here keeps a class alive.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        _tables.add(self)
+        self._owners: dict[int, tuple[int, weakref.ref[Any]]] = {}
+        self._of_classes: IdentityMap[Table] = IdentityMap()
+        self.plans: IdentityMap[Any] = IdentityMap()
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    def keep_of_class(self, cls: type, run: Run, by_class: Callable[[Callable[[int], Run | None]], Run]) -> None:
+        """Keep what runs the calls whose first argument is this class; `by_class` makes what looks it up."""
+        found = self._of_classes.get(type(cls))
+        if found is None:
+            found = Table()
+            self._of_classes.set(type(cls), found)
+            self.keep(type(cls), by_class(found.get))
+        found.keep(cls, run)
 
-    def __hash__(self) -> int:  # type: ignore[override]
-        return object.__hash__(self)
+    def keep(self, cls: type, run: Run) -> None:
+        key, old = id(cls.__mro__), self._owners.get(id(cls))
+        if old is not None and old[0] != key:
+            self.pop(old[0], None)  # the MRO it had, whose id may be that of another one by now
+        self._owners[id(cls)] = key, weakref.ref(cls, partial(self.pop, key))
+        self[key] = run
+        if len(self._owners) > 2 * len(self) + 8:
+            for number, (_, reference) in list(zip(list(self._owners), list(self._owners.values()))):
+                if reference() is None:
+                    self._owners.pop(number, None)
+
+    def end(self) -> None:
+        """Let go of everything; a new table is in force."""
+        self._owners.clear()
+        self.clear()
 
 
-_tables: Final[weakref.WeakSet[ClassTable]] = weakref.WeakSet()
+class Own(Unshipped):
+    """What runs the calls of one object with receivers of its own, by the id of its class's MRO.
 
+    It is replaced as a whole when they change: who is still building a plan puts it into the old one.
+    """
 
-def _empty_tables(phase: str, info: dict[str, int]) -> None:
-    if phase == "start" and info["generation"] == 2:
-        for table in list(_tables):
-            table.clear()
-
-
-gc.callbacks.append(_empty_tables)
+    def __init__(self, owner: object = None, end: Callable[..., Any] | None = None) -> None:
+        super().__init__()
+        self.is_used = False
+        self.reference: Callable[[], Any] = (lambda: None) if end is None else weakref.ref(owner, end)

@@ -29,14 +29,14 @@ def uncovered_overrides(bus: object, classes: Iterable[type], hook_name: str | N
 
 def with_subclasses(classes: Iterable[type]) -> list[type]:
     """Return the classes and everything below them."""
-    found: dict[type, None] = {}
+    found: dict[int, type] = {}  # by identity: a metaclass may say that its classes are equal, or refuse
     waiting = list(classes)
     while waiting:
         cls = waiting.pop()
-        if cls not in found:
-            found[cls] = None
+        if id(cls) not in found:
+            found[id(cls)] = cls
             waiting.extend(type.__subclasses__(cls))
-    return list(found)
+    return list(found.values())
 
 
 def _is_covered(cls: type, attribute: str, override: Any) -> bool:

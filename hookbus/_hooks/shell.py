@@ -25,6 +25,19 @@ COLOUR_FLAGS = {
 }
 
 
+_GIVEN: Final = ("body", "type", "id", "find", "runs", "own")
+
+_MRO: Final = "{id}({type}(FIRST).__mro__)"
+REST: Final = "{body}({passed})"
+CLASSES: Final = "({runs}(%s) or {find}({values}))({passed})" % _MRO
+BOTH: Final = "({own}({id}(FIRST), {runs})(%s) or {find}({values}))({passed})" % _MRO
+OWN: Final = "{body}({passed}) if {own}({id}(FIRST)) is None else " + BOTH
+EVERY: Final = "({runs}(0) or {find}({values}))({passed})"
+EACH: Final = "{find}({values})({passed})"
+"""The ways of a call: nobody is connected; to classes; also to single objects, or only to such; without a first
+argument; and with one that has no name."""
+
+
 class Shell:
     """The function that stands in for a hookable, and its ways to run.
 
@@ -39,87 +52,90 @@ class Shell:
         parameters: how it is called.
     """
 
-    def __init__(self, body: Callable[..., Any], signature: inspect.Signature, colour: str) -> None:
-        self._body, self._colour = body, colour
+    def __init__(
+        self, body: Callable[..., Any], signature: inspect.Signature, colour: str, *, by_first: bool
+    ) -> None:
+        self._body, self._colour, self._by_first = body, colour, by_first
         self.parameters = parameters = list(signature.parameters.values())
         for parameter in parameters:
             if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
                 raise HookError(f"{body!r} has a parameter named {parameter.name!r}, which no caller can write")
         self._codes: dict[str, CodeType] = Unshipped()
         taken = {p.name for p in parameters}
-        self._names = {name: free_name(name, taken) for name in ("find", "of_class", "type", "of_one", "id", "body", "run")}
-        # A class made anew by attrs(slots=True) repairs the `__class__` cell that zero-argument super() reads, but looks
-        # for it only in the functions it finds in the class.
+        self._names = {name: free_name(name, taken) for name in (*_GIVEN, "run", "shell", "name", "getattr")}
+        # A class made anew by attrs(slots=True) repairs the `__class__` cell that zero-argument super() reads, but
+        # looks for it only in the functions it finds in the class.
         cells = _class_cell(body)
         self._free = ["__class__"] * len(cells)
-        code = self._code("{body}({passed})")
-        self.function = FunctionType(code, {self._names["body"]: body}, body.__name__, _defaults(parameters), cells)
+        code = self._code(REST)
+        defaults = _defaults(parameters)
+        self.function = FunctionType(code, {self._names["body"]: body}, body.__name__, defaults, cells)
         keyword_only = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty]
         self.function.__kwdefaults__ = {p.name: p.default for p in keyword_only}
         functools.update_wrapper(self.function, body)
 
-    def give(self, find: Any, of_class: Any, of_one: Any) -> None:
-        """Say how to look up the function that runs a call; it is called as the body is.
+    def give(self, **given: Any) -> None:
+        """Say what the code reads: `find` (from the values of all parameters), `runs` and `own` (from ids).
 
-        Args:
-            find: gives it, from a tuple of the values of all parameters.
-            of_class: gives it for the class of the first argument, or None; then `find` is asked.
-            of_one: gives it for the `id` of the first argument, or a default.
+        Each gives what runs a call, which is called as the body is.
         """
         # All of them: who ships a function by value brings along only those its code read at that moment.
-        given = {"body": self._body, "type": type, "id": id, "find": find, "of_class": of_class, "of_one": of_one}
+        given = {"body": self._body, "type": type, "id": id, **given}
         self.function.__globals__.update({self._names[name]: value for name, value in given.items()})
 
-    def rest(self) -> None:
-        """Let calls go straight to the body."""
-        self._take("{body}({passed})")
+    def given(self, name: str) -> Any:
+        return self.function.__globals__[self._names[name]]
 
-    def look_up(self, *, classes: bool, ones: bool) -> None:
-        """Let calls look up what runs them: by the class of the first argument, by the object itself, or by both."""
-        self._take(self._way(classes, ones))
-
-    def go_to(self, run: Callable[..., Any]) -> None:
-        """Let every call go to `run`, which is called as the body is. Where it did so before, that is one atomic step."""
-        self.function.__globals__[self._names["run"]] = run
-        self._take("{run}({passed})")
-
-    @property
-    def goes_to(self) -> Any:
-        """Where `go_to` has every call go."""
-        return self.function.__globals__.get(self._names["run"])
-
-    def _take(self, way: str) -> None:
+    def code(self, *, is_on: bool, has_own: bool) -> CodeType:
+        """Return the code for what is connected: to classes and all (`is_on`), to single objects (`has_own`)."""
+        way = REST if not (is_on or has_own) else self._way(is_on, has_own)
         if way not in self._codes:
             self._codes[way] = self._code(way)
-        self.function.__code__ = self._codes[way]
+        return self._codes[way]
 
-    def _way(self, classes: bool, ones: bool) -> str:
-        first = self.parameters[0] if self.parameters else None
-        if first is None or first.kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
-            return "{find}({values})({passed})"
-        if not classes:
-            return "{of_one}({id}(FIRST), {body})({passed})".replace("FIRST", first.name)
-        one = "{of_one}({id}(FIRST)) or " if ones else ""
-        way = one + "{of_class}({type}(FIRST)) or {find}({values})"
-        return f"({way})({{passed}})".replace("FIRST", first.name)
+    def _way(self, is_on: bool, has_own: bool) -> str:
+        if not self._by_first:
+            return EVERY
+        kinds = [p.kind for p in self.parameters]
+        if kinds and kinds[0] in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+            return CLASSES if not has_own else BOTH if is_on else OWN
+        return EACH if Parameter.VAR_POSITIONAL in kinds else EVERY
+
+    def by_class(self, runs: Callable[[int], Any]) -> Callable[..., Any]:
+        """Return what runs the calls whose first argument is a class: what `runs` gives for the id of its MRO."""
+        way = "({run}({id}(FIRST.__mro__)) or {find}({values}))({passed})"
+        return self._forward(way, run=runs)
+
+    def while_function(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what runs calls as a function's, until the class of the first argument holds it under its name."""
+        way = "({find}({values}) if {getattr}({type}(FIRST), {name}, None) is {shell} else {run})({passed})"
+        given = {"run": run, "shell": self.function, "name": self._body.__name__, "getattr": getattr}
+        return self._forward(way, **given)
+
+    def _forward(self, way: str, **given: Any) -> Callable[..., Any]:
+        given = {"find": self.given("find"), "id": id, "type": type, **given}
+        names = {self._names[name]: value for name, value in given.items()}
+        return maker(self._text(way, [*names], "forward"))(**names)
+
+    def _text(self, way: str, free: list[str], last: str) -> str:
+        """Write a function that returns `way`, in which the names in braces stand for what is given."""
+        parameters = self.parameters
+        first = parameters[0].name if parameters else ""
+        values = "({})".format("".join(f"{p.name}, " for p in parameters))
+        text = way.format(**self._names, values=values, passed=passed(parameters)).replace("FIRST", first)
+        return "\n".join([
+            f"def make({', '.join(free)}):",
+            f"    def forward({declared(parameters)}):",
+            f"        return {text}",
+            f"    return {last}" if last == "forward" else f"        {last}",
+            "",
+        ])  # fmt: skip
 
     def _code(self, way: str) -> CodeType:
-        """Compile a code that returns `way`, in which the names in braces stand for what is given."""
-        parameters = self.parameters
-        values = "({})".format("".join(f"{p.name}, " for p in parameters))
-        source = [
-            f"def make({', '.join(self._free)}):",
-            f"    def shell({declared(parameters)}):",
-            f"        return {way}",
-            *[f"        {name}" for name in self._free],
-            "",
-        ]
-        text = "\n".join(source).format(**self._names, values=values, passed=passed(parameters))
-        filename, code = f"<hookbus {_name_of(self._body)}>", _shell_code(text)
-        _remember(text, filename)
+        code = _shell_code(self._text(way, self._free, "".join(self._free)))
         name, qualname = self._body.__name__, self._body.__qualname__
         flags = code.co_flags | COLOUR_FLAGS[self._colour]
-        return code.replace(co_flags=flags, co_name=name, co_qualname=qualname, co_filename=filename)
+        return code.replace(co_flags=flags, co_name=name, co_qualname=qualname)
 
 
 def _class_cell(body: Callable[..., Any]) -> tuple[CellType, ...]:
@@ -129,18 +145,17 @@ def _class_cell(body: Callable[..., Any]) -> tuple[CellType, ...]:
     return (closure[code.co_freevars.index("__class__")],)
 
 
+_texts: Final[dict[str, None]] = {}
+
+
 @functools.lru_cache(maxsize=1024)
 def maker(source: str) -> Callable[..., Any]:
     """Return the function `make` that a source text defines; equal texts are compiled once.
 
     It is given objects and returns a function that has them in its closure.
     """
-    from zlib import crc32  # not needed until a plan is hot
-
     namespace: dict[str, Any] = {}
-    filename = f"<hookbus plan {crc32(source.encode()):08x}>"
-    _remember(source, filename)
-    exec(compile(source, filename, "exec"), namespace)
+    exec(_compiled(source), namespace)
     make: Callable[..., Any] = namespace["make"]
     return make
 
@@ -148,16 +163,20 @@ def maker(source: str) -> Callable[..., Any]:
 @functools.lru_cache(maxsize=1024)
 def _shell_code(source: str) -> CodeType:
     """Return the code of the function inside `make`; hookables that are called alike have it in common."""
-    return _inner_code(compile(source, "<hookbus>", "exec"))
+    return _inner_code(_compiled(source))
 
 
-def _remember(source: str, filename: str) -> None:
-    """Have tracebacks and debuggers show the source of what is compiled under this name."""
+def _compiled(source: str) -> CodeType:
+    """Compile a text, and have tracebacks and debuggers show it; of many texts the oldest are not shown."""
+    from zlib import crc32
+
+    filename = f"<hookbus {crc32(source.encode()):08x}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-
-
-def _name_of(body: Callable[..., Any]) -> str:
-    return f"{getattr(body, '__module__', '?')}.{body.__qualname__}"
+    _texts[filename] = None
+    for old in list(_texts)[:-1024]:
+        _texts.pop(old, None)
+        linecache.cache.pop(old, None)
+    return compile(source, filename, "exec")
 
 
 def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> str:

@@ -86,7 +86,7 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
     shell = spec.shell
     own = {"signal": spec.signal, "connect": spec.connect, "connect_via": spec.connect_via, "connected_to": spec.connected_to,
            "disconnect": spec.signal.disconnect, "muted": spec.signal.muted, "ask": partial(_ask, spec),
-           "replay": partial(_replay, spec), "scope": partial(_scope, spec)}  # fmt: skip
+           "replay": partial(_replay, spec), "scope": partial(_scope, spec), "retire": spec.retire}  # fmt: skip
     shell.__dict__.update(own)
     return shell
 

@@ -114,7 +114,7 @@ class Scope:
         self._is_open = True
         with self.spec.bus.lock:
             self.spec.open_scopes += 1
-            self.spec.look_again()
+            self.spec.forget()
         _OPEN.set((*_OPEN.get(), self))
 
     def _end(self) -> list[tuple[Seat, Any]]:

@@ -144,7 +144,7 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
     else:
         # A class stands for its instances, and has no calls of its own that could be hot.
         site = hook.site_of_class(cls)
-        known: Runner | None = hook.plans.get(cls)
+        known: Runner | None = hook.table.plans.get(cls)
         runner = known or Runner(hook, site, build_plan(hook, site, cls), is_own=False)
         who = f"any {cls.__qualname__}"
     text = _source_of(runner) if source else None

@@ -208,4 +208,4 @@ class Questions:
         """Take every question off the bus."""
         self.sweep()
         while self._made:
-            self.bus._retire(self._made.popitem()[1].ask.__hookbus__)
+            self._made.popitem()[1].ask.retire()

@@ -1,0 +1,53 @@
+"""What holds around a piece of work: session, user, whatever a host wants to find in contexts and events."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+
+class Surrounding(Mapping[str, Any]):
+    """A mapping that nobody can change. Unlike the one of the standard library it can be pickled."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+
+NOTHING_AROUND: Final = Surrounding({})
+
+_CURRENT: Final[ContextVar[Mapping[str, Any]]] = ContextVar("hookbus_surrounding", default=NOTHING_AROUND)
+
+current_surrounding: Final = _CURRENT.get
+"""Return what holds around the running code; a task or thread has what held where its context was made."""
+
+
+@contextmanager
+def surrounding(**values: Any) -> Generator[Mapping[str, Any], None, None]:
+    """Say what holds in a `with` block and in whatever it starts; of nested blocks the inner one wins.
+
+    Receivers find it in `ctx.surrounding`, listeners in `event.surrounding`.
+    """
+    outer = _CURRENT.get()
+    _CURRENT.set(inner := Surrounding({**outer, **values}))
+    try:
+        yield inner
+    finally:
+        # Not by a token: a block may be left in another context than it was entered in, as fixtures do.
+        if _CURRENT.get() is inner:
+            _CURRENT.set(outer)
