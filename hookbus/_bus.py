@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from blinker import ANY
 
 from ._connections.listeners import EventSignal
+from ._connections.marks import marked
 from ._connections.options import check_timeout
 from ._connections.phases import ANSWER, PHASES
 from ._connections.receiver import Connected
-from ._connections.marks import marked
-from ._connections.senders import check_can_call, describe, is_shared
+from ._connections.senders import check_can_call, is_shared
 from ._connections.signal import Connection, HookSignal
 from ._hooks.holders import check_sender, check_serves, class_of
 from ._hooks.hook import Hook
@@ -95,11 +95,6 @@ class Bus:
     def is_observed(self) -> bool:
         """Whether anybody hears of calls."""
         return any(kind.__name__ != "Lost" for kind in self.heard)
-
-    @property
-    def heard(self):
-        from . import events as e
-        return frozenset((e.Started, e.Mutated, e.Blocked, e.Failed, e.Finished, e.Attempted)) if self.is_observed else frozenset()
 
     def require(self, hook: str, role: str = "guard") -> None:
         """Check at start-up that a hook is really watched over.

@@ -25,7 +25,6 @@ from ..events import (
     Finished,
     Mutated,
     Started,
-    current_surrounding,
 )  # fmt: skip
 from ..exceptions import HookBlocked, HookError, ReceiverError, chain
 from .context import ENCLOSING, Call, ReadOnly
@@ -363,9 +362,9 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> None:
     hook = call.plan.hook
     if kind in call.plan.heard:
         parent = call.parent_id if call.began else ENCLOSING.get()
-        hook.bus.events.tell(hook.bus, kind(
+        hook.bus.events.tell(hook.bus, kind.of(
             call_id=call.id, parent_id=parent, hook=hook.name, sender=describe(call.sender),
-            at=time.time(), surrounding=current_surrounding(), **facts,
+            at=time.time(), **facts,
         ))  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import attrs
 
 from .._connections.order import in_order
 from .._connections.phases import PHASES
-from .._connections.receiver import Receiver
+from .._connections.receiver import Connected
 from .._connections.signal import HookSignal
 from .._hooks.hook import Hook, Site
 from .._hooks.signature import Signature
@@ -25,7 +25,7 @@ class Seat:
         is_muted_somewhere: whether some task or thread has muted its signal, so that each call has to look.
     """
 
-    receiver: Receiver
+    receiver: Connected
     signal: HookSignal
     phase: str
     timeout: float | None
@@ -123,7 +123,7 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
 
 
 def _phase(hook: Hook, arguments: tuple[str, ...], sender: Any, signal: HookSignal) -> Phase:
-    by_role: dict[str, list[tuple[float, Receiver]]] = {}
+    by_role: dict[str, list[tuple[float, Connected]]] = {}
     for distance, receiver in signal.matching(sender):
         role = "modify" if receiver.role == "around" else receiver.role
         by_role.setdefault(role, []).append((distance, receiver))
@@ -135,7 +135,7 @@ def _phase(hook: Hook, arguments: tuple[str, ...], sender: Any, signal: HookSign
     })  # fmt: skip
 
 
-def seat_of(hook: Hook, signal: HookSignal, receiver: Receiver, arguments: tuple[str, ...]) -> Seat:
+def seat_of(hook: Hook, signal: HookSignal, receiver: Connected, arguments: tuple[str, ...]) -> Seat:
     """Return the seat of a receiver at a hook with these arguments."""
     timeout = receiver.options.timeout or (None if receiver.role == "around" else hook.bus.timeout)
     problem = receiver.problem_with(hook.name, hook.colour, arguments)
@@ -143,7 +143,7 @@ def seat_of(hook: Hook, signal: HookSignal, receiver: Receiver, arguments: tuple
     return Seat(receiver, signal, signal.phase or "", timeout, problem, is_muted)
 
 
-def without_doubles(receivers: list[Receiver]) -> Iterator[Receiver]:
+def without_doubles(receivers: list[Connected]) -> Iterator[Connected]:
     """Leave out a receiver that sits further ahead with the same options: it runs once, at its nearest place."""
     ahead: dict[tuple[int, ...], list[Any]] = {}
     for receiver in receivers:

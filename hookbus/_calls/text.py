@@ -6,7 +6,6 @@ import builtins
 import keyword
 import re
 from collections.abc import Collection, Mapping
-from functools import lru_cache
 from types import CodeType
 from typing import Any, Final
 
@@ -54,14 +53,6 @@ def _free(word: str, taken: set[str]) -> str:
     while word in taken:
         word += "_"
     return word
-
-
-@lru_cache(maxsize=512)
-def compiled(text: str) -> CodeType:
-    """Return the code of a text; equal texts are compiled once."""
-    from zlib import crc32  # not needed until something is connected
-
-    return compile(text, f"<hookbus {crc32(text.encode()):08x}>", "exec")
 
 
 def fresh(code: CodeType) -> CodeType:

@@ -10,12 +10,14 @@ from typing import Any, Final
 import attrs
 
 from .. import events
+from .._hooks.shell import compiled
+from .._surroundings import current_surrounding
 from ..exceptions import HookBlocked
 from . import attempts, deadline, meaning, story
 from .beside import beside
 from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .plan import Plan, Seat
-from .text import compiled, fresh, sealed
+from .text import fresh, sealed
 from .turns import Turns
 from .verdicts import Replace
 
@@ -31,7 +33,7 @@ TOOLS: Final[dict[str, Any]] = {
     **{name: getattr(deadline, name) for name in ("timed", "timed_async", "within")},
     "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
     "ReadOnly": ReadOnly, "Replace": Replace, "beside": beside, "clock": time.perf_counter,
-    "context": tuple.__new__, "surrounding": events.current_surrounding,
+    "context": tuple.__new__, "surrounding": current_surrounding,
 }  # fmt: skip
 
 _GENERATOR: Final = {"send": "send", "throw": "throw", "close": "close", "stop": "StopIteration"}

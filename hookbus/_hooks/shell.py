@@ -14,9 +14,6 @@ from typing import Any, Final
 from ..exceptions import HookError
 from .identity import Unshipped
 
-HOT: Final = 8
-"""So many calls are walked before code is generated for them."""
-
 COLOUR_FLAGS = {
     "sync": 0,
     "async": inspect.CO_COROUTINE,
@@ -148,25 +145,24 @@ def _class_cell(body: Callable[..., Any]) -> tuple[CellType, ...]:
 _texts: Final[dict[str, None]] = {}
 
 
-@functools.lru_cache(maxsize=1024)
 def maker(source: str) -> Callable[..., Any]:
     """Return the function `make` that a source text defines; equal texts are compiled once.
 
     It is given objects and returns a function that has them in its closure.
     """
     namespace: dict[str, Any] = {}
-    exec(_compiled(source), namespace)
+    exec(compiled(source), namespace)
     make: Callable[..., Any] = namespace["make"]
     return make
 
 
-@functools.lru_cache(maxsize=1024)
 def _shell_code(source: str) -> CodeType:
     """Return the code of the function inside `make`; hookables that are called alike have it in common."""
-    return _inner_code(_compiled(source))
+    return _inner_code(compiled(source))
 
 
-def _compiled(source: str) -> CodeType:
+@functools.lru_cache(maxsize=1024)
+def compiled(source: str) -> CodeType:
     """Compile a text, and have tracebacks and debuggers show it; of many texts the oldest are not shown."""
     from zlib import crc32
 

@@ -120,9 +120,8 @@ class Scope:
     def _end(self) -> list[tuple[Seat, Any]]:
         with self._lock:
             self._is_open = False
-        with self.spec.bus.lock:
-            self.spec.open_scopes -= 1
-            self.spec.look_again()
+        self.spec.open_scopes.pop(id(self), None)
+        self.spec.forget()
         # Not by a token: a block may be left in another context than it was entered in, as fixtures do.
         _OPEN.set(tuple(scope for scope in _OPEN.get() if scope is not self))
         self._entered.clear()

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, NoReturn
 
 import attrs
-from blinker import ANY
 
 from .._calls.plan import Plan, Seat, build_plan, seat_of, without_doubles
 from .._connections.order import in_order
@@ -15,6 +14,7 @@ from .._connections.phases import ANSWER, split_signal_name
 from .._connections.signal import Connection, F, HookSignal
 from .._connections.wanted import Connectable
 from .._hooks.hook import FUNCTION_SITE, Hook
+from .._hooks.identity import ALL
 from ..exceptions import HookError
 from ..modes import Mode
 from ..modes import Receiver as Token
@@ -58,7 +58,7 @@ class Spec(Hook):
         rules: how the answers become one.
         signal: the signal its receivers are connected to; it has the name of the hookspec.
         has_own_ctx: whether an argument of its own is called `ctx`.
-        open_scopes: how many `scope()` blocks are open anywhere.
+        open_scopes: the `scope()` blocks that are open anywhere.
         history: what was asked, of a historic question.
     """
 
@@ -74,11 +74,12 @@ class Spec(Hook):
         # A question has no sender: its first argument is an argument.
         self.method_signature = self.function_signature
         self.has_own_ctx = "ctx" in self.function_signature.names
-        self.open_scopes = 0
+        self.open_scopes: dict[int, object] = {}
         self.history: list[Past] = []
         self.signal: HookSignal = self.bus.signal(self.name)
         _become_question(self.signal)
-        self.bus._changed(self.signal, ANY)
+        self.settle()
+        self.forget()
 
     def __reduce__(self) -> tuple[Any, ...]:
         make, _, state = super().__reduce__()
@@ -107,39 +108,27 @@ class Spec(Hook):
 
     # -- how calls find their way ---------------------------------------------------------------------------------------
 
-    def route(self, is_on: bool) -> None:
-        """Ask, always: behind the shell there is no method to run directly."""
-        self._shell.go_to(self.enter)
+    def _is_on(self) -> bool:
+        return True  # behind the shell there is no method to run directly
 
-    def look_again(self) -> None:
-        super().look_again()
-        self._asked = None
-        self.route(True)
+    def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
+        """Return what asks; written at the first question since something has changed."""
+        table = self.table
+        run = table[ALL] = self.asked().run
+        return run
 
-    def enter(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Ask for the first time since something has changed."""
-        version = self.version
-        asked = self.asked()
-        run = asked.writer.written().run
-        with self.bus.lock:
-            if version == self.version:
-                self._shell.go_to(run)
-        return run(*args, **kwargs)
-
-    def drop_plans(self, sender: object = None) -> None:
-        self._asked = None  # first: who finds the old one shall not take it for that of the new version
-        super().drop_plans()
+    def forget(self) -> None:
+        self._asked = None  # first: who finds the old one shall not take it for that of the new table
+        super().forget()
 
     def asked(self) -> Asked:
         """Return who answers, and who runs around that; settled anew where something has changed."""
         asked = self._asked
-        while asked is None:
-            version = self.version
-            made = Asked(self)
-            with self.bus.lock:
-                # A connection that came meanwhile has dropped it already and would not see this one.
-                if version == self.version:
-                    self._asked = asked = made
+        if asked is None:
+            table = self.table
+            asked = Asked(self)
+            if table is self.table:
+                self._asked = asked
         return asked
 
     def plan_of_calls(self) -> Plan:
@@ -176,6 +165,7 @@ class Asked:
         self.seats: Seats = tuple((_token(seat), seat) for seat in answers)
         self.plan: Plan = attrs.evolve(build_plan(spec, FUNCTION_SITE, spec.shell), answers=answers)
         self.writer = QuestionWriter(self.plan, self.seats)
+        self.run: Callable[..., Any] = self.writer.written().run
 
 
 def _token(seat: Seat) -> Token[Any]:
@@ -187,7 +177,7 @@ def _become_question(signal: HookSignal) -> None:
     """Have the receivers of a signal answer from now on; those that were connected while it was only a name, too."""
     signal.phase, signal.hook = ANSWER, signal.name
     signal.__dict__.update(send=partial(_refuse_send, signal), send_async=partial(_refuse_send, signal))
-    for receiver in signal._registry.layers():
+    for receiver in signal._registry.everything():
         receiver.become_answer()
 
 

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from .. import modes
 from .._calls.plan import Plan, Seat
-from .._calls.text import compiled, fresh, sealed
+from .._calls.text import fresh, sealed
 from .._calls.writer import TOOLS, Writer, Written
+from .._hooks.shell import compiled
 from .asking import NOT_ASKED, Round, answered, ask, ask_async
 
 FIRST: Final = """
@@ -78,7 +79,7 @@ class QuestionWriter(Writer):
         self._seats = seats
         spec: Any = plan.hook
         self._mode = spec.rules.steps
-        self._is_led = self._mode not in _WRITTEN_OUT or spec.open_scopes > 0 or spec.rules.is_historic
+        self._is_led = self._mode not in _WRITTEN_OUT or bool(spec.open_scopes) or spec.rules.is_historic
         several = self._mode is modes.void and len(plan.answers) > 1
         self._is_beside = several and not self._is_led and all(self.is_awaited(seat) for seat in plan.answers)
         self._is_led = self._is_led or (several and not self._is_beside)
