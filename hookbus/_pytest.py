@@ -11,6 +11,8 @@ from .testing import Recording, record
 
 @pytest.fixture
 def fired() -> Iterator[Recording]:
-    """What fires on `default_bus` during the test: `fired.exactly(reply=2)`, `fired.in_order("reply", "act")`."""
+    """What fires on `default_bus` during the test: `fired.exactly(reply=2)`,
+    `fired.in_order("reply", "act")`.
+    """
     with record() as recording:
         yield recording

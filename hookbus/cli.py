@@ -6,7 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-MISSING_EXTRA = "hookbus demo needs packages that are not installed ({name}); install them with: pip install 'hookbus[demo]'"
+MISSING_EXTRA = (
+    "hookbus demo needs packages that are not installed ({name}); "
+    "install them with: pip install 'hookbus[demo]'"
+)
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
@@ -29,7 +32,10 @@ def _run(tokens: Sequence[str] | None) -> int:
 
     from .exceptions import HookError
 
-    app = App(name="hookbus", help="See, change and stop the calls of an agent.", default_parameter=Parameter(negative=()))
+    app = App(
+        name="hookbus", help="See, change and stop the calls of an agent.",
+        default_parameter=Parameter(negative=()),
+    )  # fmt: skip
     app.command(demo)
     try:
         command, bound, *_ = app.parse_args(tokens, exit_on_error=False, print_error=False)
@@ -47,13 +53,15 @@ def demo(
     policy: list[str] | None = None,
     json: Path | None = None,
 ) -> None:
-    """Play AgentDojo's attacks against an agent that always obeys, without hooks and under four policies.
+    """Play AgentDojo's attacks against an agent that always obeys, without hooks and under four
+    policies.
 
     It measures the enforcement layer, not a model: there is no model, no network and no key.
 
     Args:
         suite: banking, slack, travel, workspace, or all.
-        attack: an attack of AgentDojo's that plants a goal, such as direct or tool_knowledge; or plain, the bare goal.
+        attack: an attack of AgentDojo's that plants a goal, such as direct or tool_knowledge; or
+            plain, the bare goal.
         policy: only this policy, and may be given again: allow-list, provenance, both or sanitiser.
         json: write every outcome to this file.
     """

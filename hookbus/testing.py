@@ -5,7 +5,9 @@
     with record() as fired:
         agent.reply("hi")
     fired.exactly(reply=1)
-    print(fired)                        # every call, what was made in which, and what receivers did; a notebook draws it
+    print(fired)            # every call, what was made in which, and what receivers did
+
+A notebook draws what `print` shows as text.
 
 The pytest plugin that comes with hookbus offers the same as a fixture, `fired`, for `default_bus`.
 """
@@ -21,7 +23,8 @@ from .events import Blocked, Event, Failed, Finished, Started
 
 
 class Recording(Pictured):
-    """The events of a block of code; use it as a `with` block. As text, and in a notebook, it is a waterfall of the calls.
+    """The events of a block of code; use it as a `with` block. As text, and in a notebook, it is a
+    waterfall of the calls.
 
     Attributes:
         events: every event, in order.
@@ -106,15 +109,23 @@ class Recording(Pictured):
         Raises:
             AssertionError: naming the receivers and their exceptions.
         """
-        failed = [f"{event.receiver} in {event.phase}_{event.hook}: {event.exception!r}" for event in self.of(Failed)]
+        failed = [
+            f"{event.receiver} in {event.phase}_{event.hook}: {event.exception!r}"
+            for event in self.of(Failed)
+        ]
         if failed:
             raise AssertionError("receivers failed: " + "; ".join(failed))
 
 
 def _said(times: dict[str, int]) -> str:
-    return ", ".join(f"{hook} {count}x" for hook, count in sorted(times.items()) if count) or "nothing"
+    return (
+        ", ".join(f"{hook} {count}x" for hook, count in sorted(times.items()) if count) or "nothing"
+    )
 
 
 def record(bus: Bus = default_bus) -> Recording:
-    """Return a recording of a bus, to be used as a `with` block. While it is open every call is observed, idle ones too."""
+    """Return a recording of a bus, to be used as a `with` block.
+
+    While it is open every call is observed, idle ones too.
+    """
     return Recording(bus)

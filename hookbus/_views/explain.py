@@ -101,11 +101,16 @@ class Explanation(Pictured, Sequence[Row]):
         return [titled(self.title, self._drawn() + table), source]
 
     def _drawn(self) -> str:
-        """Return the way of a call through the phases; around stands before the body, which it is asked to run."""
+        """Return the way of a call through the phases.
+
+        Around stands before the body, which it is asked to run.
+        """
         chips: dict[str, list[str]] = {}
         for row in self.rows:
             role = f" ({row.role})" if row.role != row.phase else ""
-            chips.setdefault(row.phase, []).append(chip(f"{row.position} {row.receiver}{role}", row.role))
+            chips.setdefault(row.phase, []).append(
+                chip(f"{row.position} {row.receiver}{role}", row.role)
+            )
         steps = [f"{escaped(phase)} {' '.join(each)}" for phase, each in chips.items()]
         if chips and self.body is not None:
             steps.insert(len(chips.keys() & {"pre", "around"}), f"<b>{escaped(self.body)}</b>")
@@ -113,13 +118,15 @@ class Explanation(Pictured, Sequence[Row]):
 
 
 def explain(hookable: Any, *, source: bool = False) -> Explanation:
-    """Say who runs around a hookable, in order: `explain(agent.reply)`, `explain(Agent.reply)`, `explain(function)`.
+    """Say who runs around a hookable, in order.
 
-    For a hookspec it says who answers, too: `explain(resolve_session)`. It reads the very plan that the call runs.
+    `explain(agent.reply)`, `explain(Agent.reply)`, `explain(function)`; for a hookspec it says who
+    answers, too: `explain(resolve_session)`. It reads the very plan that the call runs.
 
     Args:
         hookable: a hookable function or method, or a hookspec.
-        source: also print what runs: the generated code, and what its short names stand for; or why there is none.
+        source: also print what runs: the generated code, and what its short names stand for; or why
+            there is none.
 
     Returns:
         The rows of the plan, one for each receiver.
@@ -130,11 +137,10 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
     held = layers(getattr(hookable, "__func__", hookable))
     hook = next((hook for hook in map(hook_of, held) if hook is not None), None)
     if hook is None:
-        raise HookError(f"{hookable!r:.80} is not hookable: decorate it with @hookable, or call instrument(cls, 'method')")
+        advice = "decorate it with @hookable, or call instrument(cls, 'method')"
+        raise HookError(f"{hookable!r:.80} is not hookable: {advice}")
     if isinstance(hook, Spec):
-        title = f"{hook.name}, a question ({hook.colour}, {hook.rules.mode_name})"
-        text = _source_of_question(hook.run) if source else None
-        return Explanation(title, tuple(_rows(hook.panel().plan, hook)), "nobody answers", source=text)
+        return _of_question(hook, source)
     owner = getattr(hookable, "__self__", None)
     cls = None if owner is not None else hook.bus.class_of(hook)
     if owner is not None:
@@ -147,26 +153,43 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
         known: Runner | None = hook.table.plans.get(cls)
         runner = known or Runner(hook, site, build_plan(hook, site, cls), is_own=False)
         who = f"any {cls.__qualname__}"
+    title, rows = f"{hook.name} of {who} ({hook.colour})", tuple(_rows(runner.plan))
     text = _source_of(runner) if source else None
-    return Explanation(f"{hook.name} of {who} ({hook.colour})", tuple(_rows(runner.plan)), source=text, body=f"{hook.name}()")
+    return Explanation(title, rows, source=text, body=f"{hook.name}()")
 
 
-_WALKED: Final = f"\nwalked: generated code comes after {HOT} calls, for a plan that needs nothing but calls"
+def _of_question(spec: Spec, source: bool) -> Explanation:
+    title = f"{spec.name}, a question ({spec.colour}, {spec.rules.mode_name})"
+    text = _source_of_question(spec.run) if source else None
+    return Explanation(title, tuple(_rows(spec.panel().plan, spec)), "nobody answers", source=text)
+
+
+_WALKED: Final = (
+    f"\nwalked: generated code comes after {HOT} calls, for a plan that needs nothing but calls"
+)
 
 
 def _source_of(runner: Runner) -> str:
-    return _WALKED if runner.compiled is None else _sourced(runner.compiled.source, runner.compiled.named)
+    if runner.compiled is None:
+        return _WALKED
+    return _sourced(runner.compiled.source, runner.compiled.named)
 
 
 def _source_of_question(run: Any) -> str:
     if inspect.ismethod(run):
         return _WALKED
-    receivers = {name: value for name, value in inspect.getclosurevars(run).nonlocals.items() if name[-1].isdigit()}
+    receivers = {
+        name: value
+        for name, value in inspect.getclosurevars(run).nonlocals.items()
+        if name[-1].isdigit()
+    }
     return _sourced("".join(linecache.getlines(run.__code__.co_filename)), receivers)
 
 
 def _sourced(source: str, named: Mapping[str, Any]) -> str:
-    return "\n".join(["", *(f"# {name}: {_named(value)}" for name, value in named.items()), "", source])
+    return "\n".join(
+        ["", *(f"# {name}: {_named(value)}" for name, value in named.items()), "", source]
+    )
 
 
 def _named(value: Any) -> str:
@@ -178,7 +201,8 @@ def _named(value: Any) -> str:
 def _rows(plan: Plan, spec: Spec | None = None) -> Iterator[Row]:
     phases = list(plan.phases())
     if spec is not None:
-        phases.insert(2, (ANSWER, tuple(seat for _, seat in spec.panel().seats)))  # inside the arounds
+        # inside the arounds
+        phases.insert(2, (ANSWER, tuple(seat for _, seat in spec.panel().seats)))
     for phase, seats in (*phases, *((s.phase, (s,)) for s in plan.unaskable)):
         for position, seat in enumerate(seats, 1):
             yield _row(phase, position, seat)
@@ -187,7 +211,8 @@ def _rows(plan: Plan, spec: Spec | None = None) -> Iterator[Row]:
 def _row(phase: str, position: int, seat: Seat) -> Row:
     receiver = seat.receiver
     return Row(
-        phase, position, receiver.name, receiver.role, receiver.options.priority, scope_of(receiver), receiver.on_error,
+        phase, position, receiver.name, receiver.role, receiver.options.priority,
+        scope_of(receiver), receiver.on_error,
         seat.timeout, receiver.where, seat.problem, *origin_of(seat.signal, receiver),
     )  # fmt: skip
 

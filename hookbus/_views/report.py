@@ -29,7 +29,8 @@ class Report(Pictured):
 
     Attributes:
         hooks: name, colour, where it is declared and how many receivers there are, for every hook.
-        receivers: every connection: its signal, options, whether it fired, how often it failed and failed open.
+        receivers: every connection: its signal, options, whether it fired, how often it failed and
+            failed open.
         findings: what deserves a look, in sentences.
         plugins: every plugin that was found: loaded, disabled, refused or unloaded, and why.
     """
@@ -41,16 +42,32 @@ class Report(Pictured):
 
     def __str__(self) -> str:
         parts = ["hooks", text_table(columns(self.hooks)) if self.hooks else "  none are declared"]
-        parts += ["", "receivers", text_table(columns(self.receivers)) if self.receivers else "  none are connected"]
+        parts += [
+            "", "receivers",
+            text_table(columns(self.receivers)) if self.receivers else "  none are connected",
+        ]  # fmt: skip
         parts += ["", "plugins", text_table(columns(self.plugins))] if self.plugins else []
-        parts += ["", "findings", *([f"  - {printable(finding)}" for finding in self.findings] or ["  none"])]
+        parts += [
+            "", "findings",
+            *([f"  - {printable(finding)}" for finding in self.findings] or ["  none"]),
+        ]  # fmt: skip
         return "\n".join(parts)
 
     def _html_parts(self) -> list[str]:
-        findings = "".join(f"<li>{escaped(finding)}</li>" for finding in self.findings) or "<li>none</li>"
+        findings = (
+            "".join(f"<li>{escaped(finding)}</li>" for finding in self.findings) or "<li>none</li>"
+        )
         return [
-            titled("hooks", html_table(columns(self.hooks)) if self.hooks else "<p>none are declared</p>"),
-            titled("receivers", html_table(columns(self.receivers)) if self.receivers else "<p>none are connected</p>"),
+            titled(
+                "hooks",
+                html_table(columns(self.hooks)) if self.hooks else "<p>none are declared</p>",
+            ),
+            titled(
+                "receivers",
+                html_table(columns(self.receivers))
+                if self.receivers
+                else "<p>none are connected</p>",
+            ),
             titled("plugins", html_table(columns(self.plugins))) if self.plugins else "",
             titled("findings", f"<ul>{findings}</ul>"),
         ]
@@ -59,8 +76,9 @@ class Report(Pictured):
 def report(bus: Bus = default_bus) -> Report:
     """Say what a bus holds: every hook, who listens, and what deserves a look.
 
-    That is receivers that never fired, failed open, or failed and stopped a call, names nobody emits, modifiers that block but
-    fail open, matchers that can never match, overrides that are not hooked, and workers past their deadline.
+    That is receivers that never fired, failed open, or failed and stopped a call, names nobody
+    emits, modifiers that block but fail open, matchers that can never match, overrides that are not
+    hooked, and workers past their deadline.
 
     Args:
         bus: which.
@@ -74,16 +92,23 @@ def report(bus: Bus = default_bus) -> Report:
     findings = [finding for signal in signals for finding in _findings_of(bus, signal)]
     findings += [f"not hooked: {override}" for override in bus.uncovered()]
     if workers.overdue:
-        findings.append(f"{workers.overdue} worker threads are past their receiver's deadline and have not returned")
+        findings.append(
+            f"{workers.overdue} worker threads are past their receiver's deadline and have not "
+            "returned"
+        )
     findings += [str(diagnostic) for diagnostic in (bus.plugins.diagnostics if bus.plugins else ())]
     plugins = tuple(attrs.asdict(row) for row in (bus.plugins.rows() if bus.plugins else ()))
     return Report(hooks, receivers, tuple(findings), plugins)
 
 
 def _connections(signal: HookSignal) -> list[Receiver]:
-    """Return the connections of a question in the order they are asked, others in the order they were made."""
+    """Return the connections of a question in the order they are asked, others in the order they
+    were made.
+    """
     connections = signal.connections()
-    return in_order((0.0, receiver) for receiver in connections) if signal.phase == ANSWER else connections
+    if signal.phase == ANSWER:
+        return in_order((0.0, receiver) for receiver in connections)
+    return connections
 
 
 def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
@@ -100,12 +125,18 @@ def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
 def _receiver_row(signal: HookSignal, receiver: Receiver) -> dict[str, Any]:
     options = receiver.options
     return {
-        "signal": signal.name, "receiver": receiver.name, "role": receiver.role, "priority": options.priority,
-        "scope": scope_of(receiver), "on_error": receiver.on_error, "timeout": options.timeout,
-        "state": "disabled" if not receiver.is_enabled else "fired" if receiver.has_fired else "never fired",
-        "failures": receiver.failures, "failed open": receiver.fail_opens, "last failure": receiver.last_failure,
+        "signal": signal.name, "receiver": receiver.name, "role": receiver.role,
+        "priority": options.priority, "scope": scope_of(receiver), "on_error": receiver.on_error,
+        "timeout": options.timeout, "state": _state(receiver), "failures": receiver.failures,
+        "failed open": receiver.fail_opens, "last failure": receiver.last_failure,
         "where": receiver.where, "plugin": origin_of(signal, receiver)[0],
     }  # fmt: skip
+
+
+def _state(receiver: Receiver) -> str:
+    if not receiver.is_enabled:
+        return "disabled"
+    return "fired" if receiver.has_fired else "never fired"
 
 
 def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
@@ -113,28 +144,33 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
     declared = bus._declared(signal.hook) if signal.phase else []
     if not declared and not signal.was_sent:
         questions = [name for name in bus.hook_names() if bus._declared(name)[0].is_question]
-        known = [f"{signal.phase or 'pre'}_{name}" for name in bus.hook_names()] if signal.phase or not questions else questions
-        yield f"pending: nobody emits {signal.name}, which {receivers[0].label} waits for{did_you_mean(signal.name, known)}"
+        if signal.phase or not questions:
+            questions = [f"{signal.phase or 'pre'}_{name}" for name in bus.hook_names()]
+        hint = did_you_mean(signal.name, questions)
+        yield f"pending: nobody emits {signal.name}, which {receivers[0].label} waits for{hint}"
     for receiver in receivers:
+        it = f"{receiver.label} on {signal.name}"
         for other in (*receiver.options.before, *receiver.options.after):
             if not any(is_named(r, other) for r in receivers):
                 hint = did_you_mean(other, [r.name for r in receivers if r is not receiver])
-                yield f"{receiver.label} on {signal.name} names {other!r} in before= or after=, which nobody has{hint}"
+                yield f"{it} names {other!r} in before= or after=, which nobody has{hint}"
         if not receiver.has_fired:
-            yield f"never fired: {receiver.label} on {signal.name}"
+            yield f"never fired: {it}"
         if receiver.role == "modify" and receiver.has_blocked and not receiver.closes:
-            yield f"{receiver.label} on {signal.name} blocks, but fails open: make it a guard"
+            yield f"{it} blocks, but fails open: make it a guard"
         closed = receiver.failures - receiver.fail_opens
         for count, how in ((receiver.fail_opens, "open"), (closed, "and stopped the call")):
             if count:
                 times = "once" if count == 1 else f"{count} times, last"
-                yield f"{receiver.label} on {signal.name} failed {how} {times} with {receiver.last_failure}"
+                yield f"{it} failed {how} {times} with {receiver.last_failure}"
         yield from _misfits(receiver, signal, declared)
 
 
 def _misfits(receiver: Receiver, signal: HookSignal, declared: list[Hook]) -> Iterator[str]:
     """Name what a receiver wants of the hookables there are and none of them has."""
-    problems = [receiver.problem_with(h.name, h.colour, h.function_signature.names) for h in declared]
+    problems = [
+        receiver.problem_with(h.name, h.colour, h.function_signature.names) for h in declared
+    ]
     yield from dict.fromkeys(problem for problem in problems if problem)
     names = {name for hook in declared for name in hook.function_signature.names}
     for name in sorted({*receiver.asks.names} - receiver.asks.needed - names) if declared else ():
@@ -147,7 +183,8 @@ def _misfits(receiver: Receiver, signal: HookSignal, declared: list[Hook]) -> It
     if declared and when is not None and not callable(when):
         for name, glob in when.items():
             if not any(_may_match(hook, name, glob) for hook in declared):
-                yield f"{receiver.label} on {signal.name} can never match: when={{{name!r}: {glob!r}}}"
+                it = f"{receiver.label} on {signal.name}"
+                yield f"{it} can never match: when={{{name!r}: {glob!r}}}"
 
 
 def _unused_defaults(receiver: Receiver, declared: list[Hook]) -> Iterator[str]:
@@ -156,13 +193,17 @@ def _unused_defaults(receiver: Receiver, declared: list[Hook]) -> Iterator[str]:
     for name, parameter in inspect.signature(theirs).parameters.items():
         asked = [inspect.signature(hook.body).parameters.get(name) for hook in declared]
         if parameter.default is not parameter.empty and all(
-            own is not None and own.default is not own.empty and own.default is not parameter.default for own in asked
+            own is not None
+            and own.default is not own.empty
+            and own.default is not parameter.default
+            for own in asked
         ):
-            yield f"{receiver.label} never gets its own default for {name!r}: the question {declared[0].name} has one"
+            question = f"the question {declared[0].name}"
+            yield f"{receiver.label} never gets its own default for {name!r}: {question} has one"
 
 
 def _may_match(hook: Hook, name: str, glob: str) -> bool:
-    """Tell whether a glob can match an argument, as far as its name and a `Literal` annotation say."""
+    """Tell whether a glob can match an argument, by its name and a `Literal` annotation."""
     parameter = inspect.signature(hook.body).parameters.get(name)
     if parameter is None:
         return False

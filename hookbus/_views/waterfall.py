@@ -1,6 +1,8 @@
-"""The events of a block of code as a waterfall: which call was made in which, when, how long, and what receivers did to it.
+"""The events of a block of code as a waterfall: which call was made in which, when, how long, and
+what receivers did to it.
 
-A receiver that was asked and changed nothing leaves no event, so it is not in the picture; `explain` lists it.
+A receiver that was asked and changed nothing leaves no event, so it is not in the picture;
+`explain` lists it.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ class Line:
 
     Attributes:
         depth: how many calls it is in.
-        what: the call with its arguments, as far as they are known; or the receiver and what it did.
+        what: the call with its arguments, as far as they are known; or the receiver and what it
+            did.
         word: how the call ended, or the kind of what the receiver did.
         start: seconds since the first line began.
         seconds: how long the call took; None for something that has no length.
@@ -49,11 +52,16 @@ def waterfall(events: Sequence[Event]) -> list[Line]:
     for event in events:
         if isinstance(event, Started):
             line = _call(event, names[event.sender], ends.get(event.call_id), began, until)
-            inside[event.parent_id if event.parent_id in inside else None].append((line, event.call_id))
+            inside[event.parent_id if event.parent_id in inside else None].append(
+                (line, event.call_id)
+            )
             inside[event.call_id] = []
         elif isinstance(event, Finished) and event.call_id not in inside:
             # It was under way when the recording began.
-            line = Line(0, _title(event, names[event.sender]), event.outcome, _start_of(event) - began, event.seconds)
+            line = Line(
+                0, _title(event, names[event.sender]), event.outcome, _start_of(event) - began,
+                event.seconds,
+            )  # fmt: skip
             inside[None].append((line, None))
         elif (mark := _mark(event, event.at - began)) is not None:
             inside[event.call_id if event.call_id in inside else None].append((mark, None))
@@ -61,7 +69,10 @@ def waterfall(events: Sequence[Event]) -> list[Line]:
 
 
 def _in_turn(inside: Mapping[int | None, list[tuple[Line, int | None]]]) -> list[Line]:
-    """Return the lines, each call before what is inside it; not by recursion, as calls may be nested deeply."""
+    """Return the lines, each call before what is inside it.
+
+    Not by recursion, as calls may be nested deeply.
+    """
     lines, waiting = [], [(0, *pair) for pair in reversed(inside[None])]
     while waiting:
         depth, line, call = waiting.pop()
@@ -77,7 +88,9 @@ def _start_of(event: Event) -> float:
 
 
 def _names_of_senders(events: Sequence[Event]) -> dict[str, str]:
-    """Return short names for senders: an address says nothing, but which is which does where there are several."""
+    """Return short names for senders: an address says nothing, but which is which does where there
+    are several.
+    """
     kinds: dict[str, list[str]] = {}
     for event in events:
         known = kinds.setdefault(event.sender.partition(" at 0x")[0], [])
@@ -99,23 +112,42 @@ def _call(event: Started, sender: str, end: Finished | None, began: float, until
 
 def _title(event: Started | Finished, sender: str) -> str:
     values = event.values if isinstance(event, Started) else HIDDEN
-    given = "" if values is HIDDEN else f"({', '.join(f'{name}={shortened(value)}' for name, value in values.items())})"
-    is_function, name = sender.startswith("function "), sender.removeprefix("function ").rpartition(".")[2]
-    of = "" if is_function and name == event.hook else f" of {name}()" if is_function else f" of {sender}"
+    given = (
+        ""
+        if values is HIDDEN
+        else f"({', '.join(f'{name}={shortened(value)}' for name, value in values.items())})"
+    )
+    is_function, name = (
+        sender.startswith("function "),
+        sender.removeprefix("function ").rpartition(".")[2],
+    )
+    of = (
+        ""
+        if is_function and name == event.hook
+        else f" of {name}()"
+        if is_function
+        else f" of {sender}"
+    )
     return f"{event.hook}{given}{of}"
 
 
 def _mark(event: Event, start: float) -> Line | None:
     if isinstance(event, Mutated):
         before, after = shortened(event.before), shortened(event.after)
-        values = f": {before} → {after}" if before != after else ""  # hidden, or alike where they are cut
+        # hidden, or alike where they are cut
+        values = f": {before} → {after}" if before != after else ""
         return Line(0, f"{event.receiver} changed {event.name}{values}", "changed", start)
     if isinstance(event, Blocked):
-        return Line(0, f"{event.receiver} blocked in {event.phase}: {event.reason}", "blocked", start)
+        return Line(
+            0, f"{event.receiver} blocked in {event.phase}: {event.reason}", "blocked", start
+        )
     if isinstance(event, Failed):
-        said = f"{event.receiver} failed in {event.phase}: {type(event.exception).__name__}, {event.action}"
+        error = type(event.exception).__name__
+        said = f"{event.receiver} failed in {event.phase}: {error}, {event.action}"
         return Line(0, said, "failed", start)
-    return Line(0, f"{event.receiver} of {event.hook} died", "failed", start) if isinstance(event, Lost) else None
+    if isinstance(event, Lost):
+        return Line(0, f"{event.receiver} of {event.hook} died", "failed", start)
+    return None
 
 
 class _Short(reprlib.Repr):
@@ -137,7 +169,7 @@ def shortened(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
-# -- drawn ---------------------------------------------------------------------------------------------------------------
+# -- drawn -----------------------------------------------------------------------------------------
 
 
 def summary(lines: Sequence[Line]) -> str:
@@ -145,7 +177,9 @@ def summary(lines: Sequence[Line]) -> str:
     calls = Counter(line.word for line in lines if line.seconds is not None)
     marks = Counter(line.word for line in lines if line.word in ("changed", "failed"))
     said = ", ".join(f"{count} {word}" for word, count in (calls + marks).items())
-    return f"{calls.total()} call{'s' * (calls.total() != 1)} in {duration(_length(lines))}: {said}" if lines else "nothing fired"
+    if lines:
+        return f"{calls.total()} call{'s' * (calls.total() != 1)} in {duration(_length(lines))}: {said}"
+    return "nothing fired"
 
 
 def as_text(lines: Sequence[Line]) -> str:
@@ -159,26 +193,34 @@ def _text_line(line: Line, length: float) -> str:
     first = min(int(line.start / length * TIME_WIDTH), TIME_WIDTH - 1)
     count = max(1, min(round((line.seconds or 0.0) / length * TIME_WIDTH), TIME_WIDTH - first))
     bar = " " * first + ("│" if line.seconds is None else "█" * count)
-    return f"  {line.word:<9}  {took:>7}  {bar:<{TIME_WIDTH}}  {'  ' * line.depth}{printable(line.what)}"
+    what = "  " * line.depth + printable(line.what)
+    return f"  {line.word:<9}  {took:>7}  {bar:<{TIME_WIDTH}}  {what}"
 
 
 def as_html(lines: Sequence[Line]) -> list[str]:
     """Return the picture as parts of HTML: a table whose last column is drawn."""
     length = _length(lines)
-    head = "".join(f"<th>{name}</th>" for name in ("what", "how", "took", f"when, 0 to {duration(length)}"))
+    head = "".join(
+        f"<th>{name}</th>" for name in ("what", "how", "took", f"when, 0 to {duration(length)}")
+    )
     rows = "".join(_html_line(line, length) for line in lines)
-    table = f'<div><table class="calls"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
-    return [f"<h4>{escaped(summary(lines))}</h4>", table if lines else ""]
+    table = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+    drawn = f'<div><table class="calls">{table}</table></div>' if lines else ""
+    return [f"<h4>{escaped(summary(lines))}</h4>", drawn]
 
 
 def _html_line(line: Line, length: float) -> str:
     took = "" if line.seconds is None else duration(line.seconds)
-    cells = f'<td style="padding-left:{min(line.depth, 12):.0f}em">{escaped(line.what)}</td><td>{chip(line.word, line.word)}</td>'
+    what = f'<td style="padding-left:{min(line.depth, 12):.0f}em">{escaped(line.what)}</td>'
+    cells = f"{what}<td>{chip(line.word, line.word)}</td>"
     return f"<tr>{cells}<td>{took}</td><td>{_drawn(line, length)}</td></tr>"
 
 
 def _drawn(line: Line, length: float) -> str:
-    """Return the bar of a call, or the tick of what has no length; a bar is framed, so that the shortest is to be seen."""
+    """Return the bar of a call, or the tick of what has no length.
+
+    A bar is framed, so that the shortest is to be seen.
+    """
     colour = COLOURS[line.word]
     first = 1 + 98 * min(line.start / length, 1.0)
     if line.seconds is None:
@@ -200,5 +242,7 @@ def duration(seconds: float) -> str:
     """Return seconds as text with a unit that suits them."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
-            return f"{seconds / size:.3g} {unit}" if seconds < 1000 * size else f"{seconds:.0f} {unit}"
+            return (
+                f"{seconds / size:.3g} {unit}" if seconds < 1000 * size else f"{seconds:.0f} {unit}"
+            )
     return f"{max(seconds, 0.0) * 1e6:.0f} µs"

@@ -27,7 +27,8 @@ class Wiring:
 class PluginApi:
     """What a plugin says it wants, and what it may know.
 
-    Nothing is connected while `register` runs. When it has returned, all it said is checked; then all is connected, or nothing.
+    Nothing is connected while `register` runs. When it has returned, all it said is checked; then
+    all is connected, or nothing.
 
     Attributes:
         id: the plugin's id.
@@ -39,7 +40,10 @@ class PluginApi:
     version: str
     settings: Mapping[str, Any]
 
-    def __init__(self, plugin: str, version: str, settings: Mapping[str, Any], provided: Callable[[str, str], Any]) -> None:
+    def __init__(
+        self, plugin: str, version: str, settings: Mapping[str, Any],
+        provided: Callable[[str, str], Any],
+    ) -> None:  # fmt: skip
         self.id, self.version, self.settings = plugin, version, settings
         self._lookup = provided
         self._wirings: list[Wiring] = []
@@ -51,8 +55,10 @@ class PluginApi:
         """Ask for a connection and return the receiver.
 
         Args:
-            signal: `"pre_reply"`, the name of a hookspec, or `"events"` for the bus's events; the manifest names it in `hooks`.
-            receiver: what to connect; the same one on the same signal and sender again replaces its options.
+            signal: `"pre_reply"`, the name of a hookspec, or `"events"` for the bus's events; the
+                manifest names it in `hooks`.
+            receiver: what to connect; the same one on the same signal and sender again replaces its
+                options.
             sender: whom to connect it to.
             options: those of `HookSignal.connect`.
 
@@ -61,7 +67,9 @@ class PluginApi:
         """
         self._check_open()
         if not isinstance(signal, str) or not signal.isidentifier():
-            raise HookError(f"a signal's name must be an identifier, such as 'pre_reply', not {signal!r:.60}")
+            raise HookError(
+                f"a signal's name must be an identifier, such as 'pre_reply', not {signal!r:.60}"
+            )
         if not callable(receiver):
             raise HookError(f"{receiver!r:.60} cannot be connected to {signal}: it is not callable")
         known = {"weak", *Options._fields}
@@ -82,7 +90,8 @@ class PluginApi:
             self.connect(signal, getattr(obj, attribute), **options)
 
     def provide(self, kind: str, name: str, obj: Any) -> None:
-        """Provide `obj` under a kind and a name, such as `("tool", "search")`; the manifest names both in `provides`.
+        """Provide `obj` under a kind and a name, such as `("tool", "search")`; the manifest names
+        both in `provides`.
 
         Raises:
             HookError: if this plugin provides it already, or after `register` has returned.
@@ -93,7 +102,8 @@ class PluginApi:
         self._provided[kind, name] = obj
 
     def provided(self, kind: str, name: str) -> Any:
-        """Return what a loaded plugin provides of this kind and name, also later; ask each time, since a reload replaces it.
+        """Return what a loaded plugin provides of this kind and name, also later; ask each time,
+        since a reload replaces it.
 
         Raises:
             HookError: if no loaded plugin provides it.
@@ -101,16 +111,21 @@ class PluginApi:
         return self._lookup(kind, name)
 
     def on_unload(self, cleanup: Callable[[], Any]) -> None:
-        """Have `cleanup`, a function without arguments, called when the plugin leaves or its loading fails; the last one first.
+        """Have `cleanup`, a function without arguments, called when the plugin leaves or its
+        loading fails; the last one first.
 
         Raises:
             HookError: if it cannot be called, or after `register` has returned.
         """
         self._check_open()
         if not callable(cleanup):
-            raise HookError(f"{cleanup!r:.60} cannot be called on unload: pass a function without arguments")
+            raise HookError(
+                f"{cleanup!r:.60} cannot be called on unload: pass a function without arguments"
+            )
         self._cleanups.append(cleanup)
 
     def _check_open(self) -> None:
         if not self._is_open:
-            raise HookError(f"the plugin {self.id} has registered already: say it inside register(api)")
+            raise HookError(
+                f"the plugin {self.id} has registered already: say it inside register(api)"
+            )

@@ -25,7 +25,9 @@ _naming = threading.Lock()
 
 
 class _FreshSource(SourceFileLoader):
-    """Compiles the source each time: bytecode of a file changed within the same second would be taken for its own."""
+    """Compiles the source each time: bytecode of a file changed within the same second would be
+    taken for its own.
+    """
 
     def path_stats(self, path: Any) -> Any:
         raise OSError(f"no bytecode is kept for {path}")
@@ -37,26 +39,33 @@ class _FolderFinder:
     def __init__(self, package: str, folder: str) -> None:
         self.package, self.folder = package, folder
 
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name != self.package and not name.startswith(f"{self.package}."):
             return None
         base = os.path.join(self.folder, *name.split(".")[1:])
         init = os.path.join(base, "__init__.py")
         if os.path.isfile(init):
-            return spec_from_file_location(name, init, loader=_FreshSource(name, init), submodule_search_locations=[base])
+            return spec_from_file_location(
+                name, init, loader=_FreshSource(name, init), submodule_search_locations=[base]
+            )
         if name == self.package:
             spec = ModuleSpec(name, None, is_package=True)
             spec.submodule_search_locations = [base]
             return spec
         file = f"{base}.py"
-        return spec_from_file_location(name, file, loader=_FreshSource(name, file)) if os.path.isfile(file) else None
+        if os.path.isfile(file):
+            return spec_from_file_location(name, file, loader=_FreshSource(name, file))
+        return None
 
 
 class Code:
     """The modules of one plugin.
 
-    Those of a folder are a package of their own and leave with the plugin. Those of an installed distribution belong to
-    everybody who imports them and stay; only what a failed import has begun is taken out.
+    Those of a folder are a package of their own and leave with the plugin. Those of an installed
+    distribution belong to everybody who imports them and stay; only what a failed import has begun
+    is taken out.
     """
 
     def __init__(self, candidate: Candidate, replaced: Code | None = None) -> None:
@@ -89,12 +98,19 @@ class Code:
         except ModuleNotFoundError as error:
             if error.name != self._module:
                 raise
-            raise PluginError(f"there is no module {self._module}", "correct entry = ..., or write the file it names") from None
+            raise PluginError(
+                f"there is no module {self._module}",
+                "correct entry = ..., or write the file it names",
+            ) from None
         except AttributeError:
             if self._module not in sys.modules:
                 raise
-            raise PluginError(f"{self._module} has no {self._function}", f"write def {self._function}(api) there") from None
-        kinds = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+            raise PluginError(
+                f"{self._module} has no {self._function}", f"write def {self._function}(api) there"
+            ) from None
+        kinds = (
+            inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction,
+        )  # fmt: skip
         if not callable(found) or any(is_kind(found) for is_kind in kinds):
             raise PluginError(
                 f"{self._module}:{self._function} is not a plain function",
@@ -114,12 +130,15 @@ class Code:
         while isinstance(function, functools.partial):
             function = function.func
         function = getattr(function, "__func__", function)
-        code = function if hasattr(function, "__globals__") else getattr(type(function), "__call__", None)  # noqa: B004
-        home = getattr(code, "__globals__", None)
+        if not hasattr(function, "__globals__"):
+            function = getattr(type(function), "__call__", None)  # noqa: B004
+        home = getattr(function, "__globals__", None)
         return home is not None and any(home is vars(module) for module in self._modules().values())
 
     def remove(self) -> None:
-        """Take the modules of a folder out of the process, also where others stand in their place already."""
+        """Take the modules of a folder out of the process, also where others stand in their place
+        already.
+        """
         finder, self._finder = self._finder, None
         if finder is None:
             return
@@ -141,7 +160,9 @@ class Code:
     def _modules(self) -> dict[str, ModuleType]:
         here = (self.package, f"{self.package}.")
         return self._aside or {
-            name: module for name, module in list(sys.modules.items()) if name == here[0] or name.startswith(here[1])
+            name: module
+            for name, module in list(sys.modules.items())
+            if name == here[0] or name.startswith(here[1])
         }
 
     def _step_aside(self) -> None:
@@ -166,13 +187,17 @@ def _check_takes_api(register: Callable[..., Any]) -> None:
     try:
         inspect.signature(register).bind(None)
     except TypeError as error:
-        raise PluginError(f"{name_of(register)} cannot be called with an api ({error})", "write def register(api)") from None
+        raise PluginError(
+            f"{name_of(register)} cannot be called with an api ({error})", "write def register(api)"
+        ) from None
     except ValueError:
         return  # It is written in C and says nothing of its parameters; calling it will tell.
 
 
 def _free_name(plugin: str) -> str:
-    """Return the name of a plugin's package: another one where another bus of this process has loaded it too."""
+    """Return the name of a plugin's package: another one where another bus of this process has
+    loaded it too.
+    """
     base = f"{PREFIX}{plugin.replace('-', '_')}"
     taken = {getattr(finder, "package", None) for finder in sys.meta_path}
     return next(name for name in _names_from(base) if name not in taken and name not in sys.modules)

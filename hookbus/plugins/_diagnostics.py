@@ -1,4 +1,4 @@
-"""What is said of plugins: one row for each, and diagnostics that name plugin, file and what to do."""
+"""What is said of plugins: a row for each, and diagnostics that name plugin, file and cure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Diagnostic:
         file: its manifest, or what stands in its place.
         problem: what is wrong.
         advice: what to do about it.
-        traceback: of the plugin's own exception, or None. It may hold what must not leave the process, so nothing shows it.
+        traceback: of the plugin's own exception, or None. It may hold what must not leave the
+            process, so nothing shows it.
     """
 
     level: Level
@@ -68,13 +69,21 @@ class PluginRow:
 def failure_of(what: str, error: BaseException) -> PluginError:
     """Return what a plugin's own exception means for it.
 
-    Only the wording of the import system and of hookbus is shown; the text of any other exception may hold a secret.
+    Only the wording of the import system and of hookbus is shown; the text of any other exception
+    may hold a secret.
     """
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_THEIRS)]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(_NOT_THEIRS)
+    ]
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     if isinstance(error, SyntaxError) and error.filename:
         where = f" at {error.filename}:{error.lineno}"
     said = f" ({error})" if isinstance(error, (ImportError, SyntaxError, HookError)) else ""
-    failure = PluginError(f"{what} {type(error).__name__}{said}{where}", "correct it there; diagnostic.traceback has it all")
+    failure = PluginError(
+        f"{what} {type(error).__name__}{said}{where}",
+        "correct it there; diagnostic.traceback has it all",
+    )
     failure.traceback = "".join(traceback.format_exception(error))
     return failure

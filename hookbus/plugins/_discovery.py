@@ -1,4 +1,7 @@
-"""Where plugins are: folders, and entry points of installed distributions. No code of a plugin is imported here."""
+"""Where plugins are: folders, and entry points of installed distributions.
+
+No code of a plugin is imported here.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,12 @@ def find(folders: Mapping[str, str], *, installed: bool) -> list[Candidate]:
         folders: a place to the folder that holds its plugins; one that is not there holds none.
         installed: whether entry points are looked at.
     """
-    found = [candidate for place in PLACES if place in folders for candidate in in_folder(place, folders[place])]
+    found = [
+        candidate
+        for place in PLACES
+        if place in folders
+        for candidate in in_folder(place, folders[place])
+    ]
     return [*found, *(_of_entry_point(point) for point in entry_points())] if installed else found
 
 
@@ -74,24 +82,34 @@ def again(candidate: Candidate, root: str | None) -> Candidate:
         found = _of_entry_point(point)
         if found.name == candidate.name and found.file == candidate.file:
             return found
-    return attrs.evolve(candidate, problem=PluginError("it is not installed any more", "install it again"))
+    return attrs.evolve(
+        candidate, problem=PluginError("it is not installed any more", "install it again")
+    )
 
 
 def in_folder(place: str, root: str) -> Iterator[Candidate]:
-    """Yield a candidate for every folder in a place; names that begin with a dot or underscore are passed over."""
+    """Yield a candidate for every folder in a place.
+
+    Names that begin with a dot or underscore are passed over.
+    """
     if not os.path.lexists(root):
         return
     try:
         check_place(root)
         names = sorted(os.listdir(root))
     except OSError as error:
-        yield Candidate(place, place, root, problem=PluginError(f"{root} cannot be read ({error.strerror})", "make it readable"))
+        yield Candidate(
+            place, place, root,
+            problem=PluginError(f"{root} cannot be read ({error.strerror})", "make it readable"),
+        )  # fmt: skip
     except PluginError as problem:
         yield Candidate(place, place, root, problem=problem)
     else:
         for name in names:
             folder = os.path.join(root, name)
-            if not name.startswith((".", "_")) and (os.path.isdir(folder) or os.path.islink(folder)):
+            if not name.startswith((".", "_")) and (
+                os.path.isdir(folder) or os.path.islink(folder)
+            ):
                 yield of_folder(place, folder, root)
 
 
@@ -105,7 +123,9 @@ def of_folder(place: str, folder: str, root: str) -> Candidate:
     except PluginError as problem:
         return attrs.evolve(found, problem=problem)
     except OSError as error:
-        return attrs.evolve(found, problem=PluginError(f"it cannot be read ({error.strerror})", "make it readable"))
+        return attrs.evolve(
+            found, problem=PluginError(f"it cannot be read ({error.strerror})", "make it readable")
+        )
     return attrs.evolve(found, entry=manifest.entry, manifest=manifest)
 
 
@@ -114,14 +134,18 @@ def _read(file: str) -> Manifest:
         with open(file, "rb") as source:
             return read_manifest(source.read())
     except FileNotFoundError:
-        raise PluginError(f"there is no {FILE_NAME}", f"write {file}, or remove the folder") from None
+        raise PluginError(
+            f"there is no {FILE_NAME}", f"write {file}, or remove the folder"
+        ) from None
 
 
-# -- entry points ------------------------------------------------------------------------------------------------------
+# -- entry points ----------------------------------------------------------------------------------
 
 
 def entry_points() -> list[EntryPoint]:
-    """Return the entry points of the group `hookbus.plugins`, in an order that does not depend on the path."""
+    """Return the entry points of the group `hookbus.plugins`, in an order that does not depend on
+    the path.
+    """
     from importlib.metadata import entry_points as installed
 
     return sorted(installed(group=GROUP), key=lambda point: (point.name, point.value))
@@ -135,19 +159,28 @@ def _of_entry_point(point: EntryPoint) -> Candidate:
         manifest = _read(file)
         if manifest.id != point.name:
             raise PluginError(
-                f"the manifest has id = {manifest.id!r}, the entry point is called {point.name!r}", "give both the same name"
+                f"the manifest has id = {manifest.id!r}, the entry point is called {point.name!r}",
+                "give both the same name",
             )
     except PluginError as problem:
         return attrs.evolve(found, problem=problem)
     except (OSError, ValueError) as error:
-        return attrs.evolve(found, problem=PluginError(f"it cannot be read ({error})", "install it again"))
-    return attrs.evolve(found, entry=f"{point.module}:{point.attr or 'register'}", manifest=manifest)
+        return attrs.evolve(
+            found, problem=PluginError(f"it cannot be read ({error})", "install it again")
+        )
+    return attrs.evolve(
+        found, entry=f"{point.module}:{point.attr or 'register'}", manifest=manifest
+    )
 
 
 def _manifest_of(point: EntryPoint) -> str:
-    """Return the manifest nearest to the module of an entry point, in its distribution's own list of files."""
+    """Return the manifest nearest to the module of an entry point, in its distribution's own list
+    of files.
+    """
     if point.pattern.match(point.value) is None:
-        raise PluginError(f"the entry point's value {point.value!r} is malformed", "write module:function")
+        raise PluginError(
+            f"the entry point's value {point.value!r} is malformed", "write module:function"
+        )
     if point.dist is None:
         raise PluginError("it does not say which distribution brings it", "install it with pip")
     parts = point.module.split(".")

@@ -1,4 +1,6 @@
-"""Small checks of TOML values: each takes what stands there and returns it, or says what should stand there."""
+"""Small checks of TOML values: each takes what stands there and returns it, or says what should
+stand there.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ def known_keys(table: Table, known: Collection[str], where: str) -> None:
     """Raise PluginError for a key that means nothing here."""
     for key in table:
         if key not in known:
-            raise PluginError(f"{where} has a key {key!r} that is unknown{did_you_mean(key, known)}", "correct or remove it")
+            raise PluginError(
+                f"{where} has a key {key!r} that is unknown{did_you_mean(key, known)}",
+                "correct or remove it",
+            )
 
 
 def take(table: Table, key: str, check: Callable[[str, Any], T], default: T | None = None) -> T:
@@ -44,26 +49,36 @@ def text(key: str, value: object) -> str:
 
 def flag(key: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise PluginError(f"{key} = {value!r:.60} is neither true nor false", f"write {key} = true or {key} = false")
+        raise PluginError(
+            f"{key} = {value!r:.60} is neither true nor false",
+            f"write {key} = true or {key} = false",
+        )
     return value
 
 
 def texts(key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
-        raise PluginError(f"{key} = {value!r:.60} is not a list of texts", f'write {key} = ["...", "..."]')
+        raise PluginError(
+            f"{key} = {value!r:.60} is not a list of texts", f'write {key} = ["...", "..."]'
+        )
     return tuple(dict.fromkeys(value))
 
 
 def table_of(key: str, value: object) -> Table:
     if not isinstance(value, dict):
-        raise PluginError(f"{key} = {value!r:.60} is not a table", f"write [{key}] and its keys below it")
+        raise PluginError(
+            f"{key} = {value!r:.60} is not a table", f"write [{key}] and its keys below it"
+        )
     return value
 
 
 def identifier(key: str, value: object) -> str:
     name = text(key, value)
     if not name.isidentifier():
-        raise PluginError(f"{key} holds {name!r:.60}, which is not an identifier", "write a name such as pre_reply")
+        raise PluginError(
+            f"{key} holds {name!r:.60}, which is not an identifier",
+            "write a name such as pre_reply",
+        )
     return name
 
 
@@ -71,6 +86,7 @@ def plugin_id(key: str, value: object) -> str:
     name = text(key, value)
     if not _ID.fullmatch(name):
         raise PluginError(
-            f"{key} holds {name!r:.60}, which is no plugin id", "write lower-case words joined by - or _, such as web-search"
+            f"{key} holds {name!r:.60}, which is no plugin id",
+            "write lower-case words joined by - or _, such as web-search",
         )
     return name

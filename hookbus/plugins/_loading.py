@@ -1,4 +1,6 @@
-"""One plugin comes or goes as a whole: it registers, all it said is checked, then all is connected or nothing is."""
+"""One plugin comes or goes as a whole: it registers, all it said is checked, then all is connected
+or nothing is.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ class Loaded:
     warnings: list[PluginError] = attrs.field(factory=list)
 
     def leave(self) -> list[PluginError]:
-        """Disconnect, clean up, take the code out. What a cleanup raised is returned, and stops nothing."""
+        """Disconnect, clean up, take the code out.
+
+        What a cleanup raised is returned, and stops nothing.
+        """
         for connection in reversed(self.connections):
             connection.disconnect()
         self.connections.clear()
@@ -60,7 +65,8 @@ def load(
     bus: Bus, candidate: Candidate, manifest: Manifest, settings: Mapping[str, Any], word: Word,
     provided: Callable[[str, str], Any], replaced: Loaded | None = None,
 ) -> Loaded:  # fmt: skip
-    """Load one plugin. What it replaces works on until all of the new one is connected, and is then to `leave()`.
+    """Load one plugin. What it replaces works on until all of the new one is connected, and is then
+    to `leave()`.
 
     Raises:
         PluginError: saying why nothing of it was connected.
@@ -105,7 +111,10 @@ def _run(code: Code, api: PluginApi) -> None:
         api._is_open = False
     if inspect.isawaitable(answer) or inspect.isgenerator(answer) or inspect.isasyncgen(answer):
         close_unawaited(answer)
-        raise PluginError("register is async or a generator, and none of it has run", "write a plain def register(api)")
+        raise PluginError(
+            "register is async or a generator, and none of it has run",
+            "write a plain def register(api)",
+        )
 
 
 def _check_honest(manifest: Manifest, api: PluginApi) -> None:
@@ -114,7 +123,8 @@ def _check_honest(manifest: Manifest, api: PluginApi) -> None:
         if wiring.signal not in manifest.hooks:
             hint = did_you_mean(wiring.signal, manifest.hooks)
             raise PluginError(
-                f"{name_of(wiring.receiver)} connects to {wiring.signal}, which hooks in its manifest does not name{hint}",
+                f"{name_of(wiring.receiver)} connects to {wiring.signal}, which hooks in its "
+                f"manifest does not name{hint}",
                 f"write hooks = [..., {wiring.signal!r}] there, or do not connect it",
             )
     for kind, name in api._provided:
@@ -125,8 +135,12 @@ def _check_honest(manifest: Manifest, api: PluginApi) -> None:
             )
 
 
-def _unkept(manifest: Manifest, wirings: list[Wiring], provided: Mapping[tuple[str, str], Any]) -> Iterator[PluginError]:
-    """Yield a warning for what the manifest says and `register` did not do: a plugin may look healthy and guard nothing."""
+def _unkept(
+    manifest: Manifest, wirings: list[Wiring], provided: Mapping[tuple[str, str], Any]
+) -> Iterator[PluginError]:
+    """Yield a warning for what the manifest says and `register` did not do: a plugin may look
+    healthy and guard nothing.
+    """
     for signal in manifest.hooks:
         if not any(wiring.signal == signal for wiring in wirings):
             problem = f"its manifest names {signal}, and nothing was connected to it"
@@ -139,20 +153,27 @@ def _unkept(manifest: Manifest, wirings: list[Wiring], provided: Mapping[tuple[s
 
 
 def _connect(loaded: Loaded, wirings: list[Wiring], word: Word, replaced: Loaded | None) -> None:
-    """Check every connection, then make them: guards come first and go last, so that no call slips between two versions."""
+    """Check every connection, then make them: guards come first and go last, so that no call slips
+    between two versions.
+    """
     old = replaced.connections if replaced else []
-    unique = {(wiring.signal, id(wiring.sender), key_of(wiring.receiver)): wiring for wiring in wirings}
+    unique = {
+        (wiring.signal, id(wiring.sender), key_of(wiring.receiver)): wiring for wiring in wirings
+    }
     wired = [(wiring, *_settled(loaded, wiring, word, old)) for wiring in unique.values()]
     names = [wiring.options.get("name") or name_of(wiring.receiver) for wiring in unique.values()]
     loaded.warnings += _unkept(loaded.manifest, wirings, loaded.provided)
     for name in word.unmatched(names):
-        problem = f"overrides= names a receiver {name!r}, which it does not have{did_you_mean(name, names)}"
+        hint = did_you_mean(name, names)
+        problem = f"overrides= names a receiver {name!r}, which it does not have{hint}"
         loaded.warnings.append(PluginError(problem, "correct the name"))
     quiet = [connection for connection in old if connection._receiver.role != "guard"]
     try:
         for connection in quiet:
             connection.disable()
-        for wiring, signal, standing in sorted(wired, key=lambda each: each[0].options.get("role") != "guard"):
+        for wiring, signal, standing in sorted(
+            wired, key=lambda each: each[0].options.get("role") != "guard"
+        ):
             connection = signal.connected_to(wiring.receiver, wiring.sender, **standing.options)
             loaded.connections.append(connection)
             loaded.notes.append((connection._receiver, standing.note))
@@ -164,8 +185,12 @@ def _connect(loaded: Loaded, wirings: list[Wiring], word: Word, replaced: Loaded
         raise
 
 
-def _settled(loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]) -> tuple[HookSignal, Standing]:
-    """Return the signal and the options of one connection, checked as far as can be without making it."""
+def _settled(
+    loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]
+) -> tuple[HookSignal, Standing]:
+    """Return the signal and the options of one connection, checked as far as can be without making
+    it.
+    """
     signal = signal_of(loaded.bus, wiring.signal)
     name = wiring.options.get("name") or name_of(wiring.receiver)
     said = word.on(name)
@@ -179,9 +204,14 @@ def _settled(loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]) 
     own = {id(connection._receiver) for connection in old}
     for receiver in signal.connections():
         sender = ANY if receiver.sender is None else receiver.sender()
-        if receiver.key == key_of(wiring.receiver) and sender is wiring.sender and id(receiver) not in own:
+        if (
+            receiver.key == key_of(wiring.receiver)
+            and sender is wiring.sender
+            and id(receiver) not in own
+        ):
             raise PluginError(
-                f"{receiver.label} is connected to {signal.name} by somebody else already, whose options would be replaced",
+                f"{receiver.label} is connected to {signal.name} by somebody else already, whose "
+                "options would be replaced",
                 "connect a function of the plugin's own",
             )
     return signal, standing
@@ -208,7 +238,9 @@ def _clean_up(cleanups: list[Callable[[], Any]]) -> list[PluginError]:
         else:
             if inspect.isawaitable(answer):
                 close_unawaited(answer)
-                failures.append(PluginError(f"{what} is async, and none of it has run", "write a plain def"))
+                failures.append(
+                    PluginError(f"{what} is async, and none of it has run", "write a plain def")
+                )
     if fatal is not None:
         raise fatal
     return failures
@@ -219,12 +251,14 @@ def _reason(error: BaseException, unclean: list[PluginError]) -> PluginError:
     reason = error if isinstance(error, PluginError) else failure_of("connecting it raised", error)
     if unclean:
         trace = reason.traceback
-        reason = PluginError("; ".join([reason.problem, *(each.problem for each in unclean)]), reason.advice)
+        reason = PluginError(
+            "; ".join([reason.problem, *(each.problem for each in unclean)]), reason.advice
+        )
         reason.traceback = trace
     return reason
 
 
-# -- what a plugin did past its api --------------------------------------------------------------------------------------
+# -- what a plugin did past its api ----------------------------------------------------------------
 
 
 def _buses(bus: Bus) -> list[Bus]:
@@ -238,15 +272,22 @@ def _all_receivers(bus: Bus) -> Iterator[tuple[HookSignal, Receiver]]:
                 yield signal, receiver
 
 
-def _strays(bus: Bus, code: Code, earlier: Mapping[int, Receiver]) -> list[tuple[HookSignal, Receiver]]:
-    found = [(signal, receiver) for signal, receiver in _all_receivers(bus) if id(receiver) not in earlier]
+def _strays(
+    bus: Bus, code: Code, earlier: Mapping[int, Receiver]
+) -> list[tuple[HookSignal, Receiver]]:
+    found = [
+        (signal, receiver)
+        for signal, receiver in _all_receivers(bus)
+        if id(receiver) not in earlier
+    ]
     return [(signal, receiver) for signal, receiver in found if code.owns(receiver.function)]
 
 
 def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Receiver]) -> None:
     for signal, receiver in _strays(bus, code, earlier):
         raise PluginError(
-            f"{receiver.label} was connected to {signal.name} past the api, where nothing checks or undoes it",
+            f"{receiver.label} was connected to {signal.name} past the api, where nothing checks "
+            "or undoes it",
             f"write api.connect({signal.name!r}, ...) inside register",
         )
 

@@ -1,4 +1,6 @@
-"""The manifest of a plugin, `hookbus-plugin.toml`: read and checked without importing any of the plugin's code."""
+"""The manifest of a plugin, `hookbus-plugin.toml`: read and checked without importing any of the
+plugin's code.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,27 @@ import attrs
 
 from hookbus.exceptions import PluginError
 
-from ._fields import NO_TABLE, NO_TEXTS, Table, flag, identifier, known_keys, plugin_id, table_of, take, text, texts
+from ._fields import (
+    NO_TABLE,
+    NO_TEXTS,
+    Table,
+    flag,
+    identifier,
+    known_keys,
+    plugin_id,
+    table_of,
+    take,
+    text,
+    texts,
+)
 from ._settings import Setting
 
 FILE_NAME: Final = "hookbus-plugin.toml"
 FORMAT: Final = 1
 
 _KEYS: Final = (
-    "format", "id", "version", "description", "entry", "enabled", "hooks", "provides", "requires", "settings",
+    "format", "id", "version", "description", "entry", "enabled", "hooks", "provides", "requires",
+    "settings",
 )  # fmt: skip
 _REQUIRES: Final = ("packages", "programs", "environment", "plugins")
 _ENTRY: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*")
@@ -28,7 +43,8 @@ class Manifest:
     """What a plugin says of itself.
 
     Attributes:
-        entry: for a folder, the module and function that register the plugin, such as `"plugin:register"`.
+        entry: for a folder, the module and function that register the plugin, such as
+            `"plugin:register"`.
         enabled: whether it is on where the operator says nothing.
         hooks: the signals it connects receivers to.
         provides: kinds of things, such as `"tool"`, to the names of those it provides.
@@ -76,8 +92,10 @@ def read_manifest(source: bytes) -> Manifest:
         packages=take(requires, "packages", texts, NO_TEXTS),
         programs=take(requires, "programs", texts, NO_TEXTS),
         environment=take(requires, "environment", texts, NO_TEXTS),
-        plugins=tuple(plugin_id("requires.plugins", name) for name in take(requires, "plugins", texts, NO_TEXTS)),
-        settings={name: Setting.of(name, value) for name, value in take(table, "settings", table_of, NO_TABLE).items()},
+        plugins=tuple(plugin_id("requires.plugins", name)
+                      for name in take(requires, "plugins", texts, NO_TEXTS)),
+        settings={name: Setting.of(name, value)
+                  for name, value in take(table, "settings", table_of, NO_TABLE).items()},
     )  # fmt: skip
 
 
@@ -87,7 +105,9 @@ def _parse(source: bytes) -> Table:
     try:
         return tomllib.loads(source.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise PluginError(f"the manifest is not TOML ({type(error).__name__}: {error})", "correct it there") from None
+        raise PluginError(
+            f"the manifest is not TOML ({type(error).__name__}: {error})", "correct it there"
+        ) from None
 
 
 def _check_format(table: Table) -> None:

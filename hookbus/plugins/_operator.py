@@ -1,4 +1,6 @@
-"""The operator's word on a plugin's receivers: it stands over the author's, except that no guard gets weaker."""
+"""The operator's word on a plugin's receivers: it stands over the author's, except that no guard
+gets weaker.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Word:
         options = dict(_mapping(where, said))
         receivers = _mapping(f"{where}['receivers']", options.pop("receivers", {}))
         for name, each in receivers.items():
-            _check(f"{where}['receivers'][{name!r}]", _mapping(f"{where}['receivers'][{name!r}]", each))
+            _check(
+                f"{where}['receivers'][{name!r}]", _mapping(f"{where}['receivers'][{name!r}]", each)
+            )
         _check(where, options)
         return cls(options, receivers)
 
@@ -58,7 +62,8 @@ class Standing:
 
     Attributes:
         options: those of the author with the operator's over them.
-        note: what the operator changed and what the author had said, for `explain`; None where nothing.
+        note: what the operator changed and what the author had said, for `explain`; None where
+            nothing.
         kept: what the operator said in vain, and why.
     """
 
@@ -70,7 +75,8 @@ class Standing:
 def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, Any]) -> Standing:
     """Say whose word stands for one receiver on a signal of this phase.
 
-    `on_error` reaches only the roles that have a choice: a guard blocks, an observer is isolated, an around raises.
+    `on_error` reaches only the roles that have a choice: a guard blocks, an observer is isolated,
+    an around raises.
     """
     role = author.get("role") or ROLES[phase][0]
     options, changed, kept = dict(author), [], None
@@ -100,5 +106,7 @@ def _mapping(where: str, said: object) -> Mapping[str, Any]:
 def _check(where: str, options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in OVERRIDABLE:
-            raise HookError(f"{where} has {name!r}{did_you_mean(str(name), (*OVERRIDABLE, 'receivers'))}")
+            raise HookError(
+                f"{where} has {name!r}{did_you_mean(str(name), (*OVERRIDABLE, 'receivers'))}"
+            )
     options_of(**options)

@@ -1,4 +1,6 @@
-"""Plugins: what `load_plugins` returns, to see them, to load and unload them, and to get what they provide."""
+"""Plugins: what `load_plugins` returns, to see them, to load and unload them, and to get what they
+provide.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,12 @@ from ._selection import VARIABLE, Selection, is_named
 
 
 class Plugins(Pictured):
-    """The plugins of a bus; made by `load_plugins`. As a `with` block it unloads them all at the end.
+    """The plugins of a bus; made by `load_plugins`. As a `with` block it unloads them all at the
+    end.
 
-    A plugin is called by its id, or by place and id, such as `"workspace:search"`. What is wrong with a plugin becomes a
-    diagnostic; what is wrong with a request (an id that nobody has) raises `HookError`.
+    A plugin is called by its id, or by place and id, such as `"workspace:search"`. What is wrong
+    with a plugin becomes a diagnostic; what is wrong with a request (an id that nobody has) raises
+    `HookError`.
     """
 
     def __init__(
@@ -36,7 +40,7 @@ class Plugins(Pictured):
         self._lock = threading.RLock()
         self._is_busy = self._is_closed = False
 
-    # -- what there is -------------------------------------------------------------------------------------------------
+    # -- what there is -----------------------------------------------------------------------------
 
     @property
     def loaded(self) -> tuple[str, ...]:
@@ -45,8 +49,14 @@ class Plugins(Pictured):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What deserves a look, of the last attempt with each plugin; and names given to `load_plugins` that are nowhere."""
-        return (*(said for slot in list(self._roster.slots) for said in slot.diagnostics), *self._roster.strangers)
+        """What deserves a look, of the last attempt with each plugin.
+
+        And names given to `load_plugins` that are nowhere.
+        """
+        return (
+            *(said for slot in list(self._roster.slots) for said in slot.diagnostics),
+            *self._roster.strangers,
+        )
 
     def rows(self) -> tuple[PluginRow, ...]:
         """Return one row for each plugin that was found, by place and name."""
@@ -71,13 +81,21 @@ class Plugins(Pictured):
         """
         everything = self.all_provided(kind)
         if name not in everything:
-            raise HookError(f"no loaded plugin provides the {kind} {name!r}{did_you_mean(name, everything)}")
+            raise HookError(
+                f"no loaded plugin provides the {kind} {name!r}{did_you_mean(name, everything)}"
+            )
         return everything[name]
 
     def all_provided(self, kind: str) -> dict[str, Any]:
         """Return everything of one kind that loaded plugins provide, by name."""
         in_force = [slot.loaded for slot in list(self._roster.loaded.values())]
-        return {name: obj for loaded in in_force if loaded for (of, name), obj in list(loaded.provided.items()) if of == kind}
+        return {
+            name: obj
+            for loaded in in_force
+            if loaded
+            for (of, name), obj in list(loaded.provided.items())
+            if of == kind
+        }
 
     def require(self, *plugins: str) -> None:
         """Check at start-up that these plugins are loaded.
@@ -91,17 +109,22 @@ class Plugins(Pictured):
                 raise HookError(f"the plugin {plugin!r} is {slot.status}: {slot.why}")
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variable with which a worker process loads exactly the plugins loaded here."""
+        """Return the environment variable with which a worker process loads exactly the plugins
+        loaded here.
+        """
         return {VARIABLE: ",".join(slot.place_and_id for slot in self._roster.loaded.values())}
 
     def origin_of(self, receiver: Receiver) -> tuple[str, str | None] | None:
-        """Return the plugin that connected a receiver and what the operator changed about it, or None."""
+        """Return the plugin that connected a receiver and what the operator changed about it, or
+        None.
+        """
         return self._roster.origins.get(receiver)
 
-    # -- what can be done ----------------------------------------------------------------------------------------------
+    # -- what can be done --------------------------------------------------------------------------
 
     def load(self, plugin: str | None = None) -> None:
-        """Look for plugins again and load those that are on and not loaded; with a name, only that one.
+        """Look for plugins again and load those that are on and not loaded; with a name, only that
+        one.
 
         Raises:
             HookError: if there is no plugin of this name.
@@ -150,9 +173,11 @@ class Plugins(Pictured):
             self._load(slot.place_and_id)
 
     def reload(self, plugin: str) -> None:
-        """Load a plugin anew, manifest and code, in place of the one that is loaded; if that is refused, the old one stays.
+        """Load a plugin anew, manifest and code, in place of the one that is loaded; if that is
+        refused, the old one stays.
 
-        An installed plugin registers anew, but its modules are not imported again. A plugin that is not loaded is loaded.
+        An installed plugin registers anew, but its modules are not imported again. A plugin that is
+        not loaded is loaded.
 
         Raises:
             HookError: if there is no such plugin.
@@ -191,7 +216,9 @@ class Plugins(Pictured):
         """Hold off everybody else while plugins come or go."""
         with self._lock:
             if self._is_busy:
-                raise HookError("plugins cannot be loaded or unloaded while one of them registers or cleans up")
+                raise HookError(
+                    "plugins cannot be loaded or unloaded while one of them registers or cleans up"
+                )
             if self._is_closed and not even_closed:
                 raise HookError("these plugins are closed: call load_plugins again")
             self._is_busy = True

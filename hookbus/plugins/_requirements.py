@@ -1,4 +1,4 @@
-"""What a plugin needs to be there: Python packages, programs, environment variables, other plugins."""
+"""What a plugin needs to be there: packages, programs, environment variables, other plugins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _CLAUSE: Final = re.compile(r"(==|!=|>=|<=|>|<)\s*(\d+(?:\.\d+)*)")
 _VERSION: Final = re.compile(r"v?(?:\d+!)?(\d+(?:\.\d+)*)(.*)")
 
 Version = tuple[tuple[int, ...], bool]
-"""The numbers of a version without trailing zeros, and whether it is the release itself and not one ahead of it."""
+"""The numbers of a version without trailing zeros, and whether it is the release itself and not one
+ahead of it.
+"""
 
 _HOLDS: Final[dict[str, Callable[[Version, Version], bool]]] = {
     "==": lambda have, want: have == want,
@@ -30,15 +32,19 @@ _HOLDS: Final[dict[str, Callable[[Version, Version], bool]]] = {
 
 
 def check_surroundings(manifest: Manifest, environment: Mapping[str, str]) -> None:
-    """Raise PluginError for the first package, program or environment variable that is not there."""
+    """Raise PluginError for the first package, program or variable that is not there."""
     for requirement in manifest.packages:
         _check_package(requirement)
     for program in manifest.programs:
         if shutil.which(program, path=environment.get("PATH", os.defpath)) is None:
-            raise PluginError(f"it needs the program {program!r}, which is not on the PATH", f"install {program}")
+            raise PluginError(
+                f"it needs the program {program!r}, which is not on the PATH", f"install {program}"
+            )
     for variable in manifest.environment:
         if not environment.get(variable):
-            raise PluginError(f"it needs the environment variable {variable}, which is not set", f"set {variable}")
+            raise PluginError(
+                f"it needs the environment variable {variable}, which is not set", f"set {variable}"
+            )
 
 
 def _check_package(requirement: str) -> None:
@@ -57,7 +63,10 @@ def _check_package(requirement: str) -> None:
         problem = f"it needs the package {requirement!r}, which is not installed"
         raise PluginError(problem, f"pip install '{requirement}'") from None
     if not all(_holds(have, clause) for clause in clauses):
-        raise PluginError(f"it needs {requirement!r}, and {spec[1]} {have} is installed", f"pip install '{requirement}'")
+        raise PluginError(
+            f"it needs {requirement!r}, and {spec[1]} {have} is installed",
+            f"pip install '{requirement}'",
+        )
 
 
 def _holds(have: str, clause: str) -> bool:
@@ -66,18 +75,22 @@ def _holds(have: str, clause: str) -> bool:
 
 
 def _version(text: str) -> Version:
-    """Read a version as far as comparing needs it: a, b, rc and dev come ahead of the release, post and local count as it."""
+    """Read a version as far as comparing needs it: a, b, rc and dev come ahead of the release, post
+    and local count as it.
+    """
     found = _VERSION.match(text)
     if found is None:
         return (), False
     numbers = [int(part) for part in found[1].split(".")]
     while numbers and numbers[-1] == 0:
         numbers.pop()
-    return tuple(numbers), re.match(r"[-._]?(a|b|c|rc|alpha|beta|pre|preview|dev)", found[2], re.IGNORECASE) is None
+    return tuple(numbers), re.match(
+        r"[-._]?(a|b|c|rc|alpha|beta|pre|preview|dev)", found[2], re.IGNORECASE
+    ) is None
 
 
 def circle_through(plugin: str, requires: Mapping[str, tuple[str, ...]]) -> list[str] | None:
-    """Return the way from a plugin over what it requires back to itself, or None if there is none."""
+    """Return the way from a plugin over what it requires back to itself, or None."""
     ways = [[plugin]]
     seen: set[str] = set()
     while ways:
@@ -92,10 +105,20 @@ def circle_through(plugin: str, requires: Mapping[str, tuple[str, ...]]) -> list
 
 
 def in_load_order(requires: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return the plugins so that each comes after what it requires, else as they are given; circles come last."""
+    """Return the plugins so that each comes after what it requires, else as they are given.
+
+    Circles come last.
+    """
     waiting, done = dict(requires), list[str]()
     while waiting:
-        ready = next((plugin for plugin, needs in waiting.items() if not any(need in waiting for need in needs)), None)
+        ready = next(
+            (
+                plugin
+                for plugin, needs in waiting.items()
+                if not any(need in waiting for need in needs)
+            ),
+            None,
+        )
         if ready is None:
             return [*done, *waiting]
         done.append(ready)

@@ -1,4 +1,6 @@
-"""Every plugin that was found for one bus: who is on, who is shadowed, who can be loaded, in what order."""
+"""Every plugin that was found for one bus: who is on, who is shadowed, who can be loaded, in what
+order.
+"""
 
 from __future__ import annotations
 
@@ -45,20 +47,33 @@ class Roster:
     origins: IdentityMap[tuple[str, str | None]] = attrs.field(factory=IdentityMap)
 
     def slot(self, plugin: str) -> Slot:
-        """Return the plugin of a name: the loaded one, else one outside the workspace, else the first.
+        """Return the plugin of a name: the loaded one, else one outside the workspace, else the
+        first.
 
         Raises:
             HookError: if there is none.
         """
         found = [slot for slot in self.slots if slot.is_called(plugin)]
         if not found:
-            raise HookError(f"there is no plugin {plugin!r}{did_you_mean(str(plugin), [slot.id for slot in self.slots])}")
-        return min(found, key=lambda slot: (slot.loaded is None, slot.candidate.place == "workspace" and ":" not in plugin))
+            raise HookError(
+                f"there is no plugin {plugin!r}"
+                + did_you_mean(str(plugin), [slot.id for slot in self.slots])
+            )
+        return min(
+            found,
+            key=lambda slot: (
+                slot.loaded is None,
+                slot.candidate.place == "workspace" and ":" not in plugin,
+            ),
+        )
 
-    # -- looking -------------------------------------------------------------------------------------------------------
+    # -- looking -----------------------------------------------------------------------------------
 
     def look(self, plugin: str | None = None) -> list[Slot]:
-        """Find what there is now, and return what is to be loaded; with a name, only that plugin is looked at anew."""
+        """Find what there is now, and return what is to be loaded.
+
+        With a name, only that plugin is looked at anew.
+        """
         earlier = {slot.key: slot for slot in self.slots}
         found = [Slot(candidate) for candidate in find(self.folders, installed=self.installed)]
         self.slots = [_newer(earlier.get(slot.key, slot), slot, plugin) for slot in found]
@@ -69,8 +84,13 @@ class Roster:
             self._judge(slot, owners)
         candidates = [slot.candidate for slot in self.slots]
         self.strangers = [
-            Diagnostic("warning", name, "the arguments of load_plugins", problem, "correct or remove it")
-            for name, problem in (*self.selection.strangers(candidates), *self._unknown_ids(candidates))
+            Diagnostic(
+                "warning", name, "the arguments of load_plugins", problem, "correct or remove it"
+            )
+            for name, problem in (
+                *self.selection.strangers(candidates),
+                *self._unknown_ids(candidates),
+            )
         ]
         on = [slot for slot in fresh if slot.status == "unloaded"]
         for slot in on:
@@ -79,17 +99,21 @@ class Roster:
 
     def _judge(self, slot: Slot, owners: dict[str, Slot]) -> None:
         candidate = slot.candidate
-        why_off = self.selection.why_forbidden(candidate) if candidate.problem else self.selection.why_off(candidate)
+        why_off = (
+            self.selection.why_forbidden(candidate)
+            if candidate.problem
+            else self.selection.why_off(candidate)
+        )
         if candidate.problem is not None and (candidate.is_place or why_off is None):
             slot.refuse(candidate.problem)
         elif why_off is not None:
             slot.become("disabled", why_off)
         elif owners.setdefault(slot.id, slot) is not slot:
             first = owners[slot.id]
-            slot.refuse(PluginError(
-                f"the plugin of {first.candidate.place} ({first.candidate.file}) has the id {slot.id!r} and shadows this one",
-                f"give one another id, or deny one: deny=[{first.place_and_id!r}]",
-            ))  # fmt: skip
+            where = f"{first.candidate.place} ({first.candidate.file})"
+            problem = f"the plugin of {where} has the id {slot.id!r} and shadows this one"
+            advice = f"give one another id, or deny one: deny=[{first.place_and_id!r}]"
+            slot.refuse(PluginError(problem, advice))
 
     def _unknown_ids(self, candidates: list[Candidate]) -> list[tuple[str, str]]:
         known = {candidate.id for candidate in candidates}
@@ -99,7 +123,7 @@ class Roster:
             for option, names in said.items() for name in names if name not in known
         ]  # fmt: skip
 
-    # -- loading and unloading -----------------------------------------------------------------------------------------
+    # -- loading and unloading ---------------------------------------------------------------------
 
     def load(self, slots: list[Slot], provided: Callable[[str, str], Any]) -> None:
         """Load plugins, each after what it requires; those in a circle are refused."""
@@ -117,7 +141,9 @@ class Roster:
         """Load the plugin as it is now in place of the one that is loaded."""
         self._attempt(slot, again(slot.candidate, self.folders.get(slot.candidate.place)), provided)
 
-    def _attempt(self, slot: Slot, candidate: Candidate, provided: Callable[[str, str], Any]) -> None:
+    def _attempt(
+        self, slot: Slot, candidate: Candidate, provided: Callable[[str, str], Any]
+    ) -> None:
         try:
             loaded = self._load(slot, candidate, provided)
         except PluginError as problem:
@@ -131,12 +157,17 @@ class Roster:
         for warning in (*loaded.warnings, *(old.leave() if old else ())):
             slot.warn(warning)
 
-    def _load(self, slot: Slot, candidate: Candidate, provided: Callable[[str, str], Any]) -> Loaded:
+    def _load(
+        self, slot: Slot, candidate: Candidate, provided: Callable[[str, str], Any]
+    ) -> Loaded:
         manifest = candidate.manifest
         if candidate.problem is not None or manifest is None:
             raise candidate.problem or PluginError("it has no manifest", "write one")
         if slot.loaded is not None and manifest.id != slot.id:
-            raise PluginError(f"its id was {slot.id!r} and is {manifest.id!r} now", "unload it, then load it under its new id")
+            raise PluginError(
+                f"its id was {slot.id!r} and is {manifest.id!r} now",
+                "unload it, then load it under its new id",
+            )
         check_surroundings(manifest, os.environ)
         self._check_required(manifest.id, manifest.plugins)
         self._check_names_are_free(slot, manifest.provides)
@@ -145,14 +176,18 @@ class Roster:
         return load(self.bus, candidate, manifest, settings, word, provided, slot.loaded)
 
     def _check_required(self, plugin: str, required: tuple[str, ...]) -> None:
-        circle = circle_through(plugin, {**{slot.id: slot.requires for slot in self.loaded.values()}, plugin: required})
+        circle = circle_through(
+            plugin, {**{slot.id: slot.requires for slot in self.loaded.values()}, plugin: required}
+        )
         if circle:
             raise _circle(circle)
         for other in required:
             if other not in self.loaded:
                 found = [slot for slot in self.slots if slot.id == other]
                 state = f"is {found[0].status} ({found[0].why})" if found else "is nowhere"
-                raise PluginError(f"it requires the plugin {other!r}, which {state}", f"have {other} loaded first")
+                raise PluginError(
+                    f"it requires the plugin {other!r}, which {state}", f"have {other} loaded first"
+                )
 
     def _check_names_are_free(self, slot: Slot, provides: Mapping[str, tuple[str, ...]]) -> None:
         """Refuse a second owner of a kind and name, by what the manifests say."""
@@ -162,7 +197,8 @@ class Roster:
                 for name in names:
                     if name in taken.get(kind, ()):
                         raise PluginError(
-                            f"the {kind} {name!r} is provided by the plugin {owner.id} ({owner.candidate.file}) already",
+                            f"the {kind} {name!r} is provided by the plugin {owner.id} "
+                            f"({owner.candidate.file}) already",
                             f"rename it, or disable {owner.id}",
                         )
 
@@ -188,16 +224,24 @@ class Roster:
 
     def check_not_required(self, slot: Slot) -> None:
         """Raise HookError if a loaded plugin requires this one."""
-        needed = [other.id for other in self.loaded.values() if slot.loaded and slot.id in other.requires]
+        needed = [
+            other.id for other in self.loaded.values() if slot.loaded and slot.id in other.requires
+        ]
         if needed:
-            raise HookError(f"the plugin {slot.id!r} is required by {', '.join(needed)}: unload that first")
+            raise HookError(
+                f"the plugin {slot.id!r} is required by {', '.join(needed)}: unload that first"
+            )
 
 
 def _newer(old: Slot, new: Slot, plugin: str | None) -> Slot:
-    """Return what stands for a plugin after a look: what is loaded stays, and so does who was not meant."""
+    """Return what stands for a plugin after a look: what is loaded stays, and so does who was not
+    meant.
+    """
     is_meant = plugin is None or old.is_called(plugin) or new.is_called(plugin)
     return new if is_meant and not old.loaded else old
 
 
 def _circle(way: list[str]) -> PluginError:
-    return PluginError(f"it requires itself: {' -> '.join(way)}", "remove one of these requirements")
+    return PluginError(
+        f"it requires itself: {' -> '.join(way)}", "remove one of these requirements"
+    )

@@ -30,12 +30,18 @@ def names_of(option: str, names: Iterable[str] | None) -> Names | None:
     for name in found:
         place = name.partition(":")[0] if isinstance(name, str) and ":" in name else "user"
         if not isinstance(name, str) or not name.rpartition(":")[2] or place not in PLACES:
-            raise HookError(f"{option} holds {name!r}; write 'id', 'place:id' or 'place:*' with a place of {', '.join(PLACES)}")
+            raise HookError(
+                f"{option} holds {name!r}; write 'id', 'place:id' or 'place:*' with a place of "
+                f"{', '.join(PLACES)}"
+            )
     return found
 
 
 def names_in_environment(environment: Mapping[str, str]) -> Names | None:
-    """Return what HOOKBUS_PLUGINS names, separated by commas; None where it is not set, () where it is empty."""
+    """Return what HOOKBUS_PLUGINS names, separated by commas.
+
+    None where it is not set, () where it is empty.
+    """
     said = environment.get(VARIABLE)
     if said is None:
         return None
@@ -45,12 +51,13 @@ def names_in_environment(environment: Mapping[str, str]) -> Names | None:
 def is_named(candidate: Candidate, names: Names, *, in_workspace: bool = False) -> bool:
     """Tell whether a list names a plugin.
 
-    A bare id names no plugin of the workspace unless asked for: what lies in a workspace must not slip in under the name of
-    a plugin the operator knows.
+    A bare id names no plugin of the workspace unless asked for: what lies in a workspace must not
+    slip in under the name of a plugin the operator knows.
     """
     place, bare = candidate.place, in_workspace or candidate.place != "workspace"
     return any(
-        name in (f"{place}:{candidate.id}", f"{place}:*") or (bare and name in (candidate.id, "*")) for name in names
+        name in (f"{place}:{candidate.id}", f"{place}:*") or (bare and name in (candidate.id, "*"))
+        for name in names
     )
 
 
@@ -62,7 +69,8 @@ class Selection:
         allow: only these may be on; None lets all.
         deny: these are off, whatever else is said.
         enable: these are on, though their manifest may say otherwise.
-        environment: exactly these are on, as far as `allow` and `deny` let them; None where HOOKBUS_PLUGINS is not set.
+        environment: exactly these are on, as far as `allow` and `deny` let them; None where
+            HOOKBUS_PLUGINS is not set.
         disabled: plugins, as `place:id`, that were switched off since.
         enabled: plugins, as `place:id`, that were switched on since.
     """
@@ -101,7 +109,7 @@ class Selection:
         if place_and_id in self.enabled or is_named(candidate, named):
             return None
         if candidate.place == "workspace":
-            return f"a plugin of the workspace is off until enable=['workspace:{candidate.id}'] names it"
+            return f"a plugin of the workspace is off until enable=[{place_and_id!r}] names it"
         if candidate.manifest is not None and not candidate.manifest.enabled:
             return f"its manifest says enabled = false; enable=[{candidate.id!r}] switches it on"
         return None
@@ -109,8 +117,14 @@ class Selection:
     def strangers(self, candidates: list[Candidate]) -> Iterator[tuple[str, str]]:
         """Yield every name that names nothing, with a sentence that says so."""
         known = {name for found in candidates for name in (found.id, f"{found.place}:{found.id}")}
-        lists = {"allow=": self.allow, "deny=": self.deny, "enable=": self.enable, VARIABLE: self.environment}
+        lists = {
+            "allow=": self.allow, "deny=": self.deny, "enable=": self.enable,
+            VARIABLE: self.environment,
+        }  # fmt: skip
         for option, names in lists.items():
             for name in names or ():
                 if not name.endswith("*") and name not in known:
-                    yield name, f"{option} names {name!r}, which is nowhere{did_you_mean(name, known)}"
+                    yield (
+                        name,
+                        f"{option} names {name!r}, which is nowhere{did_you_mean(name, known)}",
+                    )

@@ -56,15 +56,21 @@ class Setting:
         known_keys(table, _KEYS, f"[{where}]")
         kind = take(table, "type", text)
         if kind not in TYPES:
-            raise PluginError(f"[{where}] has type = {kind!r}{did_you_mean(kind, TYPES)}", "write one of these types")
+            raise PluginError(
+                f"[{where}] has type = {kind!r}{did_you_mean(kind, TYPES)}",
+                "write one of these types",
+            )
         setting = cls(
             name=name, type=kind, has_default="default" in table, default=table.get("default"),
             required=take(table, "required", flag, False), choices=_choices(where, table, kind),
-            minimum=_bound(where, table, "minimum", kind), maximum=_bound(where, table, "maximum", kind),
+            minimum=_bound(where, table, "minimum", kind),
+            maximum=_bound(where, table, "maximum", kind),
             description=take(table, "description", text, " "),
         )  # fmt: skip
         if setting.required and setting.has_default:
-            raise PluginError(f"[{where}] is required and has a default", "leave out one of the two")
+            raise PluginError(
+                f"[{where}] is required and has a default", "leave out one of the two"
+            )
         if setting.has_default:
             setting.check(setting.default, "the default in the manifest")
         return setting
@@ -77,7 +83,9 @@ class Setting:
             problem = f"{wrong} is a {type(value).__name__}, not of type {self.type}"
             raise PluginError(problem, f"give a value of type {self.type}")
         if self.choices is not None and value not in self.choices:
-            raise PluginError(f"{wrong} is not allowed", f"choose one of {', '.join(map(repr, self.choices))}")
+            raise PluginError(
+                f"{wrong} is not allowed", f"choose one of {', '.join(map(repr, self.choices))}"
+            )
         if isinstance(value, (int, float)):
             # Written so that a NaN, which compares with nothing, is refused as well.
             if self.minimum is not None and not value >= self.minimum:
@@ -90,8 +98,14 @@ def _choices(where: str, table: Table, kind: str) -> tuple[Any, ...] | None:
     if "choices" not in table:
         return None
     choices = table["choices"]
-    if not isinstance(choices, list) or not choices or not all(is_of(kind, choice) for choice in choices):
-        raise PluginError(f"[{where}] has choices = {choices!r:.60}", f"write a list of values of type {kind}")
+    if (
+        not isinstance(choices, list)
+        or not choices
+        or not all(is_of(kind, choice) for choice in choices)
+    ):
+        raise PluginError(
+            f"[{where}] has choices = {choices!r:.60}", f"write a list of values of type {kind}"
+        )
     return tuple(choices)
 
 
@@ -99,27 +113,37 @@ def _bound(where: str, table: Table, key: str, kind: str) -> float | None:
     if key not in table:
         return None
     if kind not in _NUMBERS or not is_of("number", table[key]):
-        raise PluginError(f"[{where}] has {key} = {table[key]!r:.60}", f"{key} is a number, and for type integer or number only")
+        raise PluginError(
+            f"[{where}] has {key} = {table[key]!r:.60}",
+            f"{key} is a number, and for type integer or number only",
+        )
     bound: float = table[key]
     return bound
 
 
 def fill(schema: Mapping[str, Setting], given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings a plugin gets: the operator's values, else the defaults. They are copies and read-only.
+    """Return the settings a plugin gets: the operator's values, else the defaults. They are copies
+    and read-only.
 
     Raises:
         PluginError: for a setting that is unknown, missing or not what the manifest allows.
     """
     for name, value in given.items():
         if name not in schema:
-            raise PluginError(f"there is no setting {name!r}{did_you_mean(str(name), schema)}", "correct or remove it")
+            raise PluginError(
+                f"there is no setting {name!r}{did_you_mean(str(name), schema)}",
+                "correct or remove it",
+            )
         schema[name].check(value, "the operator's")
     filled = {}
     for name, setting in schema.items():
         if name in given:
             filled[name] = copy.deepcopy(given[name])
         elif setting.required:
-            raise PluginError(f"the setting {name!r} is required", f"give it: settings={{<id>: {{{name!r}: ...}}}}")
+            raise PluginError(
+                f"the setting {name!r} is required",
+                f"give it: settings={{<id>: {{{name!r}: ...}}}}",
+            )
         elif setting.has_default:
             filled[name] = copy.deepcopy(setting.default)
     return MappingProxyType(filled)

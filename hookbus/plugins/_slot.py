@@ -60,13 +60,17 @@ class Slot:
     def refuse(self, problem: PluginError) -> None:
         """Keep why it, or its new version, is not loaded."""
         if self.loaded:
-            self.become("loaded", f"its reload was refused, and it goes on as it was: {problem.problem}")
+            self.become(
+                "loaded", f"its reload was refused, and it goes on as it was: {problem.problem}"
+            )
         else:
             self.become("refused", problem.problem)
         self._keep("error", problem)
 
     def _keep(self, level: Level, problem: PluginError) -> None:
-        said = Diagnostic(level, self.id, self.candidate.file, problem.problem, problem.advice, problem.traceback)
+        said = Diagnostic(
+            level, self.id, self.candidate.file, problem.problem, problem.advice, problem.traceback
+        )
         self.diagnostics.append(said)
 
     def row(self) -> PluginRow:

@@ -17,20 +17,30 @@ ById = Mapping[str, Mapping[str, Any]]
 
 
 def start(
-    bus: Bus, folders: Mapping[str, str | os.PathLike[str] | None], installed: bool, allow: Iterable[str] | None,
+    bus: Bus, folders: Mapping[str, str | os.PathLike[str] | None], installed: bool,
+    allow: Iterable[str] | None,
     deny: Iterable[str], enable: Iterable[str], settings: ById, overrides: ById,
 ) -> Plugins:  # fmt: skip
     """Do what `load_plugins` promises."""
     selection = Selection(
-        allow=names_of("allow", allow), deny=names_of("deny", deny) or (), enable=names_of("enable", enable) or (),
+        allow=names_of("allow", allow), deny=names_of("deny", deny) or (),
+        enable=names_of("enable", enable) or (),
         environment=names_in_environment(os.environ),
     )  # fmt: skip
-    places = {place: os.path.abspath(os.path.expanduser(folder)) for place, folder in folders.items() if folder is not None}
-    words = {plugin: Word.of(plugin, said) for plugin, said in _by_id("overrides", overrides).items()}
+    places = {
+        place: os.path.abspath(os.path.expanduser(folder))
+        for place, folder in folders.items()
+        if folder is not None
+    }
+    words = {
+        plugin: Word.of(plugin, said) for plugin, said in _by_id("overrides", overrides).items()
+    }
     plugins = Plugins(bus, places, installed, selection, _by_id("settings", settings), words)
     with bus.lock:
         if bus.plugins is not None:
-            raise HookError("this bus has plugins already: call load() on them, or close() them first")
+            raise HookError(
+                "this bus has plugins already: call load() on them, or close() them first"
+            )
         bus.plugins = plugins
     try:
         plugins.load()
@@ -41,6 +51,8 @@ def start(
 
 
 def _by_id(option: str, said: ById) -> ById:
-    if not isinstance(said, Mapping) or not all(isinstance(each, Mapping) for each in said.values()):
+    if not isinstance(said, Mapping) or not all(
+        isinstance(each, Mapping) for each in said.values()
+    ):
         raise HookError(f"{option}={said!r:.60} must map the id of a plugin to a mapping")
     return dict(said)

@@ -1,4 +1,6 @@
-"""Whether a plugin's folder can be trusted: nothing in it leads out, can be changed by anyone, or belongs to a stranger."""
+"""Whether a plugin's folder can be trusted: nothing in it leads out, can be changed by anyone, or
+belongs to a stranger.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from hookbus.exceptions import PluginError
 
 
 def check_place(root: str) -> None:
-    """Raise PluginError unless the folder that holds plugins is one only its owner and root can change."""
+    """Raise PluginError unless the folder that holds plugins is one only its owner and root can
+    change.
+    """
     if not os.path.isdir(root):
         raise PluginError(f"{root} is not a folder", "name a folder that holds plugin folders")
     _check_owner(root, os.stat(root))
@@ -20,16 +24,22 @@ def check_place(root: str) -> None:
 def check_folder(folder: str, root: str) -> None:
     """Raise PluginError unless everything in a plugin's folder can be trusted.
 
-    Who may write to the folders above `root` is the operator's affair. On Windows modes and owners are not looked at.
+    Who may write to the folders above `root` is the operator's affair. On Windows modes and owners
+    are not looked at.
     """
     real = os.path.realpath(folder)
     if not _is_inside(real, os.path.realpath(root)):
-        raise PluginError(f"{folder} leads out of {root}, to {real}", "put the plugin itself there, not a link")
+        raise PluginError(
+            f"{folder} leads out of {root}, to {real}", "put the plugin itself there, not a link"
+        )
     for path in (real, *_below(real)):
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
             if not _is_inside(os.path.realpath(path), real):
-                raise PluginError(f"{path} leads out of the plugin's folder", "put the file itself there, not a link")
+                raise PluginError(
+                    f"{path} leads out of the plugin's folder",
+                    "put the file itself there, not a link",
+                )
         elif not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
             raise PluginError(f"{path} is neither a file nor a folder", "remove it")
         _check_owner(path, status)
@@ -40,7 +50,8 @@ def _check_owner(path: str, status: os.stat_result) -> None:
         return
     if status.st_uid not in (0, os.geteuid()):
         raise PluginError(
-            f"{path} belongs to user {status.st_uid}, who is neither root nor the user {os.geteuid()} of this process",
+            f"{path} belongs to user {status.st_uid}, who is neither root nor the user "
+            f"{os.geteuid()} of this process",
             f"chown it: chown {os.geteuid()} {path}",
         )
     # The mode of a link says nothing; what it leads to is looked at on its own.
@@ -50,7 +61,9 @@ def _check_owner(path: str, status: os.stat_result) -> None:
 
 def _below(folder: str) -> Iterator[str]:
     def stop(error: OSError) -> None:
-        raise PluginError(f"{error.filename} cannot be read ({error.strerror})", "make it readable, or remove it")
+        raise PluginError(
+            f"{error.filename} cannot be read ({error.strerror})", "make it readable, or remove it"
+        )
 
     for path, folders, files in os.walk(folder, onerror=stop):
         for name in sorted((*folders, *files)):
