@@ -9,7 +9,10 @@ HOT = 20
 
 
 class Stage:
-    """An agent whose calls carry a list, in which everybody who is asked leaves a note; its plan is hot."""
+    """An agent whose calls carry a list, in which everybody who is asked leaves a note.
+
+    Its plan is hot.
+    """
 
     def __init__(self):
         stage, self.bus = self, Bus()

@@ -1,4 +1,6 @@
-"""Connecting, disconnecting and calling at the same time: nothing lost, nothing twice, no deadlock (G26, G28, G32)."""
+"""Connecting, disconnecting and calling at the same time: nothing lost, nothing twice, no deadlock
+(G26, G28, G32).
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,9 @@ def test_a_receiver_added_during_a_call_runs_from_the_next_call(bus, agent, role
 
 
 @pytest.mark.parametrize("phase", ["post", "finally", "around"])
-def test_a_receiver_of_a_later_phase_added_or_removed_during_a_call_counts_from_the_next(bus, agent, phase):
+def test_a_receiver_of_a_later_phase_added_or_removed_during_a_call_counts_from_the_next(
+    bus, agent, phase
+):
     ran, signal = [], bus.signal(f"{phase}_think")
 
     def receiver(name):
@@ -118,9 +122,13 @@ def test_a_guard_disconnected_during_a_call_still_blocks_that_call(bus, agent):
     assert agent.think("free") == "free"
 
 
-async def test_the_receivers_are_those_of_the_moment_of_the_call_not_of_the_await_or_iteration(bus, agent):
+async def test_the_receivers_are_those_of_the_moment_of_the_call_not_of_the_await_or_iteration(
+    bus, agent
+):
     asked = []
-    first = [bus.signal(f"pre_{hook}").connect(lambda agent: asked.append("first")) for hook in HOOKS]
+    first = [
+        bus.signal(f"pre_{hook}").connect(lambda agent: asked.append("first")) for hook in HOOKS
+    ]
     call, stream, feed = agent.reply(), agent.stream(), agent.feed()
     for hook, receiver in zip(HOOKS, first, strict=True):
         bus.signal(f"pre_{hook}").disconnect(receiver)
@@ -213,7 +221,9 @@ class Storm:
             self.errors.append(error)
 
 
-def test_a_storm_of_connections_and_calls_loses_nothing_and_doubles_nothing(bus, agent, hasty_threads):
+def test_a_storm_of_connections_and_calls_loses_nothing_and_doubles_nothing(
+    bus, agent, hasty_threads
+):
     storm = Storm(bus, agent)
     storm.rage()
     assert not storm.errors
@@ -247,7 +257,9 @@ def test_after_a_storm_only_those_who_stayed_are_connected(bus, agent, hasty_thr
     assert sorted(stayed) == list(range(8))
 
 
-def test_connections_that_come_and_go_at_an_otherwise_empty_place_are_never_lost(bus, agent, hasty_threads):
+def test_connections_that_come_and_go_at_an_otherwise_empty_place_are_never_lost(
+    bus, agent, hasty_threads
+):
     signal, lost, over = bus.signal("pre_think"), [], time.monotonic() + STORM_SECONDS
 
     def come_and_go(number):

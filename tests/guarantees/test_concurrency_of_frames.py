@@ -52,7 +52,9 @@ def test_a_thread_that_outlives_the_body_that_made_it_is_hooked_like_anyone_else
     assert family.asked == ["first", "later"]
 
 
-@pytest.mark.parametrize("waits", [asyncio.gather, lambda call: asyncio.wait_for(call, 10), asyncio.create_task])
+@pytest.mark.parametrize(
+    "waits", [asyncio.gather, lambda call: asyncio.wait_for(call, 10), asyncio.create_task]
+)
 async def test_super_in_a_task_the_body_waits_for_fires_nothing_again(family, waits):
     async def super_in_a_task(agent):
         await waits(family.Base.reply(agent, "super"))
@@ -97,7 +99,10 @@ def test_the_consumer_of_a_stream_is_outside_of_it(family):
 
 async def test_the_consumer_of_an_async_stream_is_outside_of_it(family):
     async for item in family.agent.feed("first"):
-        assert [item async for item in family.Base.feed(family.agent, "drained")] == ["drained", "drained"]
+        assert [item async for item in family.Base.feed(family.agent, "drained")] == [
+            "drained",
+            "drained",
+        ]
     assert family.asked.count("first") == 1
     assert family.asked.count("drained") == 2
     assert family.parent_of(1) is None

@@ -1,4 +1,6 @@
-"""A listener of `bus.events` that breaks is said once, and nobody else notices (the rows `bus.events`; G17)."""
+"""A listener of `bus.events` that breaks is said once, and nobody else notices (the rows
+`bus.events`; G17).
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,10 @@ def returns_a_coroutine(bus, event):
     return a_coroutine(bus, event)
 
 
-BROKEN = {**{f"raises-{variant}": breaks(variant) for variant in ROWS["raises"]}, "async": returns_a_coroutine}
+BROKEN = {
+    **{f"raises-{variant}": breaks(variant) for variant in ROWS["raises"]},
+    "async": returns_a_coroutine,
+}
 
 
 @pytest.mark.parametrize("colour", TARGETS)

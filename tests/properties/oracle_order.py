@@ -19,20 +19,31 @@ def is_refused(program: Program, connection: Connection) -> bool:
     return is_async_on_sync or is_late_guard or receiver.asks == "misfit"
 
 
-def plan(program: Program, connected: Iterable[Connection], start: int) -> dict[tuple[str, str], list[Connection]]:
-    """Return who is to be asked, by phase and role, for a sender whose class (or which itself) is K<start>."""
+def plan(
+    program: Program, connected: Iterable[Connection], start: int
+) -> dict[tuple[str, str], list[Connection]]:
+    """Return who is to be asked, by phase and role, for a sender whose class (or which itself) is
+    K<start>.
+    """
     plans: dict[tuple[str, str], list[tuple[int, int, Connection]]] = {}
     for place, connection in enumerate(connected):
         distance = _distance(program, connection, program.mro(start))
         if distance is not None:
             receiver = program.receiver(connection.receiver)
-            plans.setdefault((receiver.phase, receiver.role), []).append((distance, place, connection))
+            plans.setdefault((receiver.phase, receiver.role), []).append(
+                (distance, place, connection)
+            )
     return {key: _without_repeats(_in_order(group), key[1]) for key, group in plans.items()}
 
 
 def roles_in_order(phase: str) -> Sequence[str]:
-    """The roles a phase has, in the order in which they are asked; an around has none, here it is called a modifier."""
-    return {"around": ("modify",), "error": ("modify", "observe"), "finally": ("observe",)}.get(phase, ROLES)
+    """The roles a phase has, in the order in which they are asked.
+
+    An around has none, here it is called a modifier.
+    """
+    return {"around": ("modify",), "error": ("modify", "observe"), "finally": ("observe",)}.get(
+        phase, ROLES
+    )
 
 
 def _is_known(program: Program, scope: str) -> bool:
@@ -53,11 +64,18 @@ def _distance(program: Program, connection: Connection, mro: tuple[int, ...]) ->
 
 
 def _in_order(group: list[tuple[int, int, Connection]]) -> list[Connection]:
-    """Higher priority, nearer scope, earlier connection; whoever waits for somebody lets the next one pass."""
+    """Higher priority, nearer scope, earlier connection.
+
+    Whoever waits for somebody lets the next one pass.
+    """
     waiting = [row[2] for row in sorted(group, key=lambda row: (-row[2].priority, row[0], row[1]))]
     ordered = []
     while waiting:
-        free = next(one for one in waiting if not any(_precedes(other, one) for other in waiting if other is not one))
+        free = next(
+            one
+            for one in waiting
+            if not any(_precedes(other, one) for other in waiting if other is not one)
+        )
         waiting.remove(free)
         ordered.append(free)
     return ordered
@@ -68,12 +86,17 @@ def _precedes(one: Connection, other: Connection) -> bool:
 
 
 def _without_repeats(ordered: list[Connection], role: str) -> list[Connection]:
-    """A receiver runs once, at its first place; a later one stays in reserve where the first may leave the question open."""
+    """A receiver runs once, at its first place.
+
+    A later one stays in reserve where the first may leave the question open.
+    """
     first: dict[str, Connection] = {}
     kept = []
     for connection in ordered:
         earlier = first.setdefault(connection.receiver, connection)
-        is_reserve = earlier.when is not None or (_is_open(earlier, role) and not _is_open(connection, role))
+        is_reserve = earlier.when is not None or (
+            _is_open(earlier, role) and not _is_open(connection, role)
+        )
         if earlier is connection or is_reserve:
             kept.append(connection)
     return kept

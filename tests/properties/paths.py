@@ -22,7 +22,10 @@ def walked() -> Iterator[None]:
 
 @contextmanager
 def compiled() -> Iterator[list[bool]]:
-    """Compile every plan at its first call, where that can be done; the list says of each plan whether it was."""
+    """Compile every plan at its first call, where that can be done.
+
+    The list says of each plan whether it was.
+    """
     with patch.object(_runner.Runner, "is_hot", lambda runner: True), as_it_comes() as outcomes:
         yield outcomes
 

@@ -1,4 +1,6 @@
-"""Who answers a question in a random program, and how the program is run: walked, or by generated code."""
+"""Who answers a question in a random program, and how the program is run: walked, or by generated
+code.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,17 @@ from unittest.mock import patch
 
 import attrs
 
-from hookbus import Block, Bus, Drop, Replace, _answering, _question_source, hookable, hookspec, modes
+from hookbus import (
+    Block,
+    Bus,
+    Drop,
+    Replace,
+    _answering,
+    _question_source,
+    hookable,
+    hookspec,
+    modes,
+)
 
 MODES = [modes.void, modes.broadcast, modes.firstresult]
 
@@ -75,7 +87,9 @@ async def swallows_and_forgets() -> None:
 
 
 class Inner:
-    """What an async receiver calls in its turn: a question and a hooked method of the same bus, in which the same happens."""
+    """What an async receiver calls in its turn: a question and a hooked method of the same bus, in
+    which the same happens.
+    """
 
     def __init__(self, bus: Bus) -> None:
         @hookspec(modes.firstresult, bus=bus)
@@ -101,9 +115,11 @@ DOES = [waits, requests, leaves, swallows, swallows_and_forgets]
 
 @attrs.frozen
 class Player:
-    """One receiver: what it says in each round, how it is called, and what its failure does; and what it awaits, if it does.
+    """One receiver: what it says in each round, how it is called, and what its failure does; and
+    what it awaits, if it does.
 
-    What it awaits in each round is nothing, or what is done and where: in itself, in an inner question or an inner method.
+    What it awaits in each round is nothing, or what is done and where: in itself, in an inner
+    question or an inner method.
     """
 
     rounds: tuple[str, ...]
@@ -115,7 +131,9 @@ class Player:
     awaits: tuple[tuple[str, Any] | None, ...] = (None,)
 
 
-def receiver_of(player: Player, number: int, told: list[Any], current: list[int], leave: Any, inner: Inner) -> Any:
+def receiver_of(
+    player: Player, number: int, told: list[Any], current: list[int], leave: Any, inner: Inner
+) -> Any:
     def said(seen: Any) -> Any:
         told.append((number, seen))
         if player.disconnects:
@@ -126,22 +144,32 @@ def receiver_of(player: Player, number: int, told: list[Any], current: list[int]
         wanted = player.awaits[current[0] % len(player.awaits)]
         if wanted is not None:
             where, does = wanted
-            await {"": lambda does: does(), "question": inner.question, "method": inner.method}[where](does)
+            await {"": lambda does: does(), "question": inner.question, "method": inner.method}[
+                where
+            ](does)
             told.append((number, "has waited"))
         return said(seen)
 
     seen = {"": "None", "**k": "sorted(k.items())", "y, *, x": "(x, y)"}.get(player.form, "x")
     names = {"said": said, "awaited": awaited, "partial": partial}
     if player.is_async in ("", "unknown"):
-        return eval(f"lambda {player.form}: {'awaited' if player.is_async else 'said'}({seen})", names)
+        return eval(
+            f"lambda {player.form}: {'awaited' if player.is_async else 'said'}({seen})", names
+        )
     if player.is_async == "object":
-        exec(f"class Receiver:\n    async def __call__(self, {player.form}): return await awaited({seen})", names)
+        exec(
+            f"class Receiver:\n    async def __call__(self, {player.form}): return await "
+            f"awaited({seen})",
+            names,
+        )
         return names["Receiver"]()
     exec(f"async def receiver({player.form}): return await awaited({seen})", names)
     return partial(names["receiver"]) if player.is_async == "partial" else names["receiver"]
 
 
-def play(players: list[Player], mode: Any, calls: int, hot: int, colour: str = "sync") -> tuple[list[Any], bool]:
+def play(
+    players: list[Player], mode: Any, calls: int, hot: int, colour: str = "sync"
+) -> tuple[list[Any], bool]:
     """Ask so often; return all that can be seen, and whether generated code ran."""
     bus, told, current, made = Bus(), [], [0], []
     inner = Inner(bus)
@@ -150,14 +178,21 @@ def play(players: list[Player], mode: Any, calls: int, hot: int, colour: str = "
 
     async def coroutine(x: int, y: str = "y") -> Any: ...
 
-    question: Any = hookspec(mode, name="question", bus=bus)(plain if colour == "sync" else coroutine)
+    question: Any = hookspec(mode, name="question", bus=bus)(
+        plain if colour == "sync" else coroutine
+    )
 
     def leave(number: int) -> None:
         question.disconnect(receivers[(number + 1) % len(receivers)])
 
-    receivers = [receiver_of(player, number, told, current, leave, inner) for number, player in enumerate(players)]
+    receivers = [
+        receiver_of(player, number, told, current, leave, inner)
+        for number, player in enumerate(players)
+    ]
     for number, (receiver, player) in enumerate(zip(receivers, players)):
-        question.connect(receiver, name=f"r{number}", on_error=player.on_error, priority=player.priority)
+        question.connect(
+            receiver, name=f"r{number}", on_error=player.on_error, priority=player.priority
+        )
 
     compile_question = _question_source.compile_question
 
@@ -168,7 +203,9 @@ def play(players: list[Player], mode: Any, calls: int, hot: int, colour: str = "
 
     def fell(error: BaseException) -> None:
         cause, frame = error.__cause__, error.__context__
-        told.append(("error", type(error), str(error), type(cause), type(frame) if cause is None else None))
+        told.append(
+            ("error", type(error), str(error), type(cause), type(frame) if cause is None else None)
+        )
 
     async def ask() -> None:
         for current[0] in range(calls):
@@ -182,7 +219,10 @@ def play(players: list[Player], mode: Any, calls: int, hot: int, colour: str = "
                 told.append("a cancellation was still to come")
             told.append(asyncio.current_task().cancelling())
 
-    with patch.object(_answering, "HOT", hot), patch.object(_question_source, "compile_question", noted):
+    with (
+        patch.object(_answering, "HOT", hot),
+        patch.object(_question_source, "compile_question", noted),
+    ):
         if colour == "async":
             asyncio.run(ask())
         for current[0] in range(calls if colour == "sync" else 0):
@@ -190,6 +230,12 @@ def play(players: list[Player], mode: Any, calls: int, hot: int, colour: str = "
                 told.append(("result", question(current[0])))
             except BaseException as error:
                 fell(error)
-    rows = [(r.name, r.has_fired, r.has_blocked, r.failures, r.fail_opens, (r.last_failure or "").partition(" ")[0])
-            for r in question.signal.connections()]  # fmt: skip
+    rows = [
+        (r.name, r.has_fired, r.has_blocked, r.failures, r.fail_opens, error_of(r))
+        for r in question.signal.connections()
+    ]
     return [*told, *rows], any(made)
+
+
+def error_of(receiver):
+    return (receiver.last_failure or "").partition(" ")[0]

@@ -1,4 +1,6 @@
-"""Generated code against the walk and against the oracle: the same programs, the same outcome, order and exceptions."""
+"""Generated code against the walk and against the oracle: the same programs, the same outcome,
+order and exceptions.
+"""
 
 from dataclasses import replace
 
@@ -17,12 +19,20 @@ in_both_colours = pytest.mark.parametrize("colour", ("sync", "async"))
 
 
 def plainer(program: Program) -> Program:
-    """Leave out what is always walked: listeners and odd colours; in every second program clocks, conditions and `once`, too."""
-    receivers = [_plainer(one, program.is_async) for one in program.receivers if one.asks != "misfit"]
+    """Leave out what is always walked: listeners and odd colours.
+
+    In every second program clocks, conditions and `once`, too.
+    """
+    receivers = [
+        _plainer(one, program.is_async) for one in program.receivers if one.asks != "misfit"
+    ]
     names = {one.name for one in receivers}
-    left_out = {} if program.has_values else {"when": None, "once": False, "timed": False}  # values are for listeners only
+    # values are for listeners only
+    left_out = {} if program.has_values else {"when": None, "once": False, "timed": False}
     connections = tuple(
-        replace(one, before=tuple(names & {*one.before}), **left_out) for one in program.connections if one.receiver in names
+        replace(one, before=tuple(names & {*one.before}), **left_out)
+        for one in program.connections
+        if one.receiver in names
     )
     return replace(program, receivers=tuple(receivers), connections=connections, is_listening=False)
 

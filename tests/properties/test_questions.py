@@ -1,4 +1,6 @@
-"""Whatever is connected and however it is asked: the order is that of the ranks, and merging is what its rules say."""
+"""Whatever is connected and however it is asked: the order is that of the ranks, and merging is
+what its rules say.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,24 @@ VALUES = {
     "intersect": st.lists(st.sampled_from("abcd"), max_size=4, unique=True),
 }  # fmt: skip
 
-ANSWERS = st.none() | st.fixed_dictionaries({}, optional={rule: values | st.none() for rule, values in VALUES.items()})
+ANSWERS = st.none() | st.fixed_dictionaries(
+    {}, optional={rule: values | st.none() for rule, values in VALUES.items()}
+)
 
 
 def merged_by_hand(answers: list[dict[str, Any] | None]) -> dict[str, Any]:
     """The same rules, one key at a time over all answers at once."""
-    said = {key: [a[key] for a in answers if a is not None and a.get(key) is not None] for key in VALUES}
+    said = {
+        key: [a[key] for a in answers if a is not None and a.get(key) is not None] for key in VALUES
+    }
     by_hand = {
         "last": lambda values: values[-1],
         "first": lambda values: values[0],
         "concat": lambda values: [item for value in values for item in value],
         "update": lambda values: dict(pair for value in values for pair in value.items()),
-        "intersect": lambda values: [item for item in values[0] if all(item in value for value in values)],
+        "intersect": lambda values: [
+            item for item in values[0] if all(item in value for value in values)
+        ],
     }
     return {key: by_hand[key](values) for key, values in said.items() if values}
 
@@ -74,12 +82,19 @@ RANKS = st.lists(st.tuples(st.integers(-2, 2), st.booleans()), max_size=8)
 @examples(0.1)
 @given(RANKS, st.data())
 def test_everybody_is_asked_by_priority_and_then_by_connection_in_every_mode(ranks, data):
-    """And `firstresult` stops at the first of them that has an answer; connecting again keeps the place."""
+    """And `firstresult` stops at the first of them that has an answer.
+
+    Connecting again keeps the place.
+    """
     is_async = data.draw(st.booleans())
     bus, asked = Bus(), []
     question = declare(bus, modes.broadcast, is_async)
-    receivers = [functools.partial(lambda number, says: asked.append(number) or (number if says else None), n, says)
-                 for n, (_, says) in enumerate(ranks)]  # fmt: skip
+
+    def receiver(number, says):
+        asked.append(number)
+        return number if says else None
+
+    receivers = [functools.partial(receiver, n, says) for n, (_, says) in enumerate(ranks)]
     for number, (priority, _) in enumerate(ranks):
         question.connect(receivers[number], priority=priority, name=f"r{number}")
     for number in data.draw(st.permutations(range(len(ranks)))):
@@ -94,7 +109,9 @@ def test_everybody_is_asked_by_priority_and_then_by_connection_in_every_mode(ran
     assert ask(question) == (answers, order)
     assert [row.receiver for row in explain(question)] == [f"r{number}" for number in order]
     given_by, all_asked = ask(question.ask)
-    assert all_asked == order and [answer.receiver for answer in given_by.answers] == [f"r{n}" for n in order]
+    assert all_asked == order and [answer.receiver for answer in given_by.answers] == [
+        f"r{n}" for n in order
+    ]
 
     first = hookspec(modes.firstresult, bus=bus, name="first")(lambda: None)
     for number, (priority, _) in enumerate(ranks):

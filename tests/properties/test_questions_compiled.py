@@ -1,4 +1,6 @@
-"""A question in generated code against the walk: the same receivers and calls, the same answers, order, failures, exceptions."""
+"""A question in generated code against the walk: the same receivers and calls, the same answers,
+order, failures, exceptions.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,16 @@ USUAL = st.sampled_from(["none", "none", "argument", "zero", "object"])
 ROUNDS = st.lists(USUAL | st.sampled_from(sorted(SAYS)), min_size=1, max_size=4).map(tuple)
 PLAYERS = st.builds(
     Player, ROUNDS, st.sampled_from(["x", "x=9", "y, *, x", "x, /", "**k", "", "*, x, own=3"]),
-    st.sampled_from(["isolate", "isolate", "raise", "block"]), st.integers(-1, 1), st.sampled_from([False] * 9 + [True]),
+    st.sampled_from(["isolate", "isolate", "raise", "block"]), st.integers(-1, 1),
+    st.sampled_from([False] * 9 + [True]),
 )  # fmt: skip
 WHAT = [(where, does) for where in ("", "question", "method") for does in DOES]
 AWAITS = st.none() | st.none() | st.just(("", waits)) | st.sampled_from(WHAT)
 ASYNC_PLAYERS = st.builds(
-    lambda player, is_async, awaits: attrs.evolve(player, is_async=is_async, awaits=awaits), PLAYERS,
-    st.sampled_from(["", "def", "def", "partial", "object", "unknown"]), st.lists(AWAITS, min_size=1, max_size=4).map(tuple),
+    lambda player, is_async, awaits: attrs.evolve(player, is_async=is_async, awaits=awaits),
+    PLAYERS,
+    st.sampled_from(["", "def", "def", "partial", "object", "unknown"]),
+    st.lists(AWAITS, min_size=1, max_size=4).map(tuple),
 )  # fmt: skip
 
 
@@ -57,15 +62,22 @@ def test_generated_code_does_what_the_walk_does_on_an_event_loop(players, mode, 
 @pytest.mark.parametrize("mode", [modes.broadcast, modes.firstresult])
 @pytest.mark.parametrize(("where", "does"), WHAT)
 def test_a_cancellation_in_generated_code_goes_where_it_goes_in_the_walk(where, does, mode):
-    """All pairs of what can come one after the other; random programs rarely have two, and late enough."""
+    """All pairs of what can come one after the other.
+
+    Random programs rarely have two, and late enough.
+    """
     others = [Player(("none",), "x", "isolate", 0, False, is_async) for is_async in ("", "def")]
     for second in WHAT:
         awaits = (None, None, None, (where, does), second, None)
-        assert compared([Player(("none",), "x", "isolate", 1, False, "def", awaits), *others], mode, 6, "async")
+        assert compared(
+            [Player(("none",), "x", "isolate", 1, False, "def", awaits), *others], mode, 6, "async"
+        )
 
 
 def test_what_is_drawn_is_compiled_and_stops_half_way_too():
-    """The test above says something: a program that is compiled, in which a late receiver does something unusual."""
+    """The test above says something: a program that is compiled, in which a late receiver does
+    something unusual.
+    """
     rounds = (("none",) * 4, ("none", "none", "none", "raises"))
     players = [Player(each, "x", "raise", 0, False) for each in rounds]
     seen, was_compiled = play(players, modes.firstresult, 4, hot=2)
@@ -88,7 +100,9 @@ def test_generated_code_is_left_where_something_changes():
     with question.connected_to(lambda x: "first", priority=1):
         assert [question(1) for _ in range(20)] == ["first"] * 20
     assert [question(1) for _ in range(20)] == [1] * 20
-    with bus.signal("around_question").connected_to(lambda spec, call_next: ("around", call_next())):
+    with bus.signal("around_question").connected_to(
+        lambda spec, call_next: ("around", call_next())
+    ):
         assert [question(1) for _ in range(20)] == [("around", 1)] * 20
     heard = []
     with bus.events.connected_to(lambda bus, event: heard.append(event)):
@@ -107,7 +121,9 @@ def test_an_interrupt_between_two_lines_of_generated_code_goes_out(mode, colour)
 
     async def coroutine(x: int) -> Any: ...
 
-    question: Any = hookspec(mode, name="question", bus=bus)(plain if colour == "sync" else coroutine)
+    question: Any = hookspec(mode, name="question", bus=bus)(
+        plain if colour == "sync" else coroutine
+    )
     for _ in range(2):
         question.connect(lambda x: None)
 
@@ -144,7 +160,7 @@ def test_an_interrupt_between_two_lines_of_generated_code_goes_out(mode, colour)
 
 
 def test_code_for_receivers_that_are_connected_no_more_is_not_put_in_place(monkeypatch):
-    """A question gets hot in one thread at the very moment in which another disconnects a receiver."""
+    """A question gets hot in one thread at the moment in which another disconnects a receiver."""
     bus, compiled, asking = Bus(), threading.Event(), []
 
     @hookspec(modes.broadcast, bus=bus)
@@ -163,7 +179,9 @@ def test_code_for_receivers_that_are_connected_no_more_is_not_put_in_place(monke
     def interrupted(spec: Spec) -> None:
         look_again(spec)
         if not asking:
-            asking.append(threading.Thread(target=lambda: [question(1) for _ in range(20)], daemon=True))
+            asking.append(
+                threading.Thread(target=lambda: [question(1) for _ in range(20)], daemon=True)
+            )
             asking[0].start()
             compiled.wait(0.5)
 
@@ -177,7 +195,9 @@ def test_code_for_receivers_that_are_connected_no_more_is_not_put_in_place(monke
 @pytest.mark.parametrize("on_close", ["leaves", "swallows", "waits again"])
 @pytest.mark.parametrize("kind", ["question", "method"])
 @pytest.mark.parametrize("calls", [2, 20])
-def test_a_coroutine_that_is_closed_while_a_receiver_waits_ends_there_and_nobody_failed(kind, on_close, calls):
+def test_a_coroutine_that_is_closed_while_a_receiver_waits_ends_there_and_nobody_failed(
+    kind, on_close, calls
+):
     bus, ran, is_closing = Bus(), [], []
 
     async def body(x: int) -> Any:
@@ -197,7 +217,11 @@ def test_a_coroutine_that_is_closed_while_a_receiver_waits_ends_there_and_nobody
     async def behind(*_: Any) -> Any:
         ran.append("behind")
 
-    declare = hookspec(modes.broadcast, name="question", bus=bus) if kind == "question" else hookable("reply", bus=bus)
+    declare = (
+        hookspec(modes.broadcast, name="question", bus=bus)
+        if kind == "question"
+        else hookable("reply", bus=bus)
+    )
     call: Any = declare(body)
     signal = bus.signal("question" if kind == "question" else "pre_reply")
     signal.connect(waits_long)
