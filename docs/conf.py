@@ -1,11 +1,15 @@
-"""The site: Sphinx with furo and MyST, built offline. `python -m tests.docs_site` builds and checks it."""
+"""The site: Sphinx with furo and MyST, built offline.
+
+`python -m tests.docs_site` builds and checks it.
+"""
 
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-sys.path[:0] = [str(HERE), str(ROOT)]  # the extension below, and tests.systems.coverage, which it reads
+# the extension below, and tests.systems.coverage, which it reads
+sys.path[:0] = [str(HERE), str(ROOT)]
 
 import site_parts  # noqa: E402
 
@@ -19,12 +23,12 @@ language = "en"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "site_parts"]
 exclude_patterns = ["_static"]
 
-# -- pages ---------------------------------------------------------------------------------------------------------------
+# -- pages -----------------------------------------------------------------------------------------
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-# -- notebooks: copied here from examples/ when the build starts, and executed by the interpreter that builds ---------------
+# -- notebooks: copied here from examples/ when the build starts, and executed by the interpreter th
 
 site_parts.copy_notebooks(ROOT / "examples", HERE / "notebooks")
 nb_execution_mode = "force"
@@ -34,7 +38,7 @@ nb_execution_excludepatterns = [f"notebooks/{name}" for name in site_parts.NOT_E
 nb_kernel_rgx_aliases = {".*": "python3"}
 nb_ipywidgets_js = {}
 
-# -- the API, from docstrings ------------------------------------------------------------------------------------------------
+# -- the API, from docstrings ----------------------------------------------------------------------
 
 default_role = "code"
 add_module_names = False
@@ -47,16 +51,18 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 nitpick_ignore_regex = [
     # Not ours, and no inventory of theirs is asked: the build is offline.
-    ("py:.*", r"(collections|contextlib|types|blinker|attrs|asyncio|threading|os|pathlib|enum|logging)\..*"),
+    ("py:.*", r"(collections|contextlib|types|blinker|attrs|asyncio|threading)\..*"),
+    ("py:.*", r"(os|pathlib|enum|logging)\..*"),
     # Type variables and aliases, which are names for readers of the code.
     ("py:.*", r"(.*\.)?(P|T|R|F|T_co|R_co)(\.\w+)?"),
-    ("py:.*", r"(.*\.)?(When|Rule|Merged|Mode|Steps|Undo|Uninstall|Function|FallbackOn|Role|OnError|Path)"),
+    ("py:.*", r"(.*\.)?(When|Rule|Merged|Mode|Steps|Undo|Uninstall|Function|FallbackOn)"),
+    ("py:.*", r"(.*\.)?(Role|OnError|Path)"),
     ("py:.*", r"(.*\.)?(_Hidden|Connectable|Colour|Level|Status|Home|Void|Of|OfOne|OfMany)"),
     ("py:.*", r"(.*\.)?(Tool|Approve|Dispatch|ClawHook|Selection|Word)"),
     ("py:.*", r"typing\.(~P|Literal\['none')"),
 ]
 
-# -- looks: nothing is loaded from elsewhere ---------------------------------------------------------------------------------
+# -- looks: nothing is loaded from elsewhere -------------------------------------------------------
 
 html_theme = "furo"
 html_static_path = ["_static"]
@@ -67,4 +73,5 @@ html_show_copyright = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": False}
 pygments_style = "tango"
-pygments_dark_style = "github-dark"  # the default one underlines names of classes, as if they were links
+# the default one underlines names of classes, as if they were links
+pygments_dark_style = "github-dark"

@@ -1,4 +1,6 @@
-"""What the site makes of the code when it is built: tables of the systems covered, notebooks, names in the API."""
+"""What the site makes of the code when it is built: tables of the systems covered, notebooks, names
+in the API.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,19 @@ NOT_EXECUTED = ("04_five_systems.ipynb",)
 """Notebooks that need other environments; they are shown as they are, with a note."""
 
 NOTE = (
-    "```{note}\nThis notebook runs the real packages in environments of their own, so it is not run when these pages are "
+    "```{note}\nThis notebook runs the real packages in environments of their own, so it is not "
+    "run when these pages are "
     "built, and its outputs are not shown. Run it yourself: it says how.\n```"
 )
 
-TITLES = {"agentscope": "AgentScope", "agenticx": "AgenticX", "agno": "Agno", "bub": "Bub", "openclaw": "OpenClaw"}
-KINDS = {"feature": "What it has", "defect": "What is wrong with it, and is not here", "preserve": "What an adapter must keep"}
+TITLES = {
+    "agentscope": "AgentScope", "agenticx": "AgenticX", "agno": "Agno", "bub": "Bub",
+    "openclaw": "OpenClaw",
+}  # fmt: skip
+KINDS = {
+    "feature": "What it has", "defect": "What is wrong with it, and is not here",
+    "preserve": "What an adapter must keep",
+}  # fmt: skip
 
 
 def copy_notebooks(examples: Path, target: Path) -> None:
@@ -38,7 +47,9 @@ def copy_notebooks(examples: Path, target: Path) -> None:
     shutil.copytree(examples, target, ignore=shutil.ignore_patterns("*.md", "__pycache__", ".*"))
     for name in NOT_EXECUTED:
         page = json.loads((target / name).read_text())
-        page["cells"].insert(1, {"cell_type": "markdown", "id": "not-executed", "metadata": {}, "source": NOTE})
+        page["cells"].insert(
+            1, {"cell_type": "markdown", "id": "not-executed", "metadata": {}, "source": NOTE}
+        )
         (target / name).write_text(json.dumps(page))
 
 
@@ -46,13 +57,19 @@ class SystemsTotals(SphinxDirective):
     """How many rows of each system have a test."""
 
     def run(self) -> list[nodes.Node]:
-        lines = ["| system | kind | rows | tested | left out, with a reason | missing |", "|---|---|---|---|---|---|"]
+        lines = [
+            "| system | kind | rows | tested | left out, with a reason | missing |",
+            "|---|---|---|---|---|---|",
+        ]
         counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
         tested = tests_by_row()
         for row in coverage.rows():
             counts[row.system, row.kind][_state(row, tested)] += 1
         for (system, kind), (done, excused, missing) in counts.items():
-            lines.append(f"| {_title(system)} | {kind} | {done + excused + missing} | {done} | {excused} | {missing} |")
+            lines.append(
+                f"| {_title(system)} | {kind} | {done + excused + missing} | {done} | {excused} | "
+                f"{missing} |"
+            )
         return self.parse_text_to_nodes("\n".join(lines))
 
 
@@ -67,7 +84,9 @@ class SystemsRows(SphinxDirective):
                 rows = [row for row in coverage.rows() if (row.system, row.kind) == (system, kind)]
                 if rows:
                     lines += ["", f"**{title}**", "", "| row | about | test |", "|---|---|---|"]
-                lines += [f"| {row.row} | {_cell(row.about)} | {_tests(row, tested)} |" for row in rows]
+                lines += [
+                    f"| {row.row} | {_cell(row.about)} | {_tests(row, tested)} |" for row in rows
+                ]
         return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 
 
@@ -99,36 +118,67 @@ def _cell(text: str) -> str:
 def _tests(row: coverage.Row, tested: dict[tuple[str, str], list[str]]) -> str:
     names = tested.get((row.system, row.row), [])
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"`{names[0]}`{more}" if names else f"left out: {_cell(row.excused)}" if row.excused else "none yet"
+    return (
+        f"`{names[0]}`{more}"
+        if names
+        else f"left out: {_cell(row.excused)}"
+        if row.excused
+        else "none yet"
+    )
 
 
-def indent_code(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Show what a docstring indents below a colon, or below nothing, as code; docstrings are written for people first."""
+def indent_code(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Show what a docstring indents below a colon, or below nothing, as code.
+
+    Docstrings are written for people first.
+    """
     for number in range(len(lines) - 2, -1, -1):
-        is_code = not lines[number + 1].strip() and number + 2 < len(lines) and lines[number + 2].startswith("    ")
+        is_code = (
+            not lines[number + 1].strip()
+            and number + 2 < len(lines)
+            and lines[number + 2].startswith("    ")
+        )
         if is_code and lines[number].strip() and not lines[number].startswith("    "):
             lines[number + 1 : number + 2] = ["", "::", ""]
 
 
 def name_defaults(
-    app: Sphinx, what: str, name: str, obj: Any, options: object, signature: str | None, returns: str | None
-) -> tuple[str | None, str | None]:
-    """Write the defaults of attrs classes as they are, and not as the code that attrs has written says."""
+    app: Sphinx, what: str, name: str, obj: Any, options: object, signature: str | None,
+    returns: str | None,
+) -> tuple[str | None, str | None]:  # fmt: skip
+    """Write the defaults of attrs classes as they are, and not as the code that attrs has written
+    says.
+    """
     if signature and isinstance(obj, type) and attrs.has(obj):
         fields = attrs.fields_dict(obj)
-        signature = re.sub(r"attr_dict\['(\w+)'\]\.default", lambda found: repr(fields[found[1]].default), signature)
+        signature = re.sub(
+            r"attr_dict\['(\w+)'\]\.default", lambda found: repr(fields[found[1]].default),
+            signature,
+        )  # fmt: skip
         signature = signature.replace("= NOTHING", "= ...")
     return signature, returns
 
 
-def find_public(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Node) -> nodes.Node | None:
-    """Lead from the private module something is written in to the public name it is documented under."""
+def find_public(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Node
+) -> nodes.Node | None:
+    """Lead from the private module something is written in to the public name it is documented
+    under.
+    """
     name = str(node.get("reftarget", "")).rpartition(".")[2]
     objects: dict[str, Any] = env.domains.python_domain.objects
     for public in sorted((each for each in objects if each.rpartition(".")[2] == name), key=len):
         if node.get("refdomain") == "py":
             return env.domains.python_domain.resolve_xref(
-                env, node["refdoc"], app.builder, objects[public].objtype, public, node, content  # type: ignore[arg-type]
+                env,
+                node["refdoc"],
+                app.builder,
+                objects[public].objtype,
+                public,
+                node,
+                content,  # type: ignore[arg-type]
             )
     return None
 

@@ -1,9 +1,10 @@
-"""A summary that streams, with addresses and numbers taken out before they leave, also where pieces cut them in two.
+"""A summary that streams, with addresses and numbers taken out before they leave, also where pieces
+cut them in two.
 
     python examples/streaming_summary.py notes.txt
 
-The summariser picks the sentences with the words that matter most, so it needs no model. Put yours into `Summariser.stream`: what
-stands around it stays as it is.
+The summariser picks the sentences with the words that matter most, so it needs no model. Put yours
+into `Summariser.stream`: what stands around it stays as it is.
 """
 
 import re
@@ -25,7 +26,10 @@ class Summariser:
         """Yield the summary in pieces of a few characters, as models do."""
         found = re.split(r"(?<=[.!?]) ", " ".join(text.split()))
         weight = Counter(re.findall(r"[a-z]{4,}", text.lower()))
-        best = sorted(found, key=lambda each: -sum(weight[word] for word in re.findall(r"[a-z]{4,}", each.lower())))
+        best = sorted(
+            found,
+            key=lambda each: -sum(weight[word] for word in re.findall(r"[a-z]{4,}", each.lower())),
+        )
         summary = " ".join(each for each in found if each in best[:sentences])
         for place in range(0, len(summary), 7):
             yield summary[place : place + 7]
@@ -38,7 +42,9 @@ def whole_words(summariser, call_next):
     for piece in call_next():
         held += piece
         end = held.rfind(" ", 0, len(held) - LONGEST)
-        if end > 0 and not any(match.start() < end < match.end() for match in PRIVATE.finditer(held)):
+        if end > 0 and not any(
+            match.start() < end < match.end() for match in PRIVATE.finditer(held)
+        ):
             yield held[: end + 1]
             held = held[end + 1 :]
     yield held
@@ -50,9 +56,10 @@ def redact(summariser, item):
 
 
 EXAMPLE = """
-The printer on the second floor has broken again. The printer is broken because a paper clip fell into the printer, says Ada
-(ada@example.org, phone 030 1234 5678). Lunch was late. Bob will order a new printer, or mend the broken printer, and asks for
-a quote by mail to bob.b@example.org before Friday.
+The printer on the second floor has broken again. The printer is broken because a paper clip fell
+into the printer, says Ada (ada@example.org, phone 030 1234 5678). Lunch was late. Bob will order a
+new printer, or mend the broken printer, and asks for a quote by mail to bob.b@example.org before
+Friday.
 """
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""A support agent on a SQL database: it may read, it asks a person before it pays, and a wrong argument is narrowed.
+"""A support agent on a SQL database: it may read, asks a person before it pays, and a wrong
+argument is narrowed.
 
-    python examples/support_agent.py         # answer y or n; no answer in time, or no terminal, is a no
+    python examples/support_agent.py     # answer y or n; no answer in time, or no terminal, is a no
 
-`plan` stands where a model would: give it your own, which gets the customer's words and what the tools have said so far.
+`plan` stands where a model would: give it your own, which gets the customer's words and what the
+tools have said so far.
 """
 
 import asyncio
@@ -22,10 +24,14 @@ class SupportAgent:
         return getattr(self, f"tool_{name}")(**arguments)
 
     def tool_orders(self, customer):
-        return self.database.execute("select id, cents from orders where customer = ?", (customer,)).fetchall()
+        return self.database.execute(
+            "select id, cents from orders where customer = ?", (customer,)
+        ).fetchall()
 
     def tool_refund(self, order, cents):
-        self.database.execute("update orders set refunded = refunded + ? where id = ?", (cents, order))
+        self.database.execute(
+            "update orders set refunded = refunded + ? where id = ?", (cents, order)
+        )
         return f"refunded {cents / 100:.2f} for order {order}"
 
     async def answer(self, words, plan):
@@ -40,35 +46,52 @@ class SupportAgent:
 
 @signal("pre_tool").connect_via(SupportAgent, when={"name": "refund"}, on_error="block")
 def never_more_than_paid(agent, arguments):
-    [paid] = agent.database.execute("select cents - refunded from orders where id = ?", (arguments["order"],)).fetchone()
+    [paid] = agent.database.execute(
+        "select cents - refunded from orders where id = ?", (arguments["order"],)
+    ).fetchone()
     return {"arguments": {**arguments, "cents": min(arguments["cents"], paid)}}
 
 
 @signal("pre_tool").connect_via(SupportAgent, role="guard", timeout=60.0, when={"name": "refund"})
-def a_person_agrees(agent, arguments):  # plain `def` with a deadline: it waits in a thread of its own
+# plain `def` with a deadline: it waits in a thread of its own
+def a_person_agrees(agent, arguments):
     if not 0 < arguments["cents"] <= MOST_CENTS:
         return Block(f"{arguments['cents']} cents are not between 1 and {MOST_CENTS}")
     try:
-        agreed = input(f"refund {arguments['cents'] / 100:.2f} for order {arguments['order']}? [y/n] ").strip().lower() == "y"
+        agreed = (
+            input(f"refund {arguments['cents'] / 100:.2f} for order {arguments['order']}? [y/n] ")
+            .strip()
+            .lower()
+            == "y"
+        )
     except EOFError:
         agreed = False
     return None if agreed else Block("a person said no")
 
 
 def plan(words, said):
-    """Look up the orders of whom the words name, then ask for a refund of each, ten times too high for the first."""
+    """Look up the orders of whom the words name, then ask for a refund of each, ten times too high
+    for the first.
+    """
     if not said:
         return "orders", {"customer": words.split()[-1]}
     orders = said[0][len(said) - 1 :]
-    return ("refund", {"order": orders[0][0], "cents": orders[0][1] * (10 if len(said) == 1 else 1)}) if orders else None
+    if orders:
+        return ("refund", {"order": orders[0][0], "cents": orders[0][1] * (10 if len(said) == 1 else 1)})
+    return None
 
 
 if __name__ == "__main__":
     default_bus.require("tool")  # no guard, no agent
     database = sqlite3.connect(":memory:")
-    database.execute("create table orders (id integer primary key, customer text, cents integer, refunded integer default 0)")
+    database.execute(
+        "create table orders (id integer primary key, customer text, cents integer, refunded "
+        "integer default 0)"
+    )
     orders = [("ada", 900), ("ada", 1250), ("bob", 80), ("ada", 99900)]
     database.executemany("insert into orders (customer, cents) values (?, ?)", orders)
-    for line in asyncio.run(SupportAgent(database).answer("please refund everything for ada", plan)):
+    for line in asyncio.run(
+        SupportAgent(database).answer("please refund everything for ada", plan)
+    ):
         print(line)
     database.close()

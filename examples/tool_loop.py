@@ -1,8 +1,10 @@
-"""A tool-calling loop with a budget, a deadline for each tool and one retry, none of which is in the loop.
+"""A tool-calling loop with a budget, a deadline for each tool and one retry, none of which is in
+the loop.
 
     python examples/tool_loop.py
 
-`think` stands where a model would: it gets the messages so far and returns the next tool call, or None when it is done.
+`think` stands where a model would: it gets the messages so far and returns the next tool call, or
+None when it is done.
 """
 
 import asyncio
@@ -47,7 +49,7 @@ class Loop:
 
 @signal("pre_tool").connect_via(Loop, role="guard")
 def within_budget(loop, name):
-    """Asked before each attempt, a retry too: what is not in the list is not free, it is refused."""
+    """Asked before each attempt, a retry too: what is not in the list is refused, not free."""
     if name not in PRICES:
         return Block(f"{name} has no price")
     if loop.spent + PRICES[name] > loop.budget:
@@ -69,7 +71,10 @@ async def deadline(loop, call_next):
         return await call_next()
 
 
-CALLS = [("search", "hooks"), ("fetch", "page 1"), ("sleep", 5), ("delete", "all"), ("search", "more"), ("fetch", "page 2")]
+CALLS = [
+    ("search", "hooks"), ("fetch", "page 1"), ("sleep", 5), ("delete", "all"), ("search", "more"),
+    ("fetch", "page 2"),
+]  # fmt: skip
 
 
 def think(messages):

@@ -6,7 +6,10 @@ pytest_plugins = ["pytester"]
 
 
 def pytest_addoption(parser):
-    parser.addoption("--compiled", action="store_true", help="compile every plan at its first call, where that can be done")
+    parser.addoption(
+        "--compiled", action="store_true",
+        help="compile every plan at its first call, where that can be done",
+    )  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

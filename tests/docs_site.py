@@ -1,7 +1,9 @@
-"""Build the site of docs/ and check it: `python -m tests.docs_site`, after `pip install -e '.[docs]'`.
+"""Build the site of docs/ and check it: `python -m tests.docs_site`, after `pip install -e
+'.[docs]'`.
 
-It is built with every warning an error. Then what was built is read: nothing may be loaded from elsewhere, every link inside
-leads to a page and a place on it, and the search knows the words of the pages. Exit code 1 where something is wrong.
+It is built with every warning an error. Then what was built is read: nothing may be loaded from
+elsewhere, every link inside leads to a page and a place on it, and the search knows the words of
+the pages. Exit code 1 where something is wrong.
 """
 
 import json
@@ -31,7 +33,9 @@ class Page(HTMLParser):
         self.places |= {found[name] for name in ("id", "name") if name in found}
         if "src" in found:
             self.loads.append(found["src"])
-        if tag == "link" and found.get("rel") not in ("index", "search", "next", "prev", "canonical"):
+        if tag == "link" and found.get("rel") not in (
+            "index", "search", "next", "prev", "canonical",
+        ):  # fmt: skip
             self.loads.append(found.get("href", ""))
         if tag == "a" and "href" in found:
             self.links.append(found["href"])
@@ -49,14 +53,24 @@ def problems_of(pages: dict[Path, Page]) -> list[str]:
                 continue
             if target not in pages and not target.exists():
                 found.append(f"{path.name} links to {link}, which is not there")
-            elif url.fragment and target in pages and unquote(url.fragment) not in pages[target].places:
-                found.append(f"{path.name} links to {link}, and there is no such place on that page")
+            elif (
+                url.fragment
+                and target in pages
+                and unquote(url.fragment) not in pages[target].places
+            ):
+                found.append(
+                    f"{path.name} links to {link}, and there is no such place on that page"
+                )
     return found
 
 
 def problems_of_styles(site: Path) -> list[str]:
     """Return the style sheets that load something from elsewhere."""
-    return [f"{path.name} loads from elsewhere" for path in site.rglob("*.css") if "url(http" in path.read_text()]
+    return [
+        f"{path.name} loads from elsewhere"
+        for path in site.rglob("*.css")
+        if "url(http" in path.read_text()
+    ]
 
 
 def words_of_search(site: Path) -> set[str]:
@@ -67,14 +81,24 @@ def words_of_search(site: Path) -> set[str]:
 
 def main() -> int:
     shutil.rmtree(SITE, ignore_errors=True)
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-E", "-q", str(ROOT / "docs"), str(SITE)]
+    command = [
+        sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-E", "-q", str(ROOT / "docs"),
+        str(SITE),
+    ]  # fmt: skip
     if subprocess.run(command).returncode:
         return 1
     pages = {path: Page(path.read_text()) for path in sorted(SITE.rglob("*.html"))}
     problems = problems_of(pages) + problems_of_styles(SITE)
-    problems += [f"the search does not know {word!r}" for word in {"guard", "redact", "plugin"} - words_of_search(SITE)]
+    problems += [
+        f"the search does not know {word!r}"
+        for word in {"guard", "redact", "plugin"} - words_of_search(SITE)
+    ]
     links = sum(len(page.links) for page in pages.values())
-    print(*problems, f"{len(pages)} pages in {SITE.relative_to(ROOT)}, {links} links, {len(problems)} problems", sep="\n")
+    print(
+        *problems,
+        f"{len(pages)} pages in {SITE.relative_to(ROOT)}, {links} links, {len(problems)} problems",
+        sep="\n",
+    )
     return int(bool(problems))
 
 

@@ -1,8 +1,9 @@
-"""The picture of the floors in CONTRIBUTING.md, made from the import contract in setup.cfg and what each module says of itself.
+"""The picture of the floors in CONTRIBUTING.md, made from the import contract in setup.cfg and
+what each module says of itself.
 
     python -m tests.floors            print it
     python -m tests.floors --write    put it into CONTRIBUTING.md
-    python -m tests.floors --lines    print the lines of code of every module instead: no blank ones, comments or docstrings
+    python -m tests.floors --lines    print the lines of code of every module instead
 """
 
 import ast
@@ -26,29 +27,49 @@ def floors() -> list[list[str]]:
 
 
 def job_of(module: str, columns: int = 80) -> str:
-    """Return the first line of a module's docstring, or as many of its clauses as there is room for."""
+    """Return the first line of a module's docstring, or as many of its clauses as there is room
+    for.
+    """
     path = ROOT / "hookbus" / module
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     line = (ast.get_docstring(ast.parse(source.read_text())) or "").split("\n")[0].rstrip(".")
     if len(line) <= columns:
         return line
-    ends = [max(line.rfind(mark, 0, columns) for mark in marks) for marks in ((". ", "; ", ": "), (", ",))]
+    ends = [
+        max(line.rfind(mark, 0, columns) for mark in marks)
+        for marks in ((". ", "; ", ": "), (", ",))
+    ]
     return line[: next((end for end in ends if end > 0), None)]
 
 
 def lines_of(module: str) -> int:
     """Count the lines of code of a module, or of all in a package."""
     path = ROOT / "hookbus" / module
-    return sum(_lines_of(source) for source in (path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")]))
+    return sum(
+        _lines_of(source)
+        for source in (path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")])
+    )
 
 
 def _lines_of(source: Path) -> int:
-    no_code = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    no_code = {
+        tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    }  # fmt: skip
     with source.open("rb") as file:
-        tokens = [token for token in tokenize.tokenize(file.readline) if token.type not in {*no_code, tokenize.ENCODING}]
+        tokens = [
+            token
+            for token in tokenize.tokenize(file.readline)
+            if token.type not in {*no_code, tokenize.ENCODING}
+        ]
     lines = {line for token in tokens for line in range(token.start[0], token.end[0] + 1)}
     texts = (node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.Expr))
-    docs = {line for node in texts if isinstance(node.value, ast.Constant) for line in range(node.lineno, node.end_lineno + 1)}
+    docs = {
+        line
+        for node in texts
+        if isinstance(node.value, ast.Constant)
+        for line in range(node.lineno, node.end_lineno + 1)
+    }
     return len(lines - docs)
 
 

@@ -1,4 +1,6 @@
-"""What adapters share: the right version, attributes replaced and put back, on a package made for the purpose."""
+"""What adapters share: the right version, attributes replaced and put back, on a package made for
+the purpose.
+"""
 
 import subprocess
 import sys
@@ -27,9 +29,12 @@ PYTEST = metadata.version("pytest")
 def test_hookbus_adapters_names_what_there_is_and_loads_nothing():
     program = (
         "import sys, hookbus.adapters as a; before = set(sys.modules); print(*dir(a)); "
-        "print(sorted(set(sys.modules) - before), sorted(n for n in sys.modules if n.startswith('hookbus.adapters.')))"
+        "print(sorted(set(sys.modules) - before), sorted(n for n in sys.modules if "
+        "n.startswith('hookbus.adapters.')))"
     )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     names, loaded = ran.stdout.splitlines()
     assert names.split() == hookbus.adapters.__all__
     assert loaded == "[] []"
@@ -46,7 +51,9 @@ def test_restore_puts_back_what_was_there_and_takes_away_what_was_not():
         patches.replace(Theirs, "method", lambda self: "ours")
         patches.replace(Theirs, "of", classmethod(lambda cls: "ours"))
         patches.replace(Theirs, "added", 1)
-    assert (Theirs().method(), Theirs.of(), Theirs.added, patches.is_live) == ("ours", "ours", 1, True)
+    assert (Theirs().method(), Theirs.of(), Theirs.added, patches.is_live) == (
+        "ours", "ours", 1, True,
+    )  # fmt: skip
     patches.restore()
     patches.restore()
     assert list(vars(Theirs).items()) == before and not patches.is_live
@@ -77,7 +84,10 @@ def test_what_somebody_else_has_put_in_front_since_stays_and_is_told():
 
 
 def test_a_package_is_taken_over_once_at_a_time():
-    with Patches("pytest", PYTEST) as first, pytest.raises(HookError, match="pytest runs on hookbus already"):
+    with (
+        Patches("pytest", PYTEST) as first,
+        pytest.raises(HookError, match="pytest runs on hookbus already"),
+    ):
         with Patches("pytest", PYTEST):
             pytest.fail("twice")
     first.restore()
@@ -87,8 +97,13 @@ def test_a_package_is_taken_over_once_at_a_time():
 
 
 def test_a_version_that_is_not_supported_is_refused_with_the_supported_ones():
-    with pytest.raises(HookError, match=r"pytest .* is installed, and this adapter supports 1\.2\.3 or 1\.2\.4: pip install"):
+    with pytest.raises(
+        HookError,
+        match=r"pytest .* is installed, and this adapter supports 1\.2\.3 or 1\.2\.4: pip install",
+    ):
         require_version("pytest", "1.2.3", "1.2.4")
-    with pytest.raises(HookError, match=r"no-such-package is not installed; this adapter supports 1\.0"):
+    with pytest.raises(
+        HookError, match=r"no-such-package is not installed; this adapter supports 1\.0"
+    ):
         require_version("no-such-package", "1.0")
     assert require_version("pytest", PYTEST) == PYTEST

@@ -1,4 +1,7 @@
-"""`ask` gives every answer with who gave it; and what the failure of a receiver does to a question, however it is asked."""
+"""`ask` gives every answer with who gave it.
+
+And what the failure of a receiver does to a question, however it is asked.
+"""
 
 import asyncio
 import threading
@@ -35,7 +38,7 @@ def fails(x):
     raise ValueError("a secret text")
 
 
-# -- who answered what -------------------------------------------------------------------------------------------------------
+# -- who answered what -----------------------------------------------------------------------------
 
 
 def test_ask_gives_every_answer_in_order_with_who_gave_it_and_failures_apart(bus):
@@ -61,7 +64,9 @@ def test_ask_gives_every_answer_in_order_with_who_gave_it_and_failures_apart(bus
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_ask_asks_everybody_whatever_the_mode_needs_and_gives_its_result_too(bus, mode, is_async):
+async def test_ask_asks_everybody_whatever_the_mode_needs_and_gives_its_result_too(
+    bus, mode, is_async
+):
     question = declare(bus, mode, is_async=is_async)
     for number in range(3):
         question.connect(lambda x, number=number: {"a": number}, name=f"r{number}")
@@ -76,7 +81,11 @@ def test_a_question_may_have_an_argument_of_any_name(bus):
     def question(spec, self, args, kwargs): ...
 
     question.connect(lambda spec, self, args, kwargs: (spec, self, args, kwargs))
-    assert question.ask(spec=1, self=2, args=3, kwargs=4).result == question(spec=1, self=2, args=3, kwargs=4) == [(1, 2, 3, 4)]
+    assert (
+        question.ask(spec=1, self=2, args=3, kwargs=4).result
+        == question(spec=1, self=2, args=3, kwargs=4)
+        == [(1, 2, 3, 4)]
+    )
 
 
 def test_a_wrong_ask_is_a_type_error_that_names_the_question(bus):
@@ -87,7 +96,9 @@ def test_a_wrong_ask_is_a_type_error_that_names_the_question(bus):
 def test_the_result_of_ask_is_what_the_arounds_and_modifiers_make_of_it(bus):
     question = declare(bus, modes.broadcast)
     question.connect(lambda x: x)
-    bus.signal("around_question").connect(lambda spec, call_next, x: [*call_next(x=x + 1), *call_next(x=x + 2)])
+    bus.signal("around_question").connect(
+        lambda spec, call_next, x: [*call_next(x=x + 1), *call_next(x=x + 2)]
+    )
     bus.signal("post_question").connect(lambda spec, result: tuple(result))
     asked = question.ask(0)
     assert asked.result == (1, 2)
@@ -104,11 +115,14 @@ async def test_ask_of_a_void_question_gives_what_each_did_though_nothing_comes_b
     question.connect(evaluate, name="a")
     question.connect(lambda x: evaluate(x), name="b")
     asked = await asyncio.wait_for(question.ask(), 10)
-    assert [(a.receiver, a.value) for a in asked.answers] == [("a", "completed"), ("b", "completed")]
+    assert [(a.receiver, a.value) for a in asked.answers] == [
+        ("a", "completed"),
+        ("b", "completed"),
+    ]
     assert asked.result is None
 
 
-# -- what a failure does -------------------------------------------------------------------------------------------------------
+# -- what a failure does ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -120,7 +134,9 @@ async def test_a_failing_receiver_is_told_and_the_others_are_asked(bus, mode, is
     with record(bus) as fired:
         _ = await question(7) if is_async else question(7)
     [failed] = fired.of(Failed)
-    assert (failed.receiver, failed.role, failed.phase, failed.action) == ("broken", "answer", "answer", "isolated")
+    assert (failed.receiver, failed.role, failed.phase, failed.action) == (
+        "broken", "answer", "answer", "isolated",
+    )  # fmt: skip
     assert reached == [7]
     assert fired.outcomes == [("question", "returned")]
     assert any("broken" in f and "failed open once" in f for f in report(bus).findings)
@@ -129,7 +145,9 @@ async def test_a_failing_receiver_is_told_and_the_others_are_asked(bus, mode, is
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("asking", ["call", "ask"])
-async def test_one_that_asks_to_raise_raises_and_one_that_asks_to_block_blocks(bus, mode, is_async, asking):
+async def test_one_that_asks_to_raise_raises_and_one_that_asks_to_block_blocks(
+    bus, mode, is_async, asking
+):
     for on_error, expected in (("raise", ReceiverError), ("block", HookBlocked)):
         question = declare(Bus(), mode, is_async=is_async)
         question.connect(fails, name="broken", on_error=on_error)
@@ -145,7 +163,9 @@ async def test_one_that_asks_to_raise_raises_and_one_that_asks_to_block_blocks(b
 
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("mode", [modes.void, modes.broadcast])
-async def test_void_and_ask_settle_everybody_also_when_one_raises_and_the_first_goes_out(is_async, mode):
+async def test_void_and_ask_settle_everybody_also_when_one_raises_and_the_first_goes_out(
+    is_async, mode
+):
     for ask_all in ([False, True] if mode is modes.void else [True]):
         bus = Bus()
         question, settled = declare(bus, mode, is_async=is_async), []
@@ -207,12 +227,14 @@ def test_a_policy_that_is_unknown_is_refused(bus, policy):
         declare(bus, modes.void).connect(fails, on_error=policy)
 
 
-# -- deadlines -----------------------------------------------------------------------------------------------------------------
+# -- deadlines -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", [modes.void, modes.broadcast])
 @pytest.mark.parametrize("asking", ["call", "ask"])
-async def test_an_async_receiver_that_hangs_is_cancelled_at_its_deadline_and_the_others_answer(bus, mode, asking):
+async def test_an_async_receiver_that_hangs_is_cancelled_at_its_deadline_and_the_others_answer(
+    bus, mode, asking
+):
     question, ended = declare(bus, mode, is_async=True), []
 
     async def hangs(x):
@@ -229,7 +251,9 @@ async def test_an_async_receiver_that_hangs_is_cancelled_at_its_deadline_and_the
     [failed] = fired.of(Failed)
     assert failed.receiver == "hangs" and isinstance(failed.exception, TimeoutError)
     if asking == "ask":
-        assert [a.receiver for a in asked.failures] == ["hangs"] and [a.receiver for a in asked.answers] == ["next"]
+        assert [a.receiver for a in asked.failures] == ["hangs"] and [
+            a.receiver for a in asked.answers
+        ] == ["next"]
 
 
 def test_a_plain_receiver_that_hangs_is_left_behind_at_its_deadline(bus):
@@ -249,7 +273,7 @@ def test_the_bus_has_a_deadline_for_receivers_without_their_own():
     assert question() == ["quick"]
 
 
-# -- what always passes ----------------------------------------------------------------------------------------------------------
+# -- what always passes ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", [modes.void, modes.broadcast, modes.firstresult])
@@ -376,11 +400,13 @@ async def test_an_around_that_asks_several_times_at_once_gets_the_answers_of_eac
         assert await refusing(0) == [1, 4]
 
 
-# -- answers for late comers -------------------------------------------------------------------------------------------------
+# -- answers for late comers -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_replay_asks_who_came_late_of_everything_that_was_asked_once_and_in_order(bus, is_async):
+async def test_replay_asks_who_came_late_of_everything_that_was_asked_once_and_in_order(
+    bus, is_async
+):
     if is_async:
 
         @hookspec(modes.broadcast, bus=bus, historic=True)
@@ -398,11 +424,16 @@ async def test_replay_asks_who_came_late_of_everything_that_was_asked_once_and_i
     await settle(configured("a"))
     await settle(configured(option="b"))
     heard.clear()
-    configured.connect(lambda option: heard.append(("late", option)) or f"late {option}", name="late")
+    configured.connect(
+        lambda option: heard.append(("late", option)) or f"late {option}", name="late"
+    )
     assert heard == [], "to connect runs nobody's code"
     replayed = await settle(configured.replay())
     assert heard == [("late", "a"), ("late", "b")]
-    assert [[(a.receiver, a.value) for a in each.answers] for each in replayed] == [[("late", "late a")], [("late", "late b")]]
+    assert [[(a.receiver, a.value) for a in each.answers] for each in replayed] == [
+        [("late", "late a")],
+        [("late", "late b")],
+    ]
     assert [each.result for each in replayed] == [["late a"], ["late b"]]
     assert await settle(configured.replay()) == ()
     await settle(configured("c"))
@@ -410,7 +441,9 @@ async def test_replay_asks_who_came_late_of_everything_that_was_asked_once_and_i
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_what_one_that_raises_kept_from_being_replayed_is_there_for_the_next_replay(bus, is_async):
+async def test_what_one_that_raises_kept_from_being_replayed_is_there_for_the_next_replay(
+    bus, is_async
+):
     question, heard = declare(bus, modes.void, is_async=is_async, historic=True), []
 
     async def settle(started):
@@ -436,7 +469,9 @@ def test_what_a_guard_blocked_was_not_asked_and_is_not_replayed(bus):
     @hookspec(modes.broadcast, bus=bus, historic=True)
     def configured(option): ...
 
-    bus.signal("pre_configured").connect(lambda spec, option: Block("no") if option == "bad" else None, role="guard")
+    bus.signal("pre_configured").connect(
+        lambda spec, option: Block("no") if option == "bad" else None, role="guard"
+    )
     configured("good")
     with pytest.raises(HookBlocked):
         configured("bad")

@@ -34,14 +34,19 @@ class Clock:
 
 def measure(clock, **cases):
     with Bench(EFFORT, clock) as bench:
-        return bench.measure(Row("P0", "a row", lambda: {name.replace("_", " "): case for name, case in cases.items()}, 2.0))
+        return bench.measure(
+            Row(
+                "P0", "a row",
+                lambda: {name.replace("_", " "): case for name, case in cases.items()}, 2.0,
+            )
+        )  # fmt: skip
 
 
 def ratio(value, limit=2.0, **options):
     return Measured("P0", "a row", limit, ratios={"hookbus": value}, **options)
 
 
-# -- the harness -------------------------------------------------------------------------------------------------------
+# -- the harness -----------------------------------------------------------------------------------
 
 
 def test_a_ratio_is_to_the_first_case_of_the_row():
@@ -54,7 +59,9 @@ def test_a_ratio_is_to_the_first_case_of_the_row():
 
 def test_a_case_may_be_measured_against_another_one():
     clock = Clock()
-    measured = measure(clock, by_hand=clock.case(40), small=clock.case(100), large=clock.case(300, against="small"))
+    measured = measure(
+        clock, by_hand=clock.case(40), small=clock.case(100), large=clock.case(300, against="small")
+    )
     assert measured.ratios["large"] == pytest.approx(3.0)
 
 
@@ -73,14 +80,18 @@ def test_a_disturbance_of_some_rounds_does_not_move_the_ratio():
         timings.append(n)
         clock.now += 100 * n * (5 if len(timings) % 7 < 2 else 1)
 
-    measured = measure(clock, by_hand=clock.case(40), hookbus=Case(lambda: None, many, Expect(0, None)))
+    measured = measure(
+        clock, by_hand=clock.case(40), hookbus=Case(lambda: None, many, Expect(0, None))
+    )
     assert measured.ratios["hookbus"] == pytest.approx(2.5)
 
 
 def test_a_case_that_brings_its_own_time_is_not_timed():
     clock = Clock()
     own = clock.case(1, elapsed=lambda n: 120.0 * n)
-    assert measure(clock, by_hand=clock.case(40), hookbus=own).ratios["hookbus"] == pytest.approx(3.0)
+    assert measure(clock, by_hand=clock.case(40), hookbus=own).ratios["hookbus"] == pytest.approx(
+        3.0
+    )
 
 
 def test_loops_are_as_many_as_the_time_allows():
@@ -97,7 +108,10 @@ def test_every_case_has_its_turn_to_be_first():
 
 @pytest.mark.parametrize(
     ("expect", "why"),
-    [(Expect(0, "something else"), "the result was None"), (Expect(1, None), "0 receivers ran, not 1")],
+    [
+        (Expect(0, "something else"), "the result was None"),
+        (Expect(1, None), "0 receivers ran, not 1"),
+    ],
 )
 def test_a_case_that_fails_its_check_is_not_timed(expect, why):
     clock, ran = Clock(), []
@@ -116,7 +130,9 @@ def test_a_case_that_goes_wrong_when_it_is_hot_is_not_rated():
         calls.append(1)
         return None if len(calls) == 1 else "stale"
 
-    measured = measure(clock, by_hand=clock.case(40), hookbus=Case(once, clock.case(10).many, Expect(0, None)))
+    measured = measure(
+        clock, by_hand=clock.case(40), hookbus=Case(once, clock.case(10).many, Expect(0, None))
+    )
     assert "stale" in measured.failed["hookbus"]
     assert "hookbus" not in measured.ratios
 
@@ -137,7 +153,7 @@ def test_receivers_are_counted_without_being_changed():
         bench.check(case)
 
 
-# -- limits ------------------------------------------------------------------------------------------------------------
+# -- limits ----------------------------------------------------------------------------------------
 
 
 def test_only_a_ratio_over_its_limit_is_a_miss():
@@ -146,7 +162,9 @@ def test_only_a_ratio_over_its_limit_is_a_miss():
     assert judge(ratio(2.2), slack=1.15) == "pass"
     assert judge(ratio(9.0, limit=None)) == ""
     assert judge(ratio(9.0, missing="not there yet")) == "not there yet"
-    assert judge(Measured("P0", "a row", 2.0, failed={"hookbus": "0 receivers ran, not 1"})) == "wrong"
+    assert (
+        judge(Measured("P0", "a row", 2.0, failed={"hookbus": "0 receivers ran, not 1"})) == "wrong"
+    )
     assert judge(Measured("P0", "a row", 2.0, failed={"by hand": "the result was None"})) == "wrong"
     assert judge(ratio(1.0, limit=0.0, unit="B")) == "miss"
 
@@ -159,12 +177,17 @@ def test_a_known_miss_has_a_ceiling_of_its_own():
 
 def short(*measurements, known={}):
     said, left = [], list(measurements)
-    code = decide([Row("P0", "a row", dict, 2.0)], say=said.append, measure=lambda row: left.pop(0), known=known)
+    code = decide(
+        [Row("P0", "a row", dict, 2.0)], say=said.append, measure=lambda row: left.pop(0),
+        known=known,
+    )  # fmt: skip
     return code, "\n".join(said), len(left)
 
 
 def test_the_short_form_passes_what_is_within_the_slack():
-    assert short(ratio(2.29), ratio(9.0)) == (0, "P0                               2.29  limit 2.00  pass\n1 passed, 0 failed", 1)
+    assert short(ratio(2.29), ratio(9.0)) == (
+        0, "P0                               2.29  limit 2.00  pass\n1 passed, 0 failed", 1,
+    )  # fmt: skip
 
 
 def test_the_short_form_fails_on_a_ratio_that_misses_twice():
@@ -179,7 +202,9 @@ def test_the_short_form_forgives_a_miss_that_does_not_come_back():
 
 
 def test_the_short_form_fails_on_work_that_is_not_done():
-    code, said, left = short(Measured("P0", "a row", 2.0, failed={"hookbus": "0 receivers ran, not 1"}))
+    code, said, left = short(
+        Measured("P0", "a row", 2.0, failed={"hookbus": "0 receivers ran, not 1"})
+    )
     assert (code, left) == (1, 0) and "wrong: hookbus: 0 receivers ran, not 1" in said
 
 
@@ -193,7 +218,7 @@ def test_the_short_form_says_what_is_knowingly_missed():
     assert code == 0 and "known miss: a ContextVar is needed, at most 3.00" in said
 
 
-# -- the cells ---------------------------------------------------------------------------------------------------------
+# -- the cells -------------------------------------------------------------------------------------
 
 CELLS = [
     pytest.param(row, id=row.key)
@@ -211,7 +236,9 @@ def test_every_cell_does_its_work(row):
 
 def test_the_short_form_measures_every_goal_that_has_a_limit():
     rows = short_rows()
-    assert {row.key.split()[0].rstrip(",") for row in rows} == {f"P{number}" for number in range(1, 14)}
+    assert {row.key.split()[0].rstrip(",") for row in rows} == {
+        f"P{number}" for number in range(1, 14)
+    }
     assert all(row.limit is not None for row in rows)
     cases = next(row for row in rows if row.key == "P2 sync").cases()
     assert set(cases) == {"by hand", "hookbus"}
@@ -219,33 +246,60 @@ def test_the_short_form_measures_every_goal_that_has_a_limit():
 
 def test_instances_without_receivers_of_their_own_cost_no_bytes():
     (figure, *_) = [row for row in all_rows() if isinstance(row, Figure)]
-    assert judge(Measured(figure.key, figure.title, figure.limit, ratios=figure.value(), unit="B")) == "pass"
+    assert (
+        judge(Measured(figure.key, figure.title, figure.limit, ratios=figure.value(), unit="B"))
+        == "pass"
+    )
 
 
-# -- what is shown -----------------------------------------------------------------------------------------------------
+# -- what is shown ---------------------------------------------------------------------------------
 
 
 def test_a_plain_table_lines_up():
     shown = table.plain("Title", ["", "ratio"], [["P1", "1.20"], ["P10 sync", "12.0"]])
-    assert shown.splitlines() == ["Title", "          ratio", "-" * 15, "P1         1.20", "P10 sync   12.0"]
+    assert shown.splitlines() == [
+        "Title", "          ratio", "-" * 15, "P1         1.20", "P10 sync   12.0",
+    ]  # fmt: skip
 
 
 def test_the_chart_is_a_picture_without_scripts():
     rows = [
-        Measured("P1 sync", "idle <bare>", 1.3, ratios={"hookbus": 1.2, "blinker": 7.0}, ns={"by hand": 60, "hookbus": 72}),
-        Measured("P6", "observers", 0.65, ratios={"hookbus": 2.0, "agentscope": 8_850.0}, ns={"by hand": 60, "hookbus": 72}),
+        Measured(
+            "P1 sync",
+            "idle <bare>",
+            1.3,
+            ratios={"hookbus": 1.2, "blinker": 7.0},
+            ns={"by hand": 60, "hookbus": 72},
+        ),
+        Measured(
+            "P6",
+            "observers",
+            0.65,
+            ratios={"hookbus": 2.0, "agentscope": 8_850.0},
+            ns={"by hand": 60, "hookbus": 72},
+        ),
     ]
     picture = chart.svg(rows)
     root = ElementTree.fromstring(picture)
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"P1 sync: idle <bare>", "P6: observers", "blinker", "1.20", "agentscope", "8,850"} <= set(texts)
+    assert {
+        "P1 sync: idle <bare>", "P6: observers", "blinker", "1.20", "agentscope", "8,850",
+    } <= set(texts)  # fmt: skip
     assert "script" not in picture and "prefers-color-scheme: dark" in picture
     assert picture.count('class="miss"') == 1 and picture.count('class="limit"') == 2
 
 
 def test_one_row_can_be_asked_for_and_written_down(tmp_path, capsys):
     arguments = ["--only", "P12", "--no-peers", "--rounds", "1", "--seconds", "1e-6"]
-    assert main([*arguments, "--json", str(tmp_path / "all.json"), "--chart", str(tmp_path / "chart.svg")]) == 0
+    assert (
+        main(
+            [
+                *arguments, "--json", str(tmp_path / "all.json"), "--chart",
+                str(tmp_path / "chart.svg"),
+            ]
+        )
+        == 0
+    )  # fmt: skip
     record = json.loads((tmp_path / "all.json").read_text())
     assert [row["key"] for row in record["goals"]] == ["P12 sync", "P12 async"]
     assert (tmp_path / "chart.svg").read_text().startswith("<svg")
@@ -256,7 +310,10 @@ def test_a_profile_of_what_is_not_there_says_what_is(capsys):
     assert main(["--profile", "P99"]) == 2
     assert main(["--profile", "P2 sync: nobody"]) == 2
     said = capsys.readouterr().out
-    assert "there is no row 'P99'" in said and "P2 sync has no case 'nobody'; it has: by hand, hookbus" in said
+    assert (
+        "there is no row 'P99'" in said
+        and "P2 sync has no case 'nobody'; it has: by hand, hookbus" in said
+    )
 
 
 def test_an_unknown_peer_is_not_installed(capsys):

@@ -1,4 +1,7 @@
-"""The story of one call, part by part, as design and README tell it. Every combination of failures is in guarantees/."""
+"""The story of one call, part by part, as design and README tell it.
+
+Every combination of failures is in guarantees/.
+"""
 
 import asyncio
 import time
@@ -33,12 +36,14 @@ def agent(bus, ran):
     return Agent()
 
 
-# -- pre -----------------------------------------------------------------------------------------------------------------
+# -- pre -------------------------------------------------------------------------------------------
 
 
 def test_modifiers_then_guards_then_observers_see_what_the_method_will_get(bus, agent, ran):
     for role in ("observe", "guard"):
-        bus.signal("pre_reply").connect(lambda a, msg, role=role: ran.append((role, msg)), role=role, name=role, priority=9)
+        bus.signal("pre_reply").connect(
+            lambda a, msg, role=role: ran.append((role, msg)), role=role, name=role, priority=9
+        )
     bus.signal("pre_reply").connect(lambda a, msg: {"msg": msg.upper()})
     assert agent.reply("a") == "re: A"
     assert ran == [("guard", "A"), ("observe", "A"), ("body", "A")]
@@ -50,7 +55,9 @@ def test_a_modifier_may_assign_in_its_context_and_return_a_patch(bus, agent, ran
         return {"temperature": 1}
 
     bus.signal("pre_reply").connect(modify)
-    bus.signal("pre_reply").connect(lambda a, msg, temperature: ran.append((msg, temperature)), role="observe")
+    bus.signal("pre_reply").connect(
+        lambda a, msg, temperature: ran.append((msg, temperature)), role="observe"
+    )
     agent.reply("a")
     assert ran[0] == ("assigned", 1)
 
@@ -67,7 +74,9 @@ def test_a_modifier_that_raises_leaves_nothing_behind(bus, agent, ran):
 def test_a_late_write_to_a_draft_changes_nothing(bus, agent):
     kept = []
     bus.signal("pre_reply").connect(lambda a, ctx: kept.append(ctx))
-    bus.signal("pre_reply").connect(lambda a: kept[0].kwargs.__setitem__("msg", "late"), name="later")
+    bus.signal("pre_reply").connect(
+        lambda a: kept[0].kwargs.__setitem__("msg", "late"), name="later"
+    )
     assert agent.reply("a") == "re: a"
 
 
@@ -85,13 +94,17 @@ def test_replace_skips_later_modifiers_around_and_method_but_not_guards_and_post
 
 def test_a_block_is_final_and_only_finally_follows(bus, agent, ran):
     bus.signal("pre_reply").connect(lambda a: Block("first"), role="guard", name="first")
-    bus.signal("pre_reply").connect(lambda a: ran.append("second guard"), role="guard", name="second")
+    bus.signal("pre_reply").connect(
+        lambda a: ran.append("second guard"), role="guard", name="second"
+    )
     for phase in ("error", "post", "around"):
         bus.signal(f"{phase}_reply").connect(lambda a, phase=phase: ran.append(phase))
     bus.signal("finally_reply").connect(lambda a, ctx, result: ran.append((ctx.outcome, result)))
     with pytest.raises(HookBlocked) as error:
         agent.reply("a")
-    assert (error.value.reason, error.value.receiver, error.value.hook) == ("first", "first", "reply")
+    assert (error.value.reason, error.value.receiver, error.value.hook) == (
+        "first", "first", "reply",
+    )  # fmt: skip
     assert ran == [("blocked", None)]
 
 
@@ -102,7 +115,9 @@ def test_a_block_with_a_result_gives_the_caller_that_result_untouched(bus, agent
     assert agent.reply("a") == "refused" and ran == ["blocked"]
 
 
-@pytest.mark.parametrize("answer", [True, False, 0, "no", {"msg": "x"}, Replace("x"), Drop(), ...], ids=repr)
+@pytest.mark.parametrize(
+    "answer", [True, False, 0, "no", {"msg": "x"}, Replace("x"), Drop(), ...], ids=repr
+)
 def test_a_guard_that_answers_anything_but_none_or_block_blocks(bus, agent, ran, answer):
     bus.signal("pre_reply").connect(lambda a: answer, role="guard")
     with pytest.raises(HookBlocked, match="guard failed: HookError"):
@@ -129,7 +144,9 @@ def test_a_write_by_who_may_only_read_fails_even_if_swallowed(bus, agent, ran, r
             agent.reply("a")
     else:
         assert agent.reply("a") == "re: a"
-    assert [event.action for event in told if isinstance(event, events.Failed)] == ["blocked" if role == "guard" else "isolated"]
+    assert [event.action for event in told if isinstance(event, events.Failed)] == [
+        "blocked" if role == "guard" else "isolated"
+    ]
 
 
 @pytest.mark.parametrize("answer", [Block("no"), Replace("x"), Drop(), {"msg": "x"}], ids=repr)
@@ -147,7 +164,10 @@ def test_a_failing_observer_leaves_its_siblings_alone(bus, agent, ran):
     assert agent.reply("a") == "re: a" and ran == ["second", ("body", "a")]
 
 
-@pytest.mark.parametrize(("on_error", "outcome"), [("isolate", "re: a"), ("block", HookBlocked), ("raise", ReceiverError)])
+@pytest.mark.parametrize(
+    ("on_error", "outcome"),
+    [("isolate", "re: a"), ("block", HookBlocked), ("raise", ReceiverError)],
+)
 def test_a_failing_modifier_does_what_it_was_connected_to_do(bus, agent, ran, on_error, outcome):
     def redact(a):
         raise ValueError("broken")
@@ -163,19 +183,25 @@ def test_a_failing_modifier_does_what_it_was_connected_to_do(bus, agent, ran, on
         assert on_error != "raise" or isinstance(error.value.__cause__, ValueError)
 
 
-# -- when, once ------------------------------------------------------------------------------------------------------------
+# -- when, once ------------------------------------------------------------------------------------
 
 
 def test_when_is_judged_at_the_receivers_turn_on_the_arguments_as_they_are(bus, agent, ran):
     bus.signal("pre_reply").connect(lambda a: {"msg": "bash -c ls"}, priority=1)
-    bus.signal("pre_reply").connect(lambda a: Block("no shell"), role="guard", when={"msg": "bash*"})
+    bus.signal("pre_reply").connect(
+        lambda a: Block("no shell"), role="guard", when={"msg": "bash*"}
+    )
     with pytest.raises(HookBlocked, match="no shell"):
         agent.reply("echo")
 
 
 def test_when_takes_a_predicate_and_compares_globs_by_their_text(bus, agent, ran):
-    bus.signal("pre_reply").connect(lambda a: ran.append("predicate"), when=lambda msg: msg == "a", name="p", role="observe")
-    bus.signal("pre_reply").connect(lambda a: ran.append("glob"), when={"temperature": "0.*"}, name="g", role="observe")
+    bus.signal("pre_reply").connect(
+        lambda a: ran.append("predicate"), when=lambda msg: msg == "a", name="p", role="observe"
+    )
+    bus.signal("pre_reply").connect(
+        lambda a: ran.append("glob"), when={"temperature": "0.*"}, name="g", role="observe"
+    )
     agent.reply("a"), agent.reply("b", temperature=1)
     assert ran == ["predicate", "glob", ("body", "a"), ("body", "b")]
 
@@ -186,7 +212,7 @@ def test_a_guard_whose_when_fails_blocks(bus, agent, ran):
         agent.reply("a")
 
 
-# -- around ----------------------------------------------------------------------------------------------------------------
+# -- around ----------------------------------------------------------------------------------------
 
 
 def test_arounds_wrap_outermost_first(bus, agent, ran):
@@ -210,7 +236,9 @@ def test_an_around_may_substitute_and_the_call_is_replaced(bus, agent, ran):
 
 
 def test_guards_judge_again_what_an_around_patches(bus, agent, ran):
-    bus.signal("pre_reply").connect(lambda a, msg: Block("bad") if msg == "bad" else None, role="guard", name="guard")
+    bus.signal("pre_reply").connect(
+        lambda a, msg: Block("bad") if msg == "bad" else None, role="guard", name="guard"
+    )
     bus.signal("around_reply").connect(lambda a, call_next: call_next(msg="bad"))
     with pytest.raises(HookBlocked, match="bad"):
         agent.reply("good")
@@ -232,7 +260,9 @@ def test_guards_are_asked_once_where_an_around_neither_patches_nor_repeats(bus, 
 
 
 def test_no_around_undoes_a_block(bus, agent, ran):
-    bus.signal("pre_reply").connect(lambda a, msg: Block("bad") if msg == "bad" else None, role="guard", name="guard")
+    bus.signal("pre_reply").connect(
+        lambda a, msg: Block("bad") if msg == "bad" else None, role="guard", name="guard"
+    )
 
     def stubborn(a, call_next):
         for _ in range(2):
@@ -275,7 +305,7 @@ def test_an_around_that_breaks_raises_and_is_chained_to_the_bodys_exception(bus,
     assert isinstance(error.value.__context__, LookupError)
 
 
-# -- error, post, finally --------------------------------------------------------------------------------------------------
+# -- error, post, finally --------------------------------------------------------------------------
 
 
 def test_the_first_rescue_is_the_result_and_passes_post(bus, agent, ran):
@@ -287,7 +317,9 @@ def test_the_first_rescue_is_the_result_and_passes_post(bus, agent, ran):
     assert ran == [("body", "raise"), "LookupError"]
 
 
-def test_the_methods_exception_keeps_identity_traceback_and_context_and_failures_become_notes(bus, ran):
+def test_the_methods_exception_keeps_identity_traceback_and_context_and_failures_become_notes(
+    bus, ran
+):
     raised = LookupError("the one")
 
     @hookable("failing", bus=bus)
@@ -324,7 +356,9 @@ def test_a_stop_iteration_comes_out_as_from_the_bare_method(bus):
     assert error.value.value == 3
 
 
-async def test_an_around_that_lets_pass_what_python_makes_of_a_stop_iteration_has_not_failed(bus, ran):
+async def test_an_around_that_lets_pass_what_python_makes_of_a_stop_iteration_has_not_failed(
+    bus, ran
+):
     class Agent:
         @hookable("reply", bus=bus)
         async def reply(self): ...
@@ -335,7 +369,9 @@ async def test_an_around_that_lets_pass_what_python_makes_of_a_stop_iteration_ha
     async def passes(agent, call_next):
         return await call_next()
 
-    bus.events.connect(lambda bus, event: ran.append(event.receiver) if isinstance(event, events.Failed) else None)
+    bus.events.connect(
+        lambda bus, event: ran.append(event.receiver) if isinstance(event, events.Failed) else None
+    )
     bus.signal("around_reply").connect(passes, priority=1)
     bus.signal("around_reply").connect(breaks, name="breaks")
     with pytest.raises(RuntimeError):
@@ -359,11 +395,16 @@ def test_a_post_guard_withholds_the_result(bus, agent, ran):
 
 
 def test_finally_runs_once_on_every_exit(bus, agent, ran):
-    bus.signal("finally_reply").connect(lambda a, ctx, error: ran.append((ctx.outcome, type(error).__name__)))
+    bus.signal("finally_reply").connect(
+        lambda a, ctx, error: ran.append((ctx.outcome, type(error).__name__))
+    )
     agent.reply("a")
     with pytest.raises(LookupError):
         agent.reply("raise")
-    assert [entry for entry in ran if entry[0] != "body"] == [("returned", "NoneType"), ("raised", "LookupError")]
+    assert [entry for entry in ran if entry[0] != "body"] == [
+        ("returned", "NoneType"),
+        ("raised", "LookupError"),
+    ]
 
 
 def test_a_keyboard_interrupt_goes_out_at_once_and_starts_no_body(bus, agent, ran):
@@ -377,7 +418,7 @@ def test_a_keyboard_interrupt_goes_out_at_once_and_starts_no_body(bus, agent, ra
     assert ran == ["raised"]
 
 
-# -- arguments -------------------------------------------------------------------------------------------------------------
+# -- arguments -------------------------------------------------------------------------------------
 
 
 def test_arguments_with_awkward_names_are_served_and_pass_unharmed(bus, ran):
@@ -386,13 +427,24 @@ def test_arguments_with_awkward_names_are_served_and_pass_unharmed(bus, ran):
         def odd(this, args, /, sender, *rest, ctx="c", result="r", **kwargs):
             return args, sender, rest, ctx, result, kwargs
 
-    bus.signal("pre_odd").connect(lambda a, args, sender, rest, kwargs: ran.append((args, sender, rest, kwargs)), role="observe")
-    bus.signal("pre_odd").connect(lambda a, ctx: ran.append((ctx.kwargs["ctx"], ctx.kwargs["result"])), name="c", role="observe")
-    bus.signal("pre_odd").connect(lambda sender, **kwargs: ran.append(sorted(kwargs)), name="plain", role="observe")
+    bus.signal("pre_odd").connect(
+        lambda a, args, sender, rest, kwargs: ran.append((args, sender, rest, kwargs)),
+        role="observe",
+    )
+    bus.signal("pre_odd").connect(
+        lambda a, ctx: ran.append((ctx.kwargs["ctx"], ctx.kwargs["result"])), name="c",
+        role="observe",
+    )  # fmt: skip
+    bus.signal("pre_odd").connect(
+        lambda sender, **kwargs: ran.append(sorted(kwargs)), name="plain", role="observe"
+    )
     bus.signal("post_odd").connect(lambda a, result: ran.append(result), role="observe")
     expected = (1, 2, (3, 4), "c", "r", {"self": 5, "args": 6})
     assert Agent().odd(1, 2, 3, 4, self=5, args=6) == expected
-    assert ran == [(1, 2, (3, 4), {"self": 5, "args": 6}), ("c", "r"), ["args", "kwargs", "rest", "result"], expected]
+    assert ran == [
+        (1, 2, (3, 4), {"self": 5, "args": 6}), ("c", "r"), ["args", "kwargs", "rest", "result"],
+        expected,
+    ]  # fmt: skip
 
 
 def test_values_are_never_copied_and_a_snapshot_copies_on_request(bus, ran):
@@ -430,7 +482,7 @@ def test_a_context_is_one_calls_and_its_state_is_shared_by_its_receivers(bus, ag
     ]  # fmt: skip
 
 
-# -- exactly once ----------------------------------------------------------------------------------------------------------
+# -- exactly once ----------------------------------------------------------------------------------
 
 
 def test_super_diamonds_recursion_and_explicit_parent_calls_fire_as_they_should(bus, ran):
@@ -476,7 +528,7 @@ def test_hooks_of_one_name_on_two_attributes_are_two_hooks(bus, ran):
     assert Agent().one() == 2 and ran == [1, 1]
 
 
-# -- async -----------------------------------------------------------------------------------------------------------------
+# -- async -----------------------------------------------------------------------------------------
 
 
 async def test_an_async_call_takes_receivers_of_both_colours(bus, ran):
@@ -532,7 +584,7 @@ async def test_an_async_guard_that_blocks_the_loop_past_its_deadline_has_not_sai
     assert ran == []
 
 
-# -- streams ---------------------------------------------------------------------------------------------------------------
+# -- streams ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -558,7 +610,9 @@ def test_items_are_changed_dropped_and_guarded_before_they_leave(bus, tokens, ra
 
 
 def test_a_blocked_item_ends_the_stream_and_closes_the_method(bus, tokens, ran):
-    bus.signal("item_tokens").connect(lambda f, item: Block("enough") if item == 2 else None, role="guard")
+    bus.signal("item_tokens").connect(
+        lambda f, item: Block("enough") if item == 2 else None, role="guard"
+    )
     got = []
     with pytest.raises(HookBlocked, match="enough"):
         for item in tokens(9):
@@ -567,7 +621,9 @@ def test_a_blocked_item_ends_the_stream_and_closes_the_method(bus, tokens, ran):
 
 
 def test_a_block_with_a_result_yields_it_last(bus, tokens, ran):
-    bus.signal("item_tokens").connect(lambda f, item: Block("enough", result="cut") if item == 1 else None)
+    bus.signal("item_tokens").connect(
+        lambda f, item: Block("enough", result="cut") if item == 1 else None
+    )
     assert list(tokens(9)) == [0, "cut"]
     bus.signal("pre_tokens").connect(lambda f: Block("not at all", result="nothing"), role="guard")
     assert list(tokens(9)) == ["nothing"]
@@ -605,7 +661,9 @@ def test_send_and_throw_reach_the_method(bus, tokens, ran):
     assert ran == [("sent", "hello"), "closed"]
 
 
-def test_an_around_of_a_stream_is_a_generator_and_item_receivers_see_what_leaves_it(bus, tokens, ran):
+def test_an_around_of_a_stream_is_a_generator_and_item_receivers_see_what_leaves_it(
+    bus, tokens, ran
+):
     def around(f, call_next):
         for item in call_next():
             yield item + 100
@@ -672,7 +730,9 @@ async def test_a_coroutine_that_is_closed_half_way_still_ends_as_cancelled(bus, 
     async def later(f):
         ran.append("never: nothing can be awaited any more")
 
-    bus.events.connect(lambda bus, event: ran.append(event.outcome) if isinstance(event, events.Finished) else None)
+    bus.events.connect(
+        lambda bus, event: ran.append(event.outcome) if isinstance(event, events.Finished) else None
+    )
     bus.signal("finally_reply").connect(lambda f, ctx: ran.append("observed"), name="sync")
     bus.signal("finally_reply").connect(later, name="async")
     call = reply()
@@ -698,13 +758,16 @@ def test_an_abandoned_stream_in_a_circle_still_tells_its_end(bus, tokens, ran):
 
 
 @pytest.mark.parametrize("depth", range(4))
-def test_a_stream_whose_parts_the_collector_closes_before_it_still_tells_its_end(bus, tokens, ran, depth):
+def test_a_stream_whose_parts_the_collector_closes_before_it_still_tells_its_end(
+    bus, tokens, ran, depth
+):
     told = []
     bus.events.connect(lambda bus, event: told.append(event))
     bus.signal("finally_tokens").connect(lambda f, ctx: ran.append(ctx.outcome))
     stream = tokens(9)
     next(stream)
-    part = stream.gi_frame.f_locals["story"]._parts  # the collector closes what nobody holds in any order
+    # the collector closes what nobody holds in any order
+    part = stream.gi_frame.f_locals["story"]._parts
     for _ in range(depth):
         part = part.gi_yieldfrom
     part.close()

@@ -13,7 +13,8 @@ def test_the_excused_rows_are_these_and_no_others():
     excused = {(row.system, row.row) for row in coverage.rows() if row.excused}
     assert excused == {
         *(("agenticx", f"B{number}") for number in range(10, 21)), ("agenticx", "C7"),
-        *(("openclaw", row) for row in ("O14", "O24", "O25", "O26", "O30")), ("agentscope", "A20"), ("agentscope", "A21"),
+        *(("openclaw", row) for row in ("O14", "O24", "O25", "O26", "O30")), ("agentscope", "A20"),
+        ("agentscope", "A21"),
         ("bub", "P21"),
     }  # fmt: skip
 
@@ -32,6 +33,11 @@ def test_the_name_of_a_test_says_which_rows_it_covers():
 
 
 def test_no_test_names_a_row_that_nobody_has():
-    known = {row.system: {each.row for each in coverage.rows() if each.system == row.system} for row in coverage.rows()}
+    known = {
+        row.system: {each.row for each in coverage.rows() if each.system == row.system}
+        for row in coverage.rows()
+    }
     read = [(file, name, coverage.covered_by(name, known)) for file, name in coverage.tests()]
-    assert [f"{file}: {name}" for file, name, covers in read if covers is not None and not covers[1]] == []
+    assert [
+        f"{file}: {name}" for file, name, covers in read if covers is not None and not covers[1]
+    ] == []

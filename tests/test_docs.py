@@ -1,7 +1,9 @@
-"""Every page of docs/ does what it says: its Python blocks run from top to bottom as one program, in a process of their own.
+"""Every page of docs/ does what it says: its Python blocks run from top to bottom as one program,
+in a process of their own.
 
-A comment behind a `print(...)` is what it prints, except where a table of `explain` or `report` is printed. A block of text right
-below a block of Python is what that prints. A page that has tests on it is run by pytest.
+A comment behind a `print(...)` is what it prints, except where a table of `explain` or `report` is
+printed. A block of text right below a block of Python is what that prints. A page that has tests on
+it is run by pytest.
 """
 
 import os
@@ -22,15 +24,27 @@ from .docs_site import Page, problems_of
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-TESTS = {name for path in ROOT.glob("tests/**/*.py") for name in re.findall(r"def (test_\w+)", path.read_text())}
+TESTS = {
+    name
+    for path in ROOT.glob("tests/**/*.py")
+    for name in re.findall(r"def (test_\w+)", path.read_text())
+}
 ELSEWHERE = {f"from-{system}.md" for system in ("agentscope", "agenticx", "agno", "bub")}
-"""These need a package of their own and are run by its tests, inside its environment (`python -m tests.systems`)."""
+"""These need a package of their own and are run by its tests, inside its environment (`python -m
+tests.systems`).
+"""
 PYTEST = ("-m", "pytest", "-qs", "-p", "no:cacheprovider", "-p", "no:asyncio")
-PAGES = [page for page in sorted(DOCS.rglob("*.md")) if "```python\n" in page.read_text() and page.name not in ELSEWHERE]
+PAGES = [
+    page
+    for page in sorted(DOCS.rglob("*.md"))
+    if "```python\n" in page.read_text() and page.name not in ELSEWHERE
+]
 
 
 def program_of(text):
-    """Return the Python blocks of a page, each line at its own number, so that a traceback names the line of the page."""
+    """Return the Python blocks of a page, each line at its own number, so that a traceback names
+    the line of the page.
+    """
     lines, is_code = [], False
     for line in text.splitlines():
         is_end = line.startswith("```")
@@ -40,10 +54,18 @@ def program_of(text):
 
 
 def promised(text):
-    """Return what a page says is printed: by the comments behind prints, and in blocks of text right below blocks of Python."""
+    """Return what a page says is printed: by the comments behind prints, and in blocks of text
+    right below blocks of Python.
+    """
     said = []
-    for code, printed in re.findall(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", text, re.DOTALL | re.MULTILINE):
-        prints = (line for line in code.splitlines() if "print(" in line and not re.search(r"\b(explain|report)\(", line))
+    for code, printed in re.findall(
+        r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", text, re.DOTALL | re.MULTILINE
+    ):
+        prints = (
+            line
+            for line in code.splitlines()
+            if "print(" in line and not re.search(r"\b(explain|report)\(", line)
+        )
         said += [line.rsplit("  # ", 1)[1].strip() for line in prints if "  # " in line]
         said += [line.strip() for line in printed.splitlines()]
     return said
@@ -56,7 +78,9 @@ def test_a_page_runs_and_prints_what_it_says(page, tmp_path):
     path.write_text(program_of(text))
     environment = {**os.environ, "PYTHONPATH": str(Path(hookbus.__file__).parent.parent)}
     run = [sys.executable, "-W", "error", *(PYTEST if "\ndef test_" in text else ()), str(path)]
-    ran = subprocess.run(run, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment)
+    ran = subprocess.run(
+        run, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     printed = iter(line.strip() for line in ran.stdout.splitlines())
     missing = [line for line in promised(text) if line not in printed]
@@ -65,28 +89,49 @@ def test_a_page_runs_and_prints_what_it_says(page, tmp_path):
 
 def test_there_are_pages_and_a_page_that_lies_is_found():
     assert {"from-pluggy.md", "ask-plugins.md"} <= {page.name for page in PAGES}
-    page = '```python\nprint(1)  # 2\nprint(explain(f))  # a table\nx = "print()"\n```\n\n```text\n3\n```\n\n```text\nno\n```\n'
+    page = (
+        '```python\nprint(1)  # 2\nprint(explain(f))  # a table\nx = "print()"\n```\n\n'
+        "```text\n3\n```\n\n```text\nno\n```\n"
+    )
     assert promised(page) == ["2", "3"]
-    assert program_of("text\n```python\nx = 1\n```\nmore\n```console\nls\n```\n") == "\n\nx = 1\n\n\n\n\n\n"
+    assert (
+        program_of("text\n```python\nx = 1\n```\nmore\n```console\nls\n```\n")
+        == "\n\nx = 1\n\n\n\n\n\n"
+    )
 
 
-@pytest.mark.parametrize("page", [*sorted(DOCS.rglob("*.md")), *ROOT.glob("*.md")], ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [*sorted(DOCS.rglob("*.md")), *ROOT.glob("*.md")],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)  # fmt: skip
 def test_links_between_pages_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / link).exists(), f"{page.name} links to {link}"
 
 
-@pytest.mark.parametrize("page", [*sorted(DOCS.rglob("*.md")), *ROOT.glob("*.md")], ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [*sorted(DOCS.rglob("*.md")), *ROOT.glob("*.md")],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)  # fmt: skip
 def test_a_test_that_a_page_names_is_there(page):
     named = set(re.findall(r"`(test_\w+|tests/[\w./]+)`", page.read_text()))
     assert {name for name in named if name not in TESTS and not (ROOT / name).exists()} == set()
 
 
-@pytest.mark.parametrize("page", [*sorted(DOCS.rglob("*.md")), *ROOT.glob("*.md")], ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [*sorted(DOCS.rglob("*.md")), *ROOT.glob("*.md")],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)  # fmt: skip
 def test_a_command_that_a_page_names_is_there(page):
     text = page.read_text()
-    modules = [ROOT / name.replace(".", "/") for name in re.findall(r"python -m (tests[\w.]*)", text)]
-    assert [path for path in modules if not (path.with_suffix(".py").exists() or (path / "__main__.py").exists())] == []
+    modules = [
+        ROOT / name.replace(".", "/") for name in re.findall(r"python -m (tests[\w.]*)", text)
+    ]
+    assert [
+        path
+        for path in modules
+        if not (path.with_suffix(".py").exists() or (path / "__main__.py").exists())
+    ] == []
     assert [name for name in re.findall(r"\.ci/\w+", text) if not (ROOT / name).exists()] == []
 
 
@@ -97,16 +142,27 @@ def test_the_picture_of_the_floors_is_the_import_contract():
 
 
 def test_every_module_has_its_place_in_the_picture_and_says_what_it_is_for():
-    modules = {path.stem if path.is_file() else path.name for path in Path(hookbus.__file__).parent.iterdir()}
-    assert {name for floor in floors.floors() for name in floor} == modules - {"__init__", "__pycache__", "py"}
+    modules = {
+        path.stem if path.is_file() else path.name
+        for path in Path(hookbus.__file__).parent.iterdir()
+    }
+    assert {name for floor in floors.floors() for name in floor} == modules - {
+        "__init__", "__pycache__", "py",
+    }  # fmt: skip
     assert all(floors.job_of(name) for floor in floors.floors() for name in floor)
 
 
 def test_the_table_of_phases_is_that_of_the_code():
     text = (DOCS / "reference" / "signals-and-phases.md").read_text()
-    rows = re.findall(r"^\| `(\w+)` \| .*? \| ([\w, ()]+) \| (.*?) \|$", text.partition("## What a receiver may answer")[0], re.M)
+    rows = re.findall(
+        r"^\| `(\w+)` \| .*? \| ([\w, ()]+) \| (.*?) \|$",
+        text.partition("## What a receiver may answer")[0],
+        re.M,
+    )
     roles = {phase: ", ".join(ROLES[phase]).replace("around", "(none)") for phase in PHASES}
-    assert [(phase, roles[phase], ", ".join(f"`{name}`" for name in OFFERED[phase])) for phase in PHASES] == rows
+    assert [
+        (phase, roles[phase], ", ".join(f"`{name}`" for name in OFFERED[phase])) for phase in PHASES
+    ] == rows
 
 
 def test_the_api_has_every_public_name():
@@ -116,9 +172,13 @@ def test_the_api_has_every_public_name():
 
 
 def test_what_is_loaded_from_elsewhere_and_links_to_nowhere_are_found():
-    links = "".join(f'<a href="{target}">x</a>' for target in ("#gone", "b.html", "#here", "https://example.org"))
+    links = "".join(
+        f'<a href="{target}">x</a>'
+        for target in ("#gone", "b.html", "#here", "https://example.org")
+    )
     page = Page(f'<script src="https://cdn.example/x.js"></script>{links}<h1 id="here">x</h1>')
     problems = problems_of({DOCS / "index.html": page})
     assert [problem.partition(", ")[0] for problem in problems] == [
-        "index.html loads https://cdn.example/x.js", "index.html links to #gone", "index.html links to b.html"
+        "index.html loads https://cdn.example/x.js", "index.html links to #gone",
+        "index.html links to b.html"
     ]  # fmt: skip

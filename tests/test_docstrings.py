@@ -1,4 +1,6 @@
-"""Every public name says what it is, what goes in, what comes out, and what it raises: the API page is made from that."""
+"""Every public name says what it is, what goes in, what comes out, and what it raises: the API page
+is made from that.
+"""
 
 import ast
 import inspect
@@ -10,11 +12,14 @@ import attrs
 import pytest
 
 import hookbus
-from hookbus import _explain, _report, _spec_types, adapters, events, exceptions, modes, plugins, testing
+from hookbus import adapters, events, exceptions, modes, plugins, testing
+from hookbus._questions import protocols
+from hookbus._views import explain, report
 
 MODULES = (events, exceptions, modes, testing)
 OTHERS = (
-    *(_spec_types.Hookspec, _spec_types.AsyncHookspec, _spec_types.Connects, _explain.Explanation, _explain.Row, _report.Report),
+    *(protocols.Hookspec, protocols.AsyncHookspec, protocols.Connects),
+    *(explain.Explanation, explain.Row, report.Report),
     *(getattr(plugins, name) for name in plugins.__all__),
     *(getattr(adapters.openclaw, name) for name in adapters.openclaw.__all__),
 )
@@ -24,22 +29,38 @@ HELPERS = {"did_you_mean", "chain", "contexts_of", "steps_of"}
 
 def of_module(module):
     names = [name for name in vars(module) if not name.startswith("_") and name not in HELPERS]
-    return [getattr(module, name) for name in names if getattr(vars(module)[name], "__module__", None) == module.__name__]
+    return [
+        getattr(module, name)
+        for name in names
+        if getattr(vars(module)[name], "__module__", None) == module.__name__
+    ]
 
 
 def members(cls):
     """Return the public methods and properties of a class that are its own."""
     found = [value for name, value in vars(cls).items() if not name.startswith("_")]
-    functions = [getattr(value, "fget", None) or getattr(value, "__func__", value) for value in found]
+    functions = [
+        getattr(value, "fget", None) or getattr(value, "__func__", value) for value in found
+    ]
     return [function for function in functions if inspect.isfunction(function)]
 
 
 def public():
-    """Return every public function, and every class with its methods: name, object, and the class it belongs to."""
+    """Return every public function, and every class with its methods: name, object, and the class
+    it belongs to.
+    """
     front = [getattr(hookbus, name) for name in hookbus.__all__]
-    installs = [getattr(adapters, name).install for name in adapters.__all__ if hasattr(getattr(adapters, name), "install")]
-    objects = [*front, *(each for module in MODULES for each in of_module(module)), *OTHERS, *installs]
-    for each in {id(each): each for each in objects if isinstance(each, (type, types.FunctionType))}.values():
+    installs = [
+        getattr(adapters, name).install
+        for name in adapters.__all__
+        if hasattr(getattr(adapters, name), "install")
+    ]
+    objects = [
+        *front, *(each for module in MODULES for each in of_module(module)), *OTHERS, *installs,
+    ]  # fmt: skip
+    for each in {
+        id(each): each for each in objects if isinstance(each, (type, types.FunctionType))
+    }.values():
         yield each.__qualname__, each, None
         for member in members(each) if isinstance(each, type) else ():
             yield member.__qualname__, member, each
@@ -51,7 +72,11 @@ PUBLIC = list(public())
 def raised(function):
     """Return the exceptions a function raises itself."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    calls = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)]
+    calls = [
+        node.exc
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
+    ]
     return {ast.unparse(call.func) for call in calls}
 
 
@@ -59,7 +84,11 @@ def untold(each, cls):
     """Return what a docstring leaves out: fields, parameters, exceptions."""
     said = f"{each.__doc__ or ''}\n{cls.__doc__ if cls else ''}"
     if isinstance(each, type):
-        wanted = {field.name for field in attrs.fields(each) if not field.name.startswith("_")} if attrs.has(each) else set()
+        wanted = (
+            {field.name for field in attrs.fields(each) if not field.name.startswith("_")}
+            if attrs.has(each)
+            else set()
+        )
         return {name for name in wanted if not re.search(rf"\b{name}\b", told_by(each))}
     parameters = list(inspect.signature(each).parameters.values())[1 if cls else 0 :]
     if re.search(r"those of\s+`\S+`", said):
@@ -70,7 +99,9 @@ def untold(each, cls):
 
 
 def told_by(cls):
-    return "\n".join(base.__doc__ or "" for base in cls.__mro__ if base.__module__.startswith("hookbus"))
+    return "\n".join(
+        base.__doc__ or "" for base in cls.__mro__ if base.__module__.startswith("hookbus")
+    )
 
 
 @pytest.mark.parametrize(("name", "each", "cls"), PUBLIC, ids=[name for name, *_ in PUBLIC])
@@ -85,4 +116,6 @@ def test_what_a_docstring_leaves_out_is_found():
         raise ValueError("two")
 
     assert untold(function, None) == {"two", "ValueError"}
-    assert {"hookable", "HookSignal.connect", "Bus.require", "merge", "Recording.exactly"} <= {name for name, *_ in PUBLIC}
+    assert {"hookable", "HookSignal.connect", "Bus.require", "merge", "Recording.exactly"} <= {
+        name for name, *_ in PUBLIC
+    }

@@ -41,11 +41,17 @@ def test_a_call_tells_its_start_its_changes_and_its_end(bus, told):
     bus.signal("post_reply").connect(lambda agent, result: result + "!", name="stress")
     agent.reply("a")
     started, first, second, finished = told
-    assert (type(started), started.hook, started.arguments) == (events.Started, "reply", ("msg", "temperature"))
+    assert (type(started), started.hook, started.arguments) == (
+        events.Started, "reply", ("msg", "temperature"),
+    )  # fmt: skip
     assert started.values == {"msg": "a", "temperature": 0.7}
     assert (first.receiver, first.name, first.before, first.after) == ("shout", "msg", "a", "A")
-    assert (second.receiver, second.name, second.before, second.after) == ("stress", "result", "re: A", "re: A!")
-    assert (type(finished), finished.outcome, finished.result, finished.error) == (events.Finished, "returned", "re: A!", None)
+    assert (second.receiver, second.name, second.before, second.after) == (
+        "stress", "result", "re: A", "re: A!",
+    )  # fmt: skip
+    assert (type(finished), finished.outcome, finished.result, finished.error) == (
+        events.Finished, "returned", "re: A!", None,
+    )  # fmt: skip
     assert finished.seconds > 0 and finished.at >= started.at > 1e9
     assert len({event.call_id for event in told}) == 1
 
@@ -68,10 +74,18 @@ def test_the_text_of_a_failing_guards_exception_is_in_the_event_and_never_in_the
     with pytest.raises(HookBlocked) as error:
         agent_on(bus).reply("a")
     assert "SECRET" not in str(error.value) + repr(error.value) and error.value.__cause__ is None
-    assert error.value.reason == "guard failed: ValueError" and error.value.receiver == "guard" and error.value.hook == "reply"
+    assert (
+        error.value.reason == "guard failed: ValueError"
+        and error.value.receiver == "guard"
+        and error.value.hook == "reply"
+    )
     failed, blocked = told[1:3]
-    assert (failed.exception.args, failed.action, failed.role, failed.phase) == (("SECRET key 123",), "blocked", "guard", "pre")
-    assert (blocked.receiver, blocked.phase, blocked.reason) == ("guard", "pre", "guard failed: ValueError")
+    assert (failed.exception.args, failed.action, failed.role, failed.phase) == (
+        ("SECRET key 123",), "blocked", "guard", "pre",
+    )  # fmt: skip
+    assert (blocked.receiver, blocked.phase, blocked.reason) == (
+        "guard", "pre", "guard failed: ValueError",
+    )  # fmt: skip
 
 
 def test_a_nested_call_names_its_parent_and_a_task_that_outlives_it_does_not(bus, told):
@@ -98,7 +112,10 @@ def test_a_nested_call_names_its_parent_and_a_task_that_outlives_it_does_not(bus
 
     asyncio.run(main())
     started = [event for event in told if isinstance(event, events.Started)]
-    assert [(event.hook, event.parent_id) for event in started] == [("spawn", None), ("reply", None)]
+    assert [(event.hook, event.parent_id) for event in started] == [
+        ("spawn", None),
+        ("reply", None),
+    ]
 
 
 def test_events_are_frozen_and_say_the_sender_without_holding_it(bus, told):
@@ -109,7 +126,9 @@ def test_events_are_frozen_and_say_the_sender_without_holding_it(bus, told):
         told[0].hook = "other"
 
 
-def test_listeners_run_in_order_and_one_that_raises_is_logged_once_and_hurts_nobody(bus, told, caplog):
+def test_listeners_run_in_order_and_one_that_raises_is_logged_once_and_hurts_nobody(
+    bus, told, caplog
+):
     ran = []
 
     def broken(bus, event):
@@ -151,7 +170,9 @@ def test_a_replaced_a_blocked_and_a_raised_call_end_as_such(bus, told):
     agent = agent_on(bus)
     with bus.signal("pre_reply").connected_to(lambda agent: Replace("instead")):
         assert agent.reply("a") == "instead"
-    with bus.signal("pre_reply").connected_to(lambda agent: Block("no", result="refused"), role="guard"):
+    with bus.signal("pre_reply").connected_to(
+        lambda agent: Block("no", result="refused"), role="guard"
+    ):
         assert agent.reply("a") == "refused"
     with pytest.raises(TypeError) as error:
         agent.reply(3)

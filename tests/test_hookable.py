@@ -18,7 +18,18 @@ import cloudpickle
 import pydantic
 import pytest
 
-from hookbus import ANY, Block, Bus, HookBlocked, HookError, default_bus, explain, hookable, instrument, report
+from hookbus import (
+    ANY,
+    Block,
+    Bus,
+    HookBlocked,
+    HookError,
+    default_bus,
+    explain,
+    hookable,
+    instrument,
+    report,
+)
 from hookbus.exceptions import HookWarning
 
 
@@ -169,13 +180,18 @@ def test_the_sender_is_the_instance_the_class_or_the_function(bus):
 
     senders = {}
     for name in ("under", "over", "static", "static_above", "method", "function"):
-        bus.signal(f"pre_{name}").connect(lambda sender, name=name: senders.__setitem__(name, sender), role="observe")
+        bus.signal(f"pre_{name}").connect(
+            lambda sender, name=name: senders.__setitem__(name, sender), role="observe"
+        )
     child = Child()
     assert Child.above_classmethod(1) == (Child, 1)
     assert child.below_classmethod(2) == (Child, 2)
-    assert (Agent.static(3), child.static_above(child), child.method(5), function(6)) == (3, child, 5, 6)
+    assert (Agent.static(3), child.static_above(child), child.method(5), function(6)) == (
+        3, child, 5, 6,
+    )  # fmt: skip
     assert senders == {
-        "under": Child, "over": Child, "static": Agent.static, "static_above": Agent.static_above, "method": child,
+        "under": Child, "over": Child, "static": Agent.static, "static_above": Agent.static_above,
+        "method": child,
         "function": function,
     }  # fmt: skip
 
@@ -226,7 +242,9 @@ def test_class_made_by_dataclass_attrs_pydantic_abc_and_protocol(bus):
     with pytest.raises(TypeError, match="abstract"):
         Base()
     made = [cls() for cls in (Concrete, Implements, Data, Slotted, Model)]
-    assert [agent.reply("hi") for agent in made] == ["abc HI", "protocol HI", "dataclass HI", "attrs HI", "pydantic HI"]
+    assert [agent.reply("hi") for agent in made] == [
+        "abc HI", "protocol HI", "dataclass HI", "attrs HI", "pydantic HI",
+    ]  # fmt: skip
 
 
 def test_a_mixin_brings_its_hook(bus):
@@ -295,14 +313,17 @@ def says_nothing(function):
 
 
 BELOW = {
-    "wraps": says, "says nothing": says_nothing, "lru_cache": functools.lru_cache, "partialmethod": functools.partialmethod,
+    "wraps": says, "says nothing": says_nothing, "lru_cache": functools.lru_cache,
+    "partialmethod": functools.partialmethod,
     "property": property, "cached_property": functools.cached_property,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("scope", ["Agent", "agent"])
 @pytest.mark.parametrize("below", BELOW)
-def test_a_method_below_another_decorator_is_guarded_for_its_class_and_its_instances(bus, below, scope):
+def test_a_method_below_another_decorator_is_guarded_for_its_class_and_its_instances(
+    bus, below, scope
+):
     class Agent:
         @BELOW[below]
         @hookable("reply", bus=bus)
@@ -317,7 +338,10 @@ def test_a_method_below_another_decorator_is_guarded_for_its_class_and_its_insta
 
     for agent in (Agent(), Special()):
         sender = Agent if scope == "Agent" else agent
-        with bus.signal("pre_reply").connected_to(lambda agent: Block("no"), sender, role="guard"), pytest.raises(HookBlocked):
+        with (
+            bus.signal("pre_reply").connected_to(lambda agent: Block("no"), sender, role="guard"),
+            pytest.raises(HookBlocked),
+        ):
             reply(agent)
         assert reply(agent) == "body"
 
@@ -337,7 +361,9 @@ def test_a_method_below_another_decorator_is_hooked_once_though_it_calls_super(b
         def reply(self):
             return super().reply()
 
-    bus.signal("pre_reply").connect(lambda agent: asked.append(type(agent)), sender=Agent, role="guard", name="ask")
+    bus.signal("pre_reply").connect(
+        lambda agent: asked.append(type(agent)), sender=Agent, role="guard", name="ask"
+    )
     for _ in range(20):
         Special().reply()
     assert asked == [Special] * 20
@@ -355,7 +381,9 @@ def test_a_staticmethod_below_another_decorator_stays_a_function(bus):
         def reply(of):
             return of
 
-    bus.signal("pre_reply").connect(lambda sender: senders.append(type(sender).__name__), role="observe", name="note")
+    bus.signal("pre_reply").connect(
+        lambda sender: senders.append(type(sender).__name__), role="observe", name="note"
+    )
     Agent.reply(Agent())
     assert senders == ["function"]
 
@@ -364,7 +392,9 @@ def test_functions_pickle_by_name_and_default_signals_too():
     assert pickle.loads(pickle.dumps(pickled_function)) is pickled_function
     assert pickle.loads(pickle.dumps(Pickled().reply))("x") == "x"
     assert pickle.loads(pickle.dumps(default_bus)) is default_bus
-    assert pickle.loads(pickle.dumps(default_bus.signal("pre_pickled_reply"))) is default_bus.signal("pre_pickled_reply")
+    assert pickle.loads(
+        pickle.dumps(default_bus.signal("pre_pickled_reply"))
+    ) is default_bus.signal("pre_pickled_reply")
     with pytest.raises(HookError, match="only default_bus"):
         pickle.dumps(Bus())
 
@@ -382,9 +412,14 @@ def test_a_class_shipped_by_value_is_guarded_where_it_wakes_up():
     """)
     # A class that lives in no importable module is what cloudpickle ships by value.
     scope = {"hookable": hookable, "__name__": "__main__"}
-    exec('class Agent:\n    @hookable("shipped")\n    def reply(self, msg):\n        return msg\n', scope)
+    exec(
+        'class Agent:\n    @hookable("shipped")\n    def reply(self, msg):\n        return msg\n',
+        scope,
+    )
     shipped = cloudpickle.dumps(scope["Agent"]).hex()
-    ran = subprocess.run([sys.executable, "-c", script, shipped], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(
+        [sys.executable, "-c", script, shipped], capture_output=True, text=True, timeout=60
+    )
     assert (ran.stdout, ran.stderr) == ("no\n", "")
 
 
@@ -407,14 +442,17 @@ def test_a_class_shipped_while_it_is_guarded_is_guarded_where_it_wakes_up(connec
         agent = cloudpickle.load(sys.stdin.buffer)
         print(agent.reply("hi"))
         for sender in (type(agent), agent):
-            with signal("pre_shipped").connected_to(lambda agent: Block("no"), sender=sender, role="guard"):
+            no = lambda agent: Block("no")
+            with signal("pre_shipped").connected_to(no, sender=sender, role="guard"):
                 try:
                     agent.reply("hi")
                 except HookBlocked as error:
                     print(error.reason)
     """)
     shipped = subprocess.run([sys.executable, "-c", ship], capture_output=True, timeout=60)
-    ran = subprocess.run([sys.executable, "-c", wake], input=shipped.stdout, capture_output=True, timeout=60)
+    ran = subprocess.run(
+        [sys.executable, "-c", wake], input=shipped.stdout, capture_output=True, timeout=60
+    )
     assert (ran.stdout.decode(), ran.stderr.decode()) == ("hi\nno\nno\n", "")
 
 
@@ -432,7 +470,7 @@ def test_class_receivers_hold_for_copies(bus):
             agent.reply()
 
 
-# -- instrument --------------------------------------------------------------------------------------------------------
+# -- instrument ------------------------------------------------------------------------------------
 
 
 def foreign():
@@ -466,8 +504,12 @@ def test_instrument_hooks_named_methods_and_undo_restores_every_attribute(bus):
     undo = instrument(cls, "reply", "make", "util", {"_acting": "acting"}, bus=bus)
     fired = []
     for name in ("reply", "make", "util", "acting"):
-        bus.signal(f"pre_{name}").connect(lambda sender, name=name: fired.append(name), role="observe")
-    assert (cls().reply("a"), cls.make(1), cls.util(2), cls()._acting()) == ("a", (cls, 1), 2, "acted")
+        bus.signal(f"pre_{name}").connect(
+            lambda sender, name=name: fired.append(name), role="observe"
+        )
+    assert (cls().reply("a"), cls.make(1), cls.util(2), cls()._acting()) == (
+        "a", (cls, 1), 2, "acted",
+    )  # fmt: skip
     assert fired == ["reply", "make", "util", "acting"]
     undo()
     undo()
@@ -487,7 +529,9 @@ def test_instrument_reaches_present_and_future_overrides(bus):
 
     own = vars(Later)["reply"].__wrapped__
     fired = []
-    bus.signal("pre_reply").connect(lambda agent, msg: fired.append(type(agent).__name__), role="observe")
+    bus.signal("pre_reply").connect(
+        lambda agent, msg: fired.append(type(agent).__name__), role="observe"
+    )
     assert (sub().reply("a"), Later().reply("b"), cls().reply("c")) == ("sub a", "later sub b", "c")
     assert fired == ["Sub", "Later", "Foreign"]
     undo()
@@ -596,7 +640,9 @@ def test_an_override_that_only_says_it_wraps_its_parents_method_is_reported_as_a
 
     with pytest.warns(HookWarning, match="does not guard .*Pretends.reply"):
         bus.signal("pre_reply").connect(lambda agent: None, sender=Base, role="guard")
-    assert "Pretends.reply, which overrides a hookable" in str(report(bus)) and "Alias" not in str(report(bus))
+    assert "Pretends.reply, which overrides a hookable" in str(report(bus)) and "Alias" not in str(
+        report(bus)
+    )
 
 
 def test_a_guard_on_a_covered_class_does_not_warn(bus, recwarn):

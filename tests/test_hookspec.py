@@ -1,4 +1,6 @@
-"""A hookspec is a named question: what can be one, who may answer it, and in what order they are asked."""
+"""A hookspec is a named question: what can be one, who may answer it, and in what order they are
+asked.
+"""
 
 import importlib
 import inspect
@@ -8,7 +10,19 @@ import sys
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, HookSignal, explain, hookable, hookspec, modes, receives, report
+from hookbus import (
+    Block,
+    Bus,
+    HookBlocked,
+    HookError,
+    HookSignal,
+    explain,
+    hookable,
+    hookspec,
+    modes,
+    receives,
+    report,
+)
 from hookbus.events import Finished, Started
 from hookbus.testing import record
 
@@ -43,7 +57,7 @@ def gather(bus):
     return gather
 
 
-# -- what a question is ----------------------------------------------------------------------------------------------------
+# -- what a question is ----------------------------------------------------------------------------
 
 
 def test_what_is_declared_is_a_plain_function_that_looks_like_the_one_written(resolve, gather):
@@ -74,7 +88,10 @@ def test_arguments_come_by_position_or_name_with_the_defaults_of_the_question(re
 
 
 def test_a_wrong_call_is_the_type_error_of_the_function_itself(resolve, gather):
-    for wrong in (lambda: resolve(), lambda: resolve("a", mesage="b"), lambda: resolve.ask(), lambda: gather(1, 2)):
+    for wrong in (
+        lambda: resolve(), lambda: resolve("a", mesage="b"), lambda: resolve.ask(),
+        lambda: gather(1, 2),
+    ):  # fmt: skip
         with pytest.raises(TypeError):
             wrong()
 
@@ -86,7 +103,10 @@ def test_a_receiver_asks_only_for_what_it_needs(resolve):
     resolve.connect(lambda message, /, *, limit: asked.append((message, limit)))
     resolve.connect(lambda ctx: asked.append((ctx.hook, dict(ctx.kwargs))))
     resolve("a")
-    assert asked == ["nothing", {"message": "a", "limit": 10}, ("a", 10), ("resolve", {"message": "a", "limit": 10})]
+    assert asked == [
+        "nothing", {"message": "a", "limit": 10}, ("a", 10),
+        ("resolve", {"message": "a", "limit": 10}),
+    ]  # fmt: skip
 
 
 def test_an_argument_that_is_called_ctx_is_that_argument(bus):
@@ -97,7 +117,9 @@ def test_an_argument_that_is_called_ctx_is_that_argument(bus):
     assert before_agent_run_("e", "c") == ("e", "c")
 
 
-@pytest.mark.parametrize("name", ["pre_reply", "around_x", "item_y", "post_z", "error_a", "finally_b"])
+@pytest.mark.parametrize(
+    "name", ["pre_reply", "around_x", "item_y", "post_z", "error_a", "finally_b"]
+)
 def test_a_name_that_is_a_signal_of_a_hook_is_refused(bus, name):
     with pytest.raises(HookError, match="cannot be named"):
         hookspec(modes.void, bus=bus, name=name)(lambda: None)
@@ -114,7 +136,8 @@ def test_what_cannot_be_a_question_is_refused_with_what_to_write(bus):
     def told(message): ...
 
     for wrong, says in (
-        (stream, "is a generator"), (astream, "is a async generator"), (print, "decorate a def"), (3, "decorate a def"),
+        (stream, "is a generator"), (astream, "is a async generator"), (print, "decorate a def"),
+        (3, "decorate a def"),
         (hookable("told", bus=bus)(told), "is a hook already"),
     ):  # fmt: skip
         with pytest.raises(HookError, match=says):
@@ -148,7 +171,9 @@ def test_a_hookable_keeps_its_name_from_a_question(bus):
     assert agent() == "body"
 
 
-def test_a_reloaded_module_asks_the_same_receivers_once_and_so_does_who_holds_the_old_question(tmp_path, monkeypatch):
+def test_a_reloaded_module_asks_the_same_receivers_once_and_so_does_who_holds_the_old_question(
+    tmp_path, monkeypatch
+):
     (tmp_path / "a_host_that_is_reloaded.py").write_text(
         "from hookbus import Bus, hookspec, modes\n"
         "try:\n    bus\nexcept NameError:\n    bus = Bus()\n"
@@ -175,14 +200,16 @@ def test_a_question_pickles_by_its_name():
         "import cloudpickle\n"
         "sys.stdout.buffer.write(cloudpickle.dumps(question))\n"
     )
-    shipped = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout
+    shipped = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True
+    ).stdout
     question = pickle.loads(shipped)
     assert question(2) is None, "its receivers stay where they are connected"
     with question.connected_to(lambda x: x * 3):
         assert question(2) == 6
 
 
-# -- who answers -----------------------------------------------------------------------------------------------------------
+# -- who answers -----------------------------------------------------------------------------------
 
 
 def test_functions_answer_by_connect_by_decorator_and_for_a_block_of_code(collect):
@@ -288,7 +315,11 @@ def test_who_plugs_a_class_is_told_to_plug_an_object(bus):
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [({"role": "gaurd"}, "did you mean 'guard'"), ({"timeout": 0}, "timeout=0"), ({"priorty": 1}, "'priorty'")],
+    [
+        ({"role": "gaurd"}, "did you mean 'guard'"),
+        ({"timeout": 0}, "timeout=0"),
+        ({"priorty": 1}, "'priorty'"),
+    ],
 )
 def test_an_option_of_a_mark_that_makes_no_sense_is_refused_where_it_is_written(options, says):
     with pytest.raises((HookError, TypeError), match=says):
@@ -296,7 +327,9 @@ def test_an_option_of_a_mark_that_makes_no_sense_is_refused_where_it_is_written(
 
 
 def test_who_forgets_that_connect_via_is_called_first_is_told(collect):
-    with pytest.raises(HookError, match="write @collect.connect, or @collect.connect_via\\(priority=1\\)"):
+    with pytest.raises(
+        HookError, match="write @collect.connect, or @collect.connect_via\\(priority=1\\)"
+    ):
 
         @collect.connect_via
         def answer(x): ...
@@ -317,23 +350,33 @@ def test_a_plugin_with_one_method_that_does_not_fit_is_not_plugged_at_all(bus, r
         def does_not(self, mesage):
             return 2
 
-    with pytest.raises(HookError, match="does_not .* asks for 'mesage', which resolve does not have; did you mean 'message'"):
+    with pytest.raises(
+        HookError,
+        match="does_not .* asks for 'mesage', which resolve does not have; did you mean 'message'",
+    ):
         bus.plug(Plugin())
     assert collect() == [] and resolve("a") is None
 
 
-def test_a_receiver_that_asks_for_what_the_question_does_not_have_is_refused_and_nothing_is_connected(resolve):
+def test_a_receiver_that_asks_for_what_the_question_lacks_is_refused_and_nothing_is_connected(
+    resolve,
+):
     def by_chat(mesage):
         return 1
 
-    with pytest.raises(HookError, match=rf"by_chat \({__file__}:\d+\) on resolve asks for 'mesage'.*did you mean 'message'"):
+    with pytest.raises(
+        HookError,
+        match=rf"by_chat \({__file__}:\d+\) on resolve asks for 'mesage'.*did you mean 'message'",
+    ):
         resolve.connect(by_chat)
     with pytest.raises(HookError, match="has a when= that asks for 'limits'.*did you mean 'limit'"):
         resolve.connect(lambda message: 1, when={"limits": "*"})
     assert list(resolve.signal.receivers_for(None)) == []
 
 
-def test_a_parameter_of_the_receivers_own_keeps_its_default_and_one_of_the_question_has_the_questions(resolve):
+def test_a_parameter_of_the_receivers_own_keeps_its_default_others_have_the_questions(
+    resolve,
+):
     resolve.connect(lambda message, limit=99, retries=3: (limit, retries))
     assert resolve("a") == (10, 3)
 
@@ -342,7 +385,10 @@ def test_a_default_that_the_questions_own_always_stands_in_front_of_is_reported(
     def by_chat(message, limit=99): ...
 
     resolve.connect(by_chat)
-    assert any("by_chat" in f and "never gets its own default for 'limit'" in f for f in report(bus).findings)
+    assert any(
+        "by_chat" in f and "never gets its own default for 'limit'" in f
+        for f in report(bus).findings
+    )
 
 
 @pytest.mark.parametrize("role", ["guard", "modify", "observe"])
@@ -381,7 +427,10 @@ def test_who_was_connected_before_and_does_not_fit_fails_when_asked_and_is_repor
     with pytest.raises(HookBlocked) as blocked:
         later("a")
     assert blocked.value.receiver == "gate", "a guard that cannot be asked has not said yes"
-    assert any("typo" in finding and "did you mean 'message'" in finding for finding in report(bus).findings)
+    assert any(
+        "typo" in finding and "did you mean 'message'" in finding
+        for finding in report(bus).findings
+    )
 
 
 def test_who_was_connected_to_a_sender_before_is_reported_as_never_asked(bus):
@@ -391,10 +440,13 @@ def test_who_was_connected_to_a_sender_before_is_reported_as_never_asked(bus):
     def later(message): ...
 
     assert later("a") == []
-    assert any("scoped" in finding and "is never asked: it names a sender" in finding for finding in report(bus).findings)
+    assert any(
+        "scoped" in finding and "is never asked: it names a sender" in finding
+        for finding in report(bus).findings
+    )
 
 
-# -- colours ---------------------------------------------------------------------------------------------------------------
+# -- colours ---------------------------------------------------------------------------------------
 
 
 def test_an_async_receiver_of_a_plain_question_is_refused(collect):
@@ -408,7 +460,9 @@ def test_an_async_receiver_of_a_plain_question_is_refused(collect):
             collect.connect(receiver)
 
 
-def test_an_async_answer_nobody_could_foresee_is_a_failure_and_its_coroutine_is_closed(bus, collect):
+def test_an_async_answer_nobody_could_foresee_is_a_failure_and_its_coroutine_is_closed(
+    bus, collect
+):
     made = []
 
     async def answer(x):
@@ -448,12 +502,15 @@ async def test_an_async_none_is_no_answer(bus):
     assert await resolve(1) == "next"
 
 
-# -- order -----------------------------------------------------------------------------------------------------------------
+# -- order -----------------------------------------------------------------------------------------
 
 
-def test_receivers_are_asked_by_priority_then_by_connection_and_before_and_after_refine_that(bus, collect):
+def test_receivers_are_asked_by_priority_then_by_connection_and_before_and_after_refine_that(
+    bus, collect
+):
     for name, options in (
-        ("d", {}), ("e", {}), ("b", {"priority": 5}), ("f", {"priority": -1}), ("c", {"priority": 5}),
+        ("d", {}), ("e", {}), ("b", {"priority": 5}), ("f", {"priority": -1}),
+        ("c", {"priority": 5}),
         ("a", {"before": "b"}), ("g", {"priority": 9, "after": "f"}),
     ):  # fmt: skip
         collect.connect(lambda x, name=name: name, name=name, **options)
@@ -477,25 +534,36 @@ def test_explain_says_mode_colour_order_policy_and_place(bus, gather):
     bus.signal("around_gather").connect(lambda spec, call_next: call_next(), name="outer")
     said = explain(gather)
     assert said.title == "gather, a question (async, broadcast)"
-    assert [(row.phase, row.receiver.rpartition(".")[2], row.role, row.on_error, row.timeout) for row in said] == [
-        ("around", "outer", "around", "raise", None), ("answer", "one", "answer", "raise", 2.0),
-    ]  # fmt: skip
+    outer, answer = said
+    assert (outer.phase, outer.receiver, outer.role) == ("around", "outer", "around")
+    assert (outer.on_error, outer.timeout) == ("raise", None)
+    assert (answer.phase, answer.receiver.rpartition(".")[2]) == ("answer", "one")
+    assert (answer.role, answer.on_error, answer.timeout) == ("answer", "raise", 2.0)
     assert said[1].where == f"{__file__}:{one.__code__.co_firstlineno}"
 
 
 def test_explain_of_a_question_nobody_answers_says_so(collect):
-    assert "nobody answers" in str(explain(collect)) and "nobody answers" in explain(collect)._repr_html_()
+    assert (
+        "nobody answers" in str(explain(collect))
+        and "nobody answers" in explain(collect)._repr_html_()
+    )
 
 
-def test_report_shows_questions_with_mode_and_receivers_and_suggests_a_name_for_a_typo(bus, resolve):
+def test_report_shows_questions_with_mode_and_receivers_and_suggests_a_name_for_a_typo(
+    bus, resolve
+):
     bus.signal("resolv").connect(lambda message: 1)
     resolve.connect(lambda message: 1)
     [row] = report(bus).hooks
-    assert (row["hook"], row["colour"], row["mode"], row["receivers"]) == ("resolve", "sync", "firstresult", 1)
-    assert any("nobody emits resolv" in f and "did you mean 'resolve'" in f for f in report(bus).findings)
+    assert (row["hook"], row["colour"], row["mode"], row["receivers"]) == (
+        "resolve", "sync", "firstresult", 1,
+    )  # fmt: skip
+    assert any(
+        "nobody emits resolv" in f and "did you mean 'resolve'" in f for f in report(bus).findings
+    )
 
 
-# -- options ---------------------------------------------------------------------------------------------------------------
+# -- options ---------------------------------------------------------------------------------------
 
 
 def test_when_decides_on_the_arguments_whether_a_receiver_is_asked(resolve):
@@ -533,7 +601,9 @@ def test_the_receivers_are_settled_when_the_question_is_asked(collect):
     assert collect() == ["new"]
 
 
-async def test_the_receivers_of_an_async_question_are_settled_when_it_is_called_not_when_awaited(gather):
+async def test_the_receivers_of_an_async_question_are_settled_when_it_is_called_not_when_awaited(
+    gather,
+):
     gather.connect(lambda x: "before")
     asked = gather()
     gather.connect(lambda x: "after", name="after")
@@ -565,13 +635,19 @@ def test_two_equal_or_unhashable_plugins_both_answer(bus, collect):
     assert collect() == ["here", "here"]
 
 
-# -- the other phases of a question --------------------------------------------------------------------------------------------
+# -- the other phases of a question ----------------------------------------------------------------
 
 
-def test_a_question_is_a_hook_so_it_can_be_guarded_and_its_arguments_and_result_changed(bus, resolve):
+def test_a_question_is_a_hook_so_it_can_be_guarded_and_its_arguments_and_result_changed(
+    bus, resolve
+):
     resolve.connect(lambda message: f"session of {message}")
-    bus.signal("pre_resolve").connect(lambda spec, message: {"message": message.strip()}, name="strip")
-    bus.signal("pre_resolve").connect(lambda spec, message: Block("empty") if not message else None, role="guard", name="g")
+    bus.signal("pre_resolve").connect(
+        lambda spec, message: {"message": message.strip()}, name="strip"
+    )
+    bus.signal("pre_resolve").connect(
+        lambda spec, message: Block("empty") if not message else None, role="guard", name="g"
+    )
     bus.signal("post_resolve").connect(lambda spec, result: result.upper(), name="shout")
     assert resolve("  a ") == "SESSION OF A"
     with pytest.raises(HookBlocked, match="resolve was blocked by g: empty"):

@@ -2,7 +2,17 @@
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, ReceiverError, Replace, hookable, receives, report
+from hookbus import (
+    Block,
+    Bus,
+    HookBlocked,
+    HookError,
+    ReceiverError,
+    Replace,
+    hookable,
+    receives,
+    report,
+)
 
 
 @pytest.fixture
@@ -87,7 +97,9 @@ def test_a_wrong_option_is_refused_and_nothing_is_connected(bus, Agent, options,
         ("post_tokens", ok, {"role": "guard"}, "guard item_tokens"),
     ],
 )
-def test_what_cannot_work_is_refused_when_it_is_connected(bus, Agent, signal, receiver, options, says):
+def test_what_cannot_work_is_refused_when_it_is_connected(
+    bus, Agent, signal, receiver, options, says
+):
     with pytest.raises(HookError, match=says):
         bus.signal(signal).connect(receiver, sender=Agent, **options)
     assert not bus.signal(signal).receivers
@@ -169,7 +181,7 @@ def test_a_bus_refuses_a_deadline_that_makes_no_sense(timeout):
         Bus(timeout=timeout)
 
 
-# -- what can only be known at the first call: the receiver fails by its role ----------------------------------------------
+# -- what can only be known at the first call: the receiver fails by its role ----------------------
 
 
 def test_a_guard_that_asks_for_what_no_hook_has_blocks_at_the_first_call_and_is_reported(bus):
@@ -219,8 +231,12 @@ def test_an_item_guard_planned_on_a_plain_function_blocks_it(bus):
 
 
 @pytest.mark.parametrize(
-    "patch", [{"mesg": 1}, {"args": 3}, {"extra": 3}, {"extra": {"msg": 1}}, {"extra": {3: 1}}, {"extra": {"self": 1}}]
-)
+    "patch",
+    [
+        {"mesg": 1}, {"args": 3}, {"extra": 3}, {"extra": {"msg": 1}}, {"extra": {3: 1}},
+        {"extra": {"self": 1}},
+    ],
+)  # fmt: skip
 def test_a_patch_the_method_cannot_take_is_its_receivers_failure(bus, patch):
     class Agent:
         @hookable("reply", bus=bus)
@@ -250,7 +266,7 @@ def test_call_next_refuses_unknown_names_and_late_use(bus, Agent):
         kept[0]()
 
 
-# -- the bus -------------------------------------------------------------------------------------------------------------
+# -- the bus ---------------------------------------------------------------------------------------
 
 
 def test_require_fails_at_start_up_unless_the_hook_is_guarded(bus, Agent):
@@ -262,7 +278,9 @@ def test_require_fails_at_start_up_unless_the_hook_is_guarded(bus, Agent):
     with pytest.raises(HookError, match="has no guard"):
         bus.require("reply")
     bus.require("reply", role="modify")
-    connection = bus.signal("pre_reply").connected_to(lambda agent: Block("no"), sender=Agent, role="guard")
+    connection = bus.signal("pre_reply").connected_to(
+        lambda agent: Block("no"), sender=Agent, role="guard"
+    )
     bus.require("reply")
     connection.disable()
     with pytest.raises(HookError, match="has no guard"):
@@ -322,8 +340,12 @@ def test_listeners_of_events_are_plain_functions_that_take_an_event(bus):
 
 
 def test_a_function_that_is_not_hookable_is_never_the_sender_of_a_call(bus, Agent):
-    # Without its parentheses `connect_via` takes the receiver for the sender, and nothing would be connected.
-    for connect in (bus.signal("pre_reply").connect_via, lambda sender: bus.signal("pre_reply").connect(ok_async, sender=sender)):
+    # Without its parentheses `connect_via` takes the receiver for the sender, and nothing would be
+    # connected.
+    for connect in (
+        bus.signal("pre_reply").connect_via,
+        lambda sender: bus.signal("pre_reply").connect(ok_async, sender=sender),
+    ):
         with pytest.raises(HookError, match=r"ok is not hookable.*write @connect_via\(\)"):
             connect(ok)
     assert not bus.signal("pre_reply").receivers
@@ -338,6 +360,8 @@ def test_a_method_is_never_the_sender_of_a_call(bus, Agent):
 
 
 def test_a_listener_without_the_parentheses_of_connect_via_is_refused(bus):
-    with pytest.raises(HookError, match=r"sender of events is the bus itself.*@events.connect_via\(\)"):
+    with pytest.raises(
+        HookError, match=r"sender of events is the bus itself.*@events.connect_via\(\)"
+    ):
         bus.events.connect_via(lambda bus, event: None)
     assert not bus.events.receivers

@@ -1,4 +1,6 @@
-"""A mode says how the answers to a question become one: the four there are, the rules of merge, and modes of one's own."""
+"""A mode says how the answers to a question become one: the four there are, the rules of merge, and
+modes of one's own.
+"""
 
 import asyncio
 from collections import Counter, UserDict
@@ -50,7 +52,7 @@ def failures(bus, call):
     return result, [(event.receiver, str(event.exception)) for event in fired.of(Failed)]
 
 
-# -- void, broadcast, firstresult ------------------------------------------------------------------------------------------
+# -- void, broadcast, firstresult ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,9 @@ def failures(bus, call):
     ],
 )
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_what_each_mode_makes_of_the_answers_and_whom_it_asks(declare, mode, values, result, asked, is_async):
+async def test_what_each_mode_makes_of_the_answers_and_whom_it_asks(
+    declare, mode, values, result, asked, is_async
+):
     question = declare(mode, *values, is_async=is_async)
     found = await question() if is_async else question()
     assert found == result and question.asked == asked
@@ -112,7 +116,7 @@ def test_other_verdicts_are_no_answers(bus, declare, verdict):
     assert "a question has nothing to drop or replace" in failed[0][1]
 
 
-# -- merge -------------------------------------------------------------------------------------------------------------------
+# -- merge -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -140,11 +144,15 @@ def test_each_rule_joins_the_values_of_its_key_in_the_order_asked(declare, rule,
 
 def test_keys_have_rules_of_their_own_and_the_rest_may_have_one(declare):
     answers = [{"a": 1, "b": 1, "other": 1}, {"b": 2, "other": 2}]
-    assert declare(modes.merge("first", a="last", b="last"), *answers)() == {"a": 1, "b": 2, "other": 1}
+    assert declare(modes.merge("first", a="last", b="last"), *answers)() == {
+        "a": 1, "b": 2, "other": 1,
+    }  # fmt: skip
 
 
 def test_none_says_nothing(declare):
-    assert declare(modes.merge(a="last", b="first"), {"a": 1, "b": None}, {"a": None, "b": 2})() == {"a": 1, "b": 2}
+    assert declare(
+        modes.merge(a="last", b="first"), {"a": 1, "b": None}, {"a": None, "b": 2}
+    )() == {"a": 1, "b": 2}
 
 
 def test_merging_changes_nobodys_answer(declare):
@@ -164,7 +172,9 @@ def test_merging_changes_nobodys_answer(declare):
         ({"env": {"x": 1}, "items": 3}, "concat of 'items' takes a list"),
     ],
 )
-def test_an_answer_its_rule_cannot_take_is_that_receivers_failure_and_none_of_it_is_taken(bus, declare, answer, says):
+def test_an_answer_its_rule_cannot_take_is_that_receivers_failure_and_none_of_it_is_taken(
+    bus, declare, answer, says
+):
     merge = modes.merge(items="concat", tools="intersect", env="update")
     question = declare(merge, {"items": [1]}, answer, {"items": [2]})
     result, failed = failures(bus, question)
@@ -175,12 +185,17 @@ def test_an_answer_its_rule_cannot_take_is_that_receivers_failure_and_none_of_it
 
 @pytest.mark.parametrize("mistake", [{"tools": "bash"}, {"tools": 3}, {"tools": 3, "oops": 1}])
 def test_a_mistake_never_widens_what_was_to_be_narrowed(bus, declare, mistake):
-    result, failed = failures(bus, declare(modes.merge(tools="intersect"), {"tools": ["read", "bash"]}, mistake))
+    result, failed = failures(
+        bus, declare(modes.merge(tools="intersect"), {"tools": ["read", "bash"]}, mistake)
+    )
     assert result == {"tools": []} and [name for name, _ in failed] == ["r1"]
 
 
 def test_a_refused_answer_still_narrows_as_it_said(bus, declare):
-    result, failed = failures(bus, declare(modes.merge(tools="intersect"), {"tools": ["a", "b"]}, {"tools": ["b"], "oops": 1}))
+    result, failed = failures(
+        bus,
+        declare(modes.merge(tools="intersect"), {"tools": ["a", "b"]}, {"tools": ["b"], "oops": 1}),
+    )
     assert result == {"tools": ["b"]} and len(failed) == 1
 
 
@@ -189,18 +204,27 @@ def test_a_mapping_that_cannot_be_read_is_its_receivers_failure(bus, declare):
         def __getitem__(self, key):
             raise LookupError(key)
 
-    result, failed = failures(bus, declare(modes.merge("last"), {"a": 1}, Unreadable(a=2), {"b": 3}))
+    result, failed = failures(
+        bus, declare(modes.merge("last"), {"a": 1}, Unreadable(a=2), {"b": 3})
+    )
     assert result == {"a": 1, "b": 3}
-    assert failed[0][0] == "r1" and failed[0][1].endswith("with what it cannot use: it could not be read: LookupError")
+    assert failed[0][0] == "r1" and failed[0][1].endswith(
+        "with what it cannot use: it could not be read: LookupError"
+    )
 
 
 def test_a_rule_of_ones_own_that_fails_is_told_with_the_receiver_whose_answer_it_was(bus, declare):
-    result, failed = failures(bus, declare(modes.merge(n=lambda a, b: a + b), {"n": 1}, {"n": "x"}, {"n": 2}))
+    result, failed = failures(
+        bus, declare(modes.merge(n=lambda a, b: a + b), {"n": 1}, {"n": "x"}, {"n": 2})
+    )
     assert result == {"n": 3}
     assert failed[0][0] == "r1" and "the rule for 'n' failed on it: TypeError" in failed[0][1]
 
 
-@pytest.mark.parametrize(("rule", "hint"), [("lst", "did you mean 'last'"), (3, "known are last"), (None, "known are last")])
+@pytest.mark.parametrize(
+    ("rule", "hint"),
+    [("lst", "did you mean 'last'"), (3, "known are last"), (None, "known are last")],
+)
 def test_a_rule_that_is_none_is_refused_when_declared(rule, hint):
     with pytest.raises(HookError, match=f"merge has no rule .* for a.*{hint}"):
         modes.merge(a=rule)
@@ -208,10 +232,13 @@ def test_a_rule_that_is_none_is_refused_when_declared(rule, hint):
 
 def test_explain_names_the_rules(declare):
     question = declare(modes.merge("last", tools="intersect", text=modes.concat))
-    assert explain(question).title == "question, a question (sync, merge(last, tools=intersect, text=concat))"
+    assert (
+        explain(question).title
+        == "question, a question (sync, merge(last, tools=intersect, text=concat))"
+    )
 
 
-# -- a mode of one's own ---------------------------------------------------------------------------------------------------
+# -- a mode of one's own ---------------------------------------------------------------------------
 
 
 def majority(answers):
@@ -275,7 +302,9 @@ def test_a_mode_may_refuse_an_answer(bus, declare):
     question = declare(numbers, 1, "two", 3)
     result, failed = failures(bus, question)
     assert result == 4
-    assert failed[0][0] == "r1" and failed[0][1].endswith("with what it cannot use: answer with a number")
+    assert failed[0][0] == "r1" and failed[0][1].endswith(
+        "with what it cannot use: answer with a number"
+    )
     assert [a.value for a in question.ask().answers] == [1, 3] and len(question.ask().failures) == 1
 
 
@@ -315,7 +344,9 @@ def fails_when_it_is_closed(receivers):
     ],
 )
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_wherever_the_mode_or_its_result_fails_the_question_ends_as_calls_do(bus, declare, mode, options, error, is_async):
+async def test_wherever_the_mode_or_its_result_fails_the_question_ends_as_calls_do(
+    bus, declare, mode, options, error, is_async
+):
     question, seen = declare(mode, 1, is_async=is_async, **options), []
     bus.signal("finally_question").connect(lambda spec, error: seen.append(type(error)))
     with record(bus) as fired, pytest.raises(error):
@@ -343,7 +374,9 @@ def test_a_mode_or_a_dedup_that_nobody_would_await_is_refused(bus, declare, wron
 
 @pytest.mark.parametrize("rule", [modes.merge, *modes.RULES.values()])
 def test_a_rule_and_merge_without_rules_are_no_modes(bus, declare, rule):
-    with pytest.raises(HookError, match=f"{rule.__name__} is no mode: write modes.merge.*, or modes.firstresult"):
+    with pytest.raises(
+        HookError, match=f"{rule.__name__} is no mode: write modes.merge.*, or modes.firstresult"
+    ):
         declare(rule)
     assert bus.hook_names() == []
 
@@ -367,7 +400,7 @@ def test_a_mode_sees_name_place_and_priority_of_who_may_be_asked(declare):
     assert question() == [("late", 3), ("r0", 0)] and question.asked == []
 
 
-# -- fallback and dedup ----------------------------------------------------------------------------------------------------
+# -- fallback and dedup ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -386,8 +419,12 @@ def test_a_mode_sees_name_place_and_priority_of_who_may_be_asked(declare):
     ],
 )
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_a_fallback_answers_where_nobody_did_or_where_the_result_is_falsy(declare, mode, values, on, result, is_async):
-    question = declare(mode, *values, fallback=lambda x: f"fallback {x}", fallback_on=on, is_async=is_async)
+async def test_a_fallback_answers_where_nobody_did_or_where_the_result_is_falsy(
+    declare, mode, values, on, result, is_async
+):
+    question = declare(
+        mode, *values, fallback=lambda x: f"fallback {x}", fallback_on=on, is_async=is_async
+    )
     assert (await question(7) if is_async else question(7)) == result
 
 
@@ -413,14 +450,18 @@ def test_a_fallback_is_the_hosts_own_and_what_it_raises_goes_out(declare):
         ([("apple", "ant"), None], [("apple",)]),
     ],
 )
-def test_dedup_leaves_out_answers_and_items_of_answers_whose_key_came_before(declare, values, result):
+def test_dedup_leaves_out_answers_and_items_of_answers_whose_key_came_before(
+    declare, values, result
+):
     question = declare(modes.broadcast, *values, dedup=lambda word: word[0])
     assert question() == result
     assert question() == result, "each time anew"
 
 
 def test_a_dedup_that_fails_is_told_with_the_receiver_whose_answer_it_was(bus, declare):
-    result, failed = failures(bus, declare(modes.broadcast, "a", 3, "b", dedup=lambda word: word[0]))
+    result, failed = failures(
+        bus, declare(modes.broadcast, "a", 3, "b", dedup=lambda word: word[0])
+    )
     assert result == ["a", "b"] and [name for name, _ in failed] == ["r1"]
 
 

@@ -1,4 +1,6 @@
-"""The order of receivers is one rule, the same in every process and whatever the order of connection."""
+"""The order of receivers is one rule, the same in every process and whatever the order of
+connection.
+"""
 
 import itertools
 import json
@@ -23,8 +25,8 @@ signal = bus.signal("pre_reply")
 for n in range(24):
     sender = (ANY, Base, Child, child)[n % 4]
     role = ("observe", "modify", "guard")[n % 3]
-    signal.connect(lambda agent, n=n: ran.append(n), sender=sender, role=role, priority=(n * 7) % 5, name=f"r{n}",
-                   after=[f"r{n - 3}"] if n in (9, 14) else ())
+    signal.connect(lambda agent, n=n: ran.append(n), sender=sender, role=role, name=f"r{n}",
+                   priority=(n * 7) % 5, after=[f"r{n - 3}"] if n in (9, 14) else ())
 child.reply()
 print(json.dumps(ran))
 """
@@ -32,7 +34,10 @@ print(json.dumps(ran))
 
 def order_in_a_process(seed):
     environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True,
+        check=True, timeout=60,
+    )  # fmt: skip
     return json.loads(ran.stdout)
 
 
@@ -59,7 +64,9 @@ def order_of(Agent, connections):
     agent = Agent()
     for name, sender, options in connections:
         scope = {"instance": agent, "class": Agent, "any": ANY}[sender]
-        Agent.bus.signal("pre_reply").connect(lambda agent: None, sender=scope, name=name, **options)
+        Agent.bus.signal("pre_reply").connect(
+            lambda agent: None, sender=scope, name=name, **options
+        )
     names = [row.receiver for row in explain(agent.reply)]
     Agent.bus.signal("pre_reply")._clear_state()
     return names
@@ -161,7 +168,9 @@ def speaker():
 def connect_in_reserve(speaker, signal, receiver, **options):
     """Connect a receiver nearby for longer messages only, and farther away for all."""
     speaker.bus.signal(signal).connect(receiver, **options)
-    speaker.bus.signal(signal).connect(receiver, sender=speaker, when=lambda msg: len(msg) > 3, **options)
+    speaker.bus.signal(signal).connect(
+        receiver, sender=speaker, when=lambda msg: len(msg) > 3, **options
+    )
 
 
 def test_a_guard_in_reserve_is_asked_every_time_that_the_guards_are(speaker):

@@ -1,4 +1,6 @@
-"""Notebooks draw explain, report and record(): whole pictures, for light and dark pages, that nothing can break out of."""
+"""Notebooks draw explain, report and record(): whole pictures, for light and dark pages, that
+nothing can break out of.
+"""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -10,7 +12,8 @@ from hookbus._views.html import COLOURS
 from hookbus.events import Finished, Lost, Started
 from hookbus.testing import record
 
-HOSTILE = "</svg></table><script>alert(1)</script><img src='//evil.example/x' onload=\"x()\">&amp;\x1b[31m\x00\u202e\ud800"
+HOSTILE = "</svg></table><script>alert(1)</script><img src='//evil.example/x' onload=\"x()\">"
+HOSTILE += "&amp;\x1b[31m\x00\u202e\ud800"
 
 
 class Unpresentable:
@@ -43,11 +46,15 @@ def bundle_of(shown):
     assert set(bundle) == {"text/plain", "text/html"}
     page = bundle["text/html"]
     tree = ElementTree.fromstring(page)
-    assert not {"script", "img", "link", "iframe", "object", "foreignObject", "a"} & {node.tag for node in tree.iter()}
+    assert not {"script", "img", "link", "iframe", "object", "foreignObject", "a"} & {
+        node.tag for node in tree.iter()
+    }
     attributes = {name for node in tree.iter() for name in node.attrib}
     assert not [name for name in attributes if name.startswith("on") or name in ("href", "src")]
     styles = "".join(node.text for node in tree.iter("style"))
-    assert not re.search(r"https?:|//|url\(|@import", styles + "".join(node.get("style", "") for node in tree.iter()))
+    assert not re.search(
+        r"https?:|//|url\(|@import", styles + "".join(node.get("style", "") for node in tree.iter())
+    )
     return bundle["text/plain"], tree
 
 
@@ -57,19 +64,30 @@ def rows_of(tree):
 
 def test_a_recording_shows_who_was_called_in_which_call_and_what_receivers_did(bus, Agent):
     bus.signal("pre_reply").connect(lambda agent, msg: {"msg": msg.lower()}, name="lower")
-    bus.signal("pre_act").connect(lambda agent, command: Block("no removing"), role="guard", name="careful")
+    bus.signal("pre_act").connect(
+        lambda agent, command: Block("no removing"), role="guard", name="careful"
+    )
     with record(bus) as fired, pytest.raises(HookBlocked):
         Agent().reply("RM")
     text, tree = bundle_of(fired)
     name = Agent.__qualname__
     expected = [
-        (f"reply(msg='RM') of {name}: HookBlocked", "raised"), ("lower changed msg: 'RM' → 'rm'", "changed"),
-        (f"act(command='rm') of {name}", "blocked"), ("careful blocked in pre: no removing", "blocked"),
+        (f"reply(msg='RM') of {name}: HookBlocked", "raised"),
+        ("lower changed msg: 'RM' → 'rm'", "changed"),
+        (f"act(command='rm') of {name}", "blocked"),
+        ("careful blocked in pre: no removing", "blocked"),
     ]  # fmt: skip
     assert [tuple(row[:2]) for row in rows_of(tree)] == expected
-    assert [row[0].get("style") for row in tree.find(".//tbody")] == [f"padding-left:{depth}em" for depth in (0, 1, 1, 2)]
+    assert [row[0].get("style") for row in tree.find(".//tbody")] == [
+        f"padding-left:{depth}em" for depth in (0, 1, 1, 2)
+    ]
     lines = text.splitlines()
-    assert "2 calls" in lines[0] and "1 raised" in lines[0] and "1 blocked" in lines[0] and "1 changed" in lines[0]
+    assert (
+        "2 calls" in lines[0]
+        and "1 raised" in lines[0]
+        and "1 blocked" in lines[0]
+        and "1 changed" in lines[0]
+    )
     assert [line.split()[0] for line in lines[1:]] == [word for _, word in expected]
     starts = [line.index(pair[0]) for line, pair in zip(lines[1:], expected)]
     assert [start - starts[0] for start in starts] == [0, 2, 2, 4]
@@ -80,13 +98,32 @@ def test_a_bar_stands_where_its_call_was_and_is_as_long(bus):
     events = [
         Started(call_id=1, parent_id=None, hook="outer", sender="A at 0x1", at=100.0, arguments=()),
         Started(call_id=2, parent_id=1, hook="inner", sender="A at 0x1", at=106.0, arguments=()),
-        Finished(call_id=2, parent_id=1, hook="inner", sender="A at 0x1", at=108.0, outcome="returned", seconds=2.0),
-        Finished(call_id=1, parent_id=None, hook="outer", sender="A at 0x1", at=108.0, outcome="returned", seconds=8.0),
+        Finished(
+            call_id=2,
+            parent_id=1,
+            hook="inner",
+            sender="A at 0x1",
+            at=108.0,
+            outcome="returned",
+            seconds=2.0,
+        ),
+        Finished(
+            call_id=1,
+            parent_id=None,
+            hook="outer",
+            sender="A at 0x1",
+            at=108.0,
+            outcome="returned",
+            seconds=8.0,
+        ),
     ]
     fired = record(bus)
     fired.events += events
     text, tree = bundle_of(fired)
-    outer, inner = [{name: float(rect.get(name).rstrip("%")) for name in ("x", "width")} for rect in tree.iter("rect")]
+    outer, inner = [
+        {name: float(rect.get(name).rstrip("%")) for name in ("x", "width")}
+        for rect in tree.iter("rect")
+    ]
     assert outer == {"x": 1.0, "width": 98.0}
     assert inner == {"x": 1 + 98 * 6 / 8, "width": 98 * 2 / 8}
     assert [title.text for title in tree.iter("title")] == ["from 0 µs to 8 s", "from 6 s to 8 s"]
@@ -96,7 +133,9 @@ def test_a_bar_stands_where_its_call_was_and_is_as_long(bus):
 def test_calls_still_under_way_and_calls_that_began_before_are_in_the_picture(bus, Agent):
     agent = Agent()
     seen = []
-    bus.signal("pre_act").connect(lambda agent, command: seen.append(str(fired)), role="observe", name="look")
+    bus.signal("pre_act").connect(
+        lambda agent, command: seen.append(str(fired)), role="observe", name="look"
+    )
 
     def late(agent, call_next):
         with record(bus) as inner:
@@ -108,11 +147,16 @@ def test_calls_still_under_way_and_calls_that_began_before_are_in_the_picture(bu
     with record(bus) as fired, bus.signal("around_reply").connected_to(late):
         agent.reply("hi")
     assert "running" in seen[0] and "act(command='hi')" in seen[0]
-    assert re.findall(r"act\(command='\w+'\)", str(seen[-1])) == ["act(command='hi')", "act(command='again')"]
+    assert re.findall(r"act\(command='\w+'\)", str(seen[-1])) == [
+        "act(command='hi')",
+        "act(command='again')",
+    ]
     text, _ = bundle_of(fired)
     assert "running" not in text
     finished_only = record(bus)
-    finished_only.events += [event for event in fired.events if isinstance(event, Finished) and event.hook == "reply"]
+    finished_only.events += [
+        event for event in fired.events if isinstance(event, Finished) and event.hook == "reply"
+    ]
     assert "1 call in" in str(finished_only) and "returned" in str(finished_only)
 
 
@@ -125,7 +169,10 @@ def test_failures_say_their_kind_and_never_their_text(bus, Agent):
     with record(bus) as fired, pytest.raises(HookBlocked):
         Agent().reply("hi")
     text, tree = bundle_of(fired)
-    assert "failed in pre: KeyError, isolated" in text and "failed in pre: KeyError, blocked" in "".join(tree.itertext())
+    assert (
+        "failed in pre: KeyError, isolated" in text
+        and "failed in pre: KeyError, blocked" in "".join(tree.itertext())
+    )
     assert "SECRET" not in text + ElementTree.tostring(tree, "unicode")
 
 
@@ -170,7 +217,9 @@ def test_what_strangers_wrote_stays_text_in_every_picture(bus):
 def test_every_colour_has_its_word_and_stands_out_from_light_and_dark_pages(bus, Agent):
     def luminance(colour):
         parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        red, green, blue = (
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        )
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     def contrast(one, other):
@@ -178,14 +227,21 @@ def test_every_colour_has_its_word_and_stands_out_from_light_and_dark_pages(bus,
         return (bright + 0.05) / (dark + 0.05)
 
     for colour in COLOURS.values():
-        assert min(contrast(colour, page) for page in ("#ffffff", "#1e1e1e", "#111111")) >= 3.0, colour
+        assert min(contrast(colour, page) for page in ("#ffffff", "#1e1e1e", "#111111")) >= 3.0, (
+            colour
+        )
     bus.signal("pre_reply").connect(lambda agent: Replace("x"), name="instead")
     with record(bus) as fired:
         Agent().reply("hi")
     _, tree = bundle_of(fired)
-    assert rows_of(tree)[0][1] == "replaced" and tree.find(".//rect").get("fill") == COLOURS["replaced"]
+    assert (
+        rows_of(tree)[0][1] == "replaced"
+        and tree.find(".//rect").get("fill") == COLOURS["replaced"]
+    )
     styles = "".join(node.text for node in tree.iter("style"))
-    assert not re.findall(r"(?<!-)color: (?!inherit)", styles), "text has the colour of the page around it"
+    assert not re.findall(r"(?<!-)color: (?!inherit)", styles), (
+        "text has the colour of the page around it"
+    )
 
 
 def test_instances_are_told_apart_by_number_where_there_are_several(bus, Agent):
@@ -218,7 +274,9 @@ def test_a_function_and_a_question_are_named_once_and_a_class_is_named_as_one(bu
 def test_an_empty_recording_and_a_lost_receiver_are_shown(bus):
     assert "nothing fired" in bundle_of(record(bus))[0]
     fired = record(bus)
-    fired.events.append(Lost(call_id=0, parent_id=None, hook="reply", sender="unknown", at=5.0, receiver="gone"))
+    fired.events.append(
+        Lost(call_id=0, parent_id=None, hook="reply", sender="unknown", at=5.0, receiver="gone")
+    )
     assert "gone of reply died" in bundle_of(fired)[0]
 
 
@@ -228,7 +286,8 @@ def test_explain_draws_the_way_of_a_call_with_the_method_in_the_middle(bus, Agen
         bus.signal(f"{phase}_reply").connect(lambda agent, call_next=None: None, name=f"my_{phase}")
     _, tree = bundle_of(explain(Agent().reply))
     assert "".join(tree.find(".//p").itertext()).split(" → ") == [
-        "pre 1 my_pre (modify)", "around 1 my_around", "reply()", "post 1 my_post (modify)", "finally 1 my_finally (observe)",
+        "pre 1 my_pre (modify)", "around 1 my_around", "reply()", "post 1 my_post (modify)",
+        "finally 1 my_finally (observe)",
     ]  # fmt: skip
 
 
@@ -242,7 +301,9 @@ def test_a_guard_that_comes_too_late_for_a_stream_is_drawn_beside_who_comes_in_t
             yield 1
 
     _, tree = bundle_of(explain(Agent.stream))
-    assert "".join(tree.find(".//p").itertext()) == "stream() → post 1 in_time (modify) 1 late (guard)"
+    assert (
+        "".join(tree.find(".//p").itertext()) == "stream() → post 1 in_time (modify) 1 late (guard)"
+    )
 
 
 def test_explain_of_a_question_draws_who_answers(bus):

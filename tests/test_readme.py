@@ -12,8 +12,14 @@ def test_the_twenty_lines_print_what_their_comments_say(tmp_path):
     program = re.search(r"```python\n(.*?)```", README, re.DOTALL).group(1)
     path = tmp_path / "twenty.py"
     path.write_text(program)
-    ran = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True, timeout=60)
-    promised = [line.rsplit("  # ", 1)[1].strip() for line in program.splitlines() if "print(" in line and "explain" not in line]
+    ran = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, check=True, timeout=60
+    )
+    promised = [
+        line.rsplit("  # ", 1)[1].strip()
+        for line in program.splitlines()
+        if "print(" in line and "explain" not in line
+    ]
     printed = ran.stdout.splitlines()
     assert printed[:2] == promised
     assert [line.split()[2] for line in printed[4:]] == ["redact", "no_keys", "remember"]

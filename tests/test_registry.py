@@ -1,4 +1,6 @@
-"""Identity is checked, not trusted: an id that is used again never brings a dead sender's receivers back."""
+"""Identity is checked, not trusted: an id that is used again never brings a dead sender's receivers
+back.
+"""
 
 import gc
 import weakref
@@ -9,7 +11,9 @@ from hookbus import ANY, Bus, hookable
 
 
 @pytest.mark.parametrize("deferred", [False, True])
-def test_a_dead_senders_connection_is_never_taken_for_that_of_a_new_object_at_its_address(monkeypatch, deferred):
+def test_a_dead_senders_connection_is_never_taken_for_that_of_a_new_object_at_its_address(
+    monkeypatch, deferred
+):
     bus, fired = Bus(), []
 
     class Agent:
@@ -47,7 +51,9 @@ def test_a_class_that_is_given_up_is_collected_with_its_hookables_and_their_bus(
             return 1
 
     agent = Agent()
-    bus.signal("pre_reply").connect(lambda a: None, sender={"anyone": ANY, "its class": Agent, "an instance": agent}[scope])
+    bus.signal("pre_reply").connect(
+        lambda a: None, sender={"anyone": ANY, "its class": Agent, "an instance": agent}[scope]
+    )
     for _ in range(20):
         agent.reply()
     gone = [weakref.ref(Agent), weakref.ref(Agent.reply), weakref.ref(bus)]

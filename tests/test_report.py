@@ -1,4 +1,6 @@
-"""explain and report answer, in one line each: who runs, in what order, what broke, and what will never fire."""
+"""explain and report answer, in one line each: who runs, in what order, what broke, and what will
+never fire.
+"""
 
 from typing import Literal
 
@@ -58,7 +60,10 @@ def test_explain_lists_who_runs_in_the_order_they_run(bus, Agent):
 
 
 def test_explain_reads_as_text_and_as_html(bus, Agent):
-    assert "nobody listens" in str(explain(Agent().reply)) and "nobody listens" in explain(Agent().reply)._repr_html_()
+    assert (
+        "nobody listens" in str(explain(Agent().reply))
+        and "nobody listens" in explain(Agent().reply)._repr_html_()
+    )
     connect_three(bus, Agent)
     text, page = str(explain(Agent().reply)), explain(Agent().reply)._repr_html_()
     for part in ("reply of", "shout", "guard", "block", "2.0", __file__):
@@ -86,7 +91,9 @@ def test_report_counts_what_fired_failed_and_failed_open(bus, Agent):
     bus.signal("post_reply").connect(shout, sender=Agent)
     Agent().reply("a"), Agent().reply("b")
     rows = {row["receiver"].rpartition(".")[2]: row for row in report(bus).receivers}
-    assert (rows["broken"]["failures"], rows["broken"]["failed open"], rows["look"]["state"]) == (2, 2, "fired")
+    assert (rows["broken"]["failures"], rows["broken"]["failed open"], rows["look"]["state"]) == (
+        2, 2, "fired",
+    )  # fmt: skip
     assert f"KeyError at {__file__}:{broken.__code__.co_firstlineno + 1}" in str(report(bus))
     assert "SECRET" not in str(report(bus)) + report(bus)._repr_html_()
 
@@ -96,7 +103,9 @@ def test_report_lists_hooks_and_says_what_nobody_emits_and_what_never_fired(bus,
     bus.signal("per_reply").connect(look)
     bus.signal("pre_reply").connect(look)
     said = report(bus)
-    assert [(row["hook"], row["colour"], row["receivers"]) for row in said.hooks] == [("reply", "sync", 1)]
+    assert [(row["hook"], row["colour"], row["receivers"]) for row in said.hooks] == [
+        ("reply", "sync", 1)
+    ]
     findings = "\n".join(said.findings)
     assert "nobody emits pre_replay" in findings and "did you mean 'pre_reply'" in findings
     assert "nobody emits per_reply" in findings
@@ -107,7 +116,9 @@ def test_report_says_which_modifier_should_be_a_guard(bus, Agent):
     bus.signal("pre_reply").connect(refuse)
     with pytest.raises(HookError):
         Agent().reply("BAD")
-    assert any("blocks, but fails open: make it a guard" in finding for finding in report(bus).findings)
+    assert any(
+        "blocks, but fails open: make it a guard" in finding for finding in report(bus).findings
+    )
 
 
 def test_report_says_which_guard_failed_and_what_of(bus, Agent):
@@ -115,7 +126,10 @@ def test_report_says_which_guard_failed_and_what_of(bus, Agent):
     with pytest.raises(HookError):
         Agent().reply("hi")
     (finding,) = report(bus).findings
-    assert "broken" in finding and "failed and stopped the call once with ZeroDivisionError at" in finding
+    assert (
+        "broken" in finding
+        and "failed and stopped the call once with ZeroDivisionError at" in finding
+    )
 
 
 def test_report_says_which_matcher_can_never_match(bus, Agent):
@@ -134,16 +148,25 @@ def test_report_says_which_matcher_can_never_match(bus, Agent):
 def test_report_says_which_name_in_before_and_after_nobody_has(bus, Agent):
     bus.signal("pre_reply").connect(look, before="shuot")
     bus.signal("pre_reply").connect(shout)
-    assert any("names 'shuot'" in finding and "did you mean 'shout'" in finding for finding in report(bus).findings)
+    assert any(
+        "names 'shuot'" in finding and "did you mean 'shout'" in finding
+        for finding in report(bus).findings
+    )
 
 
 def test_report_says_which_optional_argument_is_probably_a_typo(bus, Agent):
     bus.signal("pre_reply").connect(lambda agent, mgs=None: None, role="guard", name="typo")
-    assert any("always gets its default for 'mgs'; did you mean 'msg'" in finding for finding in report(bus).findings)
+    assert any(
+        "always gets its default for 'mgs'; did you mean 'msg'" in finding
+        for finding in report(bus).findings
+    )
 
 
 def test_an_empty_bus_reports_as_text_and_html(bus):
-    assert "none are declared" in str(report(Bus())) and "none are connected" in report(Bus())._repr_html_()
+    assert (
+        "none are declared" in str(report(Bus()))
+        and "none are connected" in report(Bus())._repr_html_()
+    )
 
 
 def test_explain_prints_the_code_that_runs_once_a_plan_is_hot_and_says_whose_turn_is_which():

@@ -1,4 +1,6 @@
-"""`with spec.scope():` a receiver that answers with a context manager is entered once, and closed in reverse order."""
+"""`with spec.scope():` a receiver that answers with a context manager is entered once, and closed
+in reverse order.
+"""
 
 import asyncio
 import queue
@@ -143,10 +145,14 @@ async def test_where_one_fails_to_enter_the_others_answer_and_are_closed_in_reve
             with question.scope():
                 assert question() == ["a here", "c here"]
     assert told == ["open a", "open b", "open c", "close c", "close a"]
-    assert [(event.receiver, type(event.exception)) for event in fired.of(Failed)] == [("b", OSError)]
+    assert [(event.receiver, type(event.exception)) for event in fired.of(Failed)] == [
+        ("b", OSError)
+    ]
 
 
-def test_where_one_that_fails_to_enter_asks_to_raise_all_that_were_open_are_closed(stores, provider, told):
+def test_where_one_that_fails_to_enter_asks_to_raise_all_that_were_open_are_closed(
+    stores, provider, told
+):
     stores.connect(provider("a"), name="a")
     stores.connect(provider("b", on_open=OSError("no")), name="b", on_error="raise")
     stores.connect(provider("c"), name="c")
@@ -192,7 +198,9 @@ async def test_the_exception_of_the_block_reaches_every_provider_and_the_caller_
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_one_that_fails_to_close_is_told_and_the_others_are_closed(bus, stores, clients, provider, told, is_async):
+async def test_one_that_fails_to_close_is_told_and_the_others_are_closed(
+    bus, stores, clients, provider, told, is_async
+):
     question = clients if is_async else stores
     for name, broken in (("a", None), ("b", OSError("no")), ("c", None)):
         question.connect(provider(name, on_close=broken, is_async=is_async), name=name)
@@ -207,7 +215,9 @@ async def test_one_that_fails_to_close_is_told_and_the_others_are_closed(bus, st
     assert [(event.receiver, event.action) for event in fired.of(Failed)] == [("b", "isolated")]
 
 
-def test_one_that_fails_to_close_and_asks_to_raise_does_so_once_all_are_closed(stores, provider, told):
+def test_one_that_fails_to_close_and_asks_to_raise_does_so_once_all_are_closed(
+    stores, provider, told
+):
     stores.connect(provider("a"), name="a")
     stores.connect(provider("b", on_close=OSError("no")), name="b", on_error="raise")
     with pytest.raises(ReceiverError) as raised, stores.scope():
@@ -215,7 +225,9 @@ def test_one_that_fails_to_close_and_asks_to_raise_does_so_once_all_are_closed(s
     assert isinstance(raised.value.__cause__, OSError) and told[-1] == "close a"
 
 
-def test_an_exit_of_the_interpreter_while_closing_passes_once_all_are_closed(stores, provider, told):
+def test_an_exit_of_the_interpreter_while_closing_passes_once_all_are_closed(
+    stores, provider, told
+):
     stores.connect(provider("a"), name="a")
     stores.connect(provider("b", on_close=KeyboardInterrupt()), name="b")
     with pytest.raises(KeyboardInterrupt), stores.scope():
@@ -255,7 +267,9 @@ def test_threads_that_ask_at_the_same_time_share_what_was_entered(stores, told):
     found = []
     with stores.scope():
         threads = [
-            threading.Thread(target=lambda context=contextvars.copy_context(): found.append(context.run(stores)))
+            threading.Thread(
+                target=lambda context=contextvars.copy_context(): found.append(context.run(stores))
+            )
             for _ in range(4)
         ]
         for thread in threads:
@@ -265,7 +279,9 @@ def test_threads_that_ask_at_the_same_time_share_what_was_entered(stores, told):
     assert told == ["open", "close"] and len({str(each) for each in found}) == 1
 
 
-async def test_a_provider_that_asks_its_own_question_while_it_is_entered_fails_and_does_not_hang(clients, provider):
+async def test_a_provider_that_asks_its_own_question_while_it_is_entered_fails_and_does_not_hang(
+    clients, provider
+):
     depth = []
 
     @asynccontextmanager
@@ -309,7 +325,9 @@ async def test_a_hung_entry_is_left_at_its_deadline_and_the_scope_still_ends(bus
 
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_one_that_hangs_as_it_is_entered_holds_up_nobody_else(stores, clients, is_async):
-    question, others_are_entered, was_released = clients if is_async else stores, threading.Event(), queue.Queue()
+    question, others_are_entered, was_released = (
+        clients if is_async else stores, threading.Event(), queue.Queue(),
+    )  # fmt: skip
 
     class Hangs:
         def __enter__(self):

@@ -1,4 +1,6 @@
-"""HookSignal: what a blinker user knows keeps working, and each hazard H1..H16 of blinker 1.9 is closed."""
+"""HookSignal: what a blinker user knows keeps working, and each hazard H1..H16 of blinker 1.9 is
+closed.
+"""
 
 import asyncio
 import functools
@@ -9,7 +11,19 @@ import weakref
 import blinker
 import pytest
 
-from hookbus import ANY, Block, Bus, Connection, HookBlocked, HookError, HookSignal, Replace, events, explain, hookable
+from hookbus import (
+    ANY,
+    Block,
+    Bus,
+    Connection,
+    HookBlocked,
+    HookError,
+    HookSignal,
+    Replace,
+    events,
+    explain,
+    hookable,
+)
 
 
 @pytest.fixture
@@ -34,7 +48,7 @@ def Agent(bus):
     return Agent
 
 
-# -- as blinker users know it --------------------------------------------------------------------------------------------
+# -- as blinker users know it ----------------------------------------------------------------------
 
 
 def test_a_signal_is_a_blinker_named_signal_made_once_per_name(bus):
@@ -88,8 +102,12 @@ def test_connect_via_decorates_for_one_sender(bus, Agent):
 def test_receiver_connected_and_disconnected_are_told(bus):
     signal = bus.signal("greeting")
     told = []
-    signal.receiver_connected.connect(lambda s, **kwargs: told.append(("connected", kwargs)), weak=False)
-    signal.receiver_disconnected.connect(lambda s, **kwargs: told.append(("disconnected", kwargs)), weak=False)
+    signal.receiver_connected.connect(
+        lambda s, **kwargs: told.append(("connected", kwargs)), weak=False
+    )
+    signal.receiver_disconnected.connect(
+        lambda s, **kwargs: told.append(("disconnected", kwargs)), weak=False
+    )
 
     def receiver(sender):
         pass
@@ -119,7 +137,7 @@ def test_has_receivers_for_and_clear_state(bus, Agent):
     assert agent.reply("a") == "a"
 
 
-# -- the hazards ---------------------------------------------------------------------------------------------------------
+# -- the hazards -----------------------------------------------------------------------------------
 
 
 def test_H1_lambdas_closures_partials_and_methods_of_temporaries_stay(bus, Agent):
@@ -135,10 +153,10 @@ def test_H1_lambdas_closures_partials_and_methods_of_temporaries_stay(bus, Agent
 
         return closure
 
-    for receiver in (lambda a: fired.append("lambda"), make(), functools.partial(lambda tag, a: fired.append(tag), "partial"),
-                     Recorder().on_reply):  # fmt: skip
+    partial = functools.partial(lambda tag, a: fired.append(tag), "partial")
+    for receiver in (lambda a: fired.append("lambda"), make(), partial, Recorder().on_reply):
         bus.signal("pre_reply").connect(receiver, role="observe")
-    del receiver
+    del receiver, partial
     gc.collect()
     Agent().reply("a")
     assert fired == ["lambda", "closure", "partial", "method"]
@@ -254,7 +272,9 @@ def test_H6_connections_that_end_out_of_order_restore_exactly_what_was_there(bus
     assert not explain(agent.reply).rows and not signal.receivers
 
 
-def test_H6_who_connects_again_while_a_block_is_open_changes_what_the_block_leaves_and_not_the_block(bus, Agent):
+def test_H6_who_connects_again_in_an_open_block_changes_what_it_leaves_and_not_the_block(
+    bus, Agent
+):
     signal, agent = bus.signal("pre_reply"), Agent()
 
     def receiver(a):
@@ -298,7 +318,9 @@ class Slotted:
     __slots__ = ("x",)
 
 
-@pytest.mark.parametrize("sender", [0, "text", None, (), Slotted(), 1.5], ids=lambda sender: type(sender).__name__)
+@pytest.mark.parametrize(
+    "sender", [0, "text", None, (), Slotted(), 1.5], ids=lambda sender: type(sender).__name__
+)
 def test_H8_a_sender_that_cannot_be_held_safely_is_refused_before_anything_changes(bus, sender):
     with pytest.raises(HookError, match="cannot be held safely"):
         bus.signal("pre_reply").connect(lambda a: None, sender=sender)
@@ -428,7 +450,7 @@ async def test_H16_no_call_reaches_send(bus, Agent, monkeypatch):
     assert await Agent().think("a") == "yes"
 
 
-# -- handles, options, lifetimes -----------------------------------------------------------------------------------------
+# -- handles, options, lifetimes -------------------------------------------------------------------
 
 
 def test_connecting_again_replaces_the_options_and_keeps_the_place(bus, Agent):
@@ -470,7 +492,9 @@ def test_once_runs_one_time_also_when_many_calls_overlap(bus, Agent):
 
 def test_once_runs_one_time_also_in_a_call_that_was_planned_before(bus, Agent):
     agent, ran = Agent(), []
-    bus.signal("pre_reply").connect(lambda a, msg: a.reply("inner") and None if msg == "outer" else None, priority=1)
+    bus.signal("pre_reply").connect(
+        lambda a, msg: a.reply("inner") and None if msg == "outer" else None, priority=1
+    )
     bus.signal("pre_reply").connect(lambda a, msg: ran.append(msg), once=True)
     agent.reply("outer")
     assert ran == ["inner"]
@@ -508,7 +532,9 @@ def test_receivers_hold_for_the_nearest_scope_first(bus, Agent):
     ran, child = [], Child()
     for scope in (ANY, Agent, Child, child):
         label = "ANY" if scope is ANY else getattr(scope, "__name__", "instance")
-        bus.signal("pre_reply").connect(lambda a, tag=label: ran.append(tag), sender=scope, role="observe")
+        bus.signal("pre_reply").connect(
+            lambda a, tag=label: ran.append(tag), sender=scope, role="observe"
+        )
     child.reply("a")
     assert ran == ["instance", "Child", "Agent", "ANY"]
     ran.clear()
@@ -538,7 +564,9 @@ def test_equal_unhashable_and_falsy_agents_are_told_apart_by_identity(bus):
     assert len(fired) == 1 and fired[0] is one
 
 
-def test_a_receiver_of_the_class_is_heard_by_an_object_with_receivers_of_its_own_that_was_called_already(bus, Agent):
+def test_a_receiver_of_the_class_is_heard_by_an_object_with_its_own_that_was_called_already(
+    bus, Agent
+):
     agent, heard = Agent(), []
     signal = bus.signal("pre_reply")
     signal.connect(lambda agent: heard.append("own"), sender=agent)

@@ -23,12 +23,16 @@ def test_the_fixture_counts_what_fired_in_its_order(fired):
     fired.in_order("testing_reply", "testing_act", "testing_act")
     fired.no_failures()
     assert fired.count("testing_act") == 2
-    assert fired.outcomes == [("testing_act", "returned"), ("testing_reply", "returned"), ("testing_act", "returned")]
+    assert fired.outcomes == [
+        ("testing_act", "returned"), ("testing_reply", "returned"), ("testing_act", "returned"),
+    ]  # fmt: skip
 
 
 def test_the_fixture_says_what_fired_instead(fired):
     Agent().act("b")
-    with pytest.raises(AssertionError, match="expected exactly testing_act 2x; fired were testing_act 1x"):
+    with pytest.raises(
+        AssertionError, match="expected exactly testing_act 2x; fired were testing_act 1x"
+    ):
         fired.exactly(testing_act=2)
     with pytest.raises(AssertionError, match="expected exactly nothing; fired were testing_act 1x"):
         fired.exactly()
@@ -42,7 +46,10 @@ def test_a_recording_names_blocks_and_failures(fired):
     def guard(agent):
         raise ValueError("broken")
 
-    with signal("pre_testing_act").connected_to(guard, sender=Agent, role="guard", name="guard"), pytest.raises(HookBlocked):
+    with (
+        signal("pre_testing_act").connected_to(guard, sender=Agent, role="guard", name="guard"),
+        pytest.raises(HookBlocked),
+    ):
         Agent().act("a")
     assert [block.reason for block in fired.blocked_by("guard")] == ["guard failed: ValueError"]
     with pytest.raises(AssertionError, match=r"guard in pre_testing_act: ValueError\('broken'\)"):

@@ -1,7 +1,7 @@
 """Three receivers for the calls of tools: the same for every system.
 
-What differs from system to system is two words: what the hook of a tool's call is named, and which of its arguments holds the
-arguments of the tool.
+What differs from system to system is two words: what the hook of a tool's call is named, and which
+of its arguments holds the arguments of the tool.
 """
 
 import json
@@ -51,4 +51,8 @@ def tell(work):
     """Do a system's work, and print what came of it as JSON."""
     with record() as happened:
         said = work()
-    print(json.dumps({"ran": ran, "notes": notes, "said": said, "picture": happened._repr_mimebundle_()}))
+    print(
+        json.dumps(
+            {"ran": ran, "notes": notes, "said": said, "picture": happened._repr_mimebundle_()}
+        )
+    )

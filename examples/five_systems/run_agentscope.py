@@ -22,7 +22,9 @@ class Script(ChatModelBase):
         self.waiting = [ToolUseBlock(type="tool_use", id="1", name="remove", input=wish)]
 
     async def __call__(self, *args, **kwargs):
-        return ChatResponse(content=[self.waiting.pop() if self.waiting else TextBlock(type="text", text="done")])
+        return ChatResponse(
+            content=[self.waiting.pop() if self.waiting else TextBlock(type="text", text="done")]
+        )
 
 
 async def ask(wish):
@@ -31,13 +33,19 @@ async def ask(wish):
 
     toolkit, memory = Toolkit(), InMemoryMemory()
     toolkit.register_tool_function(tool, func_name="remove", func_description="Remove a file.")
-    agent = ReActAgent("Friday", "", Script(wish), DashScopeChatFormatter(), toolkit=toolkit, memory=memory)
+    agent = ReActAgent(
+        "Friday", "", Script(wish), DashScopeChatFormatter(), toolkit=toolkit, memory=memory
+    )
     agent.set_console_output_enabled(False)
     try:
         await agent(Msg("user", "tidy up", "user"))
     except HookBlocked as blocked:
         return str(blocked)
-    [output] = [block["output"] for message in await memory.get_memory() for block in message.get_content_blocks("tool_result")]
+    [output] = [
+        block["output"]
+        for message in await memory.get_memory()
+        for block in message.get_content_blocks("tool_result")
+    ]
     return output[0]["text"]
 
 

@@ -18,7 +18,10 @@ class Script(Model):
         if turn == len(WISHES):
             return ModelResponse(role="assistant", content="done")
         function = {"name": "remove", "arguments": json.dumps(WISHES[turn])}
-        return ModelResponse(role="assistant", tool_calls=[{"id": f"call_{turn}", "type": "function", "function": function}])
+        return ModelResponse(
+            role="assistant",
+            tool_calls=[{"id": f"call_{turn}", "type": "function", "function": function}],
+        )
 
     def invoke(self, messages, *args, **kwargs):
         return self.answer(messages)

@@ -16,7 +16,9 @@ async def ask():
     manager = pluggy.PluginManager("bub")
     manager.add_hookspecs(BubHookSpecs)
     executor = ToolExecutor(hooks=AgentHooks(HookRuntime(manager)))
-    execution = await executor.execute_async([(Tool(name="remove", handler=remove), wish) for wish in WISHES])
+    execution = await executor.execute_async(
+        [(Tool(name="remove", handler=remove), wish) for wish in WISHES]
+    )
     return [str(result) for result in execution.tool_results]
 
 

@@ -49,7 +49,10 @@ def full(options: argparse.Namespace) -> int:
         record["goals"] = [asdict(row) for row in goals]
         if not options.only:
             record |= _costs_and_growth(bench, options.long)
-    print(f"\nPython {platform.python_version()}, {platform.machine()}; {time.perf_counter() - began:.0f} s")
+    print(
+        f"\nPython {platform.python_version()}, {platform.machine()}; "
+        f"{time.perf_counter() - began:.0f} s"
+    )
     if options.json:
         Path(options.json).write_text(json.dumps(record, indent=1) + "\n")
     if options.chart:
@@ -64,9 +67,14 @@ def _costs_and_growth(bench: Bench, long: bool) -> dict[str, Any]:
         table.costs(switched_on[-1])
     receivers = growth.by_receivers(bench)
     growth.print_receivers(receivers)
-    instances = growth.by_instances(growth.INSTANCES_LONG, 100_000) if long else growth.by_instances()
+    instances = (
+        growth.by_instances(growth.INSTANCES_LONG, 100_000) if long else growth.by_instances()
+    )
     growth.print_instances(instances)
-    return {"costs": [asdict(row) for row in switched_on], "receivers": receivers, "instances": instances}
+    return {
+        "costs": [asdict(row) for row in switched_on], "receivers": receivers,
+        "instances": instances,
+    }  # fmt: skip
 
 
 def _with_peers(goals: list[Measured], effort: Effort) -> list[str]:
@@ -102,19 +110,36 @@ def _progress(text: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.bench", description="What hookbus costs, next to the same work written by hand.",
-        epilog=f"`python -m tests.bench install [{' '.join(PEERS)}]` makes environments for other systems, which the table then "
-        "measures too.",
+        prog="python -m tests.bench",
+        description="What hookbus costs, next to the same work written by hand.",
+        epilog=f"`python -m tests.bench install [{' '.join(PEERS)}]` makes environments for other "
+        "systems, which the table then measures too.",
     )  # fmt: skip
-    parser.add_argument("--short", action="store_true", help="only the goals, with 15 %% slack; exit 1 when one is missed")
-    parser.add_argument("--only", nargs="+", metavar="ROW", help="only goals of this name, such as P2 or 'P10 connect'")
-    parser.add_argument("--profile", metavar="CASE", help="cProfile of one case, such as 'P2 async' or 'P2 async: pluggy'")
+    parser.add_argument(
+        "--short", action="store_true",
+        help="only the goals, with 15 %% slack; exit 1 when one is missed",
+    )  # fmt: skip
+    parser.add_argument(
+        "--only", nargs="+", metavar="ROW",
+        help="only goals of this name, such as P2 or 'P10 connect'",
+    )  # fmt: skip
+    parser.add_argument(
+        "--profile", metavar="CASE",
+        help="cProfile of one case, such as 'P2 async' or 'P2 async: pluggy'",
+    )  # fmt: skip
     parser.add_argument("--json", metavar="FILE", help="write all numbers")
     parser.add_argument("--chart", metavar="FILE.svg", help="draw the goals")
     parser.add_argument("--long", action="store_true", help="grow to 10^6 instances")
-    parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave out the other systems")
-    parser.add_argument("--rounds", type=int, default=Effort.rounds, help="fewer than 7 are only a look (default %(default)s)")
-    parser.add_argument("--seconds", type=float, default=Effort.seconds, help="of one timing (default %(default)s)")
+    parser.add_argument(
+        "--no-peers", dest="peers", action="store_false", help="leave out the other systems"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=Effort.rounds,
+        help="fewer than 7 are only a look (default %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seconds", type=float, default=Effort.seconds, help="of one timing (default %(default)s)"
+    )
     return parser
 
 

@@ -12,9 +12,12 @@ from .parts import Colour, Function
 
 
 def hooked(
-    colour: Colour, options: dict[str, Any] | None = None, bus: Bus | None = None, **receivers: Sequence[Function]
+    colour: Colour, options: dict[str, Any] | None = None, bus: Bus | None = None,
+    **receivers: Sequence[Function]
 ) -> Any:  # fmt: skip
-    """Return an object with a hookable `reply` and receivers by phase, connected to its class with these options."""
+    """Return an object with a hookable `reply` and receivers by phase, connected to its class with
+    these options.
+    """
     home = bus or Bus()
 
     class Agent:
@@ -35,7 +38,9 @@ def hooked(
 
 
 def overriding(colour: Colour, pre: Function, post: Function) -> Any:
-    """Return an object whose `reply` overrides a hookable and calls `super()`, with a receiver before and one after."""
+    """Return an object whose `reply` overrides a hookable and calls `super()`, with a receiver
+    before and one after.
+    """
     bus = Bus()
 
     class Agent:

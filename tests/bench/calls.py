@@ -11,8 +11,12 @@ from typing import Any
 from .harness import Case, Expect, fresh
 
 
-def method(owner: Any, expect: Expect, *counted: Callable[..., Any], args: tuple[Any, Any] = ("hi", 0.7)) -> Case:
-    """Return the case of calling `owner.reply` with two arguments, awaited where it is a coroutine function."""
+def method(
+    owner: Any, expect: Expect, *counted: Callable[..., Any], args: tuple[Any, Any] = ("hi", 0.7)
+) -> Case:
+    """Return the case of calling `owner.reply` with two arguments, awaited where it is a coroutine
+    function.
+    """
     first, second = args
     if inspect.iscoroutinefunction(owner.reply):
 
@@ -76,7 +80,9 @@ def hundred(owner: Any, runs: int, *counted: Callable[..., Any]) -> Case:
     return Case(once, fresh(many), expect, counted, unit=100)
 
 
-def asking(colour: str, ask: Callable[..., Any], expect: Expect, *counted: Callable[..., Any]) -> Case:
+def asking(
+    colour: str, ask: Callable[..., Any], expect: Expect, *counted: Callable[..., Any]
+) -> Case:
     """Return the case of asking a question, with the answer awaited where `colour` is async."""
 
     def many(n: int) -> None:

@@ -1,4 +1,7 @@
-"""What is switched on costs: the second half of the table. Every case is measured against the bare method of its colour."""
+"""What is switched on costs: the second half of the table.
+
+Every case is measured against the bare method of its colour.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,18 @@ DEADLINE = 60.0
 def rows() -> Iterator[Row]:
     """Yield one row per colour, with many cases each."""
     for colour in COLOURS:
-        yield Row(f"costs {colour}", f"one call of a method, {colour}", partial(switched_on, colour))
+        yield Row(
+            f"costs {colour}", f"one call of a method, {colour}", partial(switched_on, colour)
+        )
     yield Row("costs side by side", "observers of an async method", observing)
     for colour in COLOURS:
         yield Row(f"costs around {colour}", f"around, {colour}", partial(deep, colour))
     for colour in COLOURS:
         kind = "generator" if colour == "sync" else "async generator"
-        yield Row(f"costs stream {colour}", f"one item of a stream of 1,000, {kind}", partial(streaming, colour))
+        yield Row(
+            f"costs stream {colour}", f"one item of a stream of 1,000, {kind}",
+            partial(streaming, colour),
+        )  # fmt: skip
 
 
 def switched_on(colour: Colour) -> dict[str, Case]:
@@ -36,7 +44,9 @@ def switched_on(colour: Colour) -> dict[str, Case]:
 
     def with_options(options: dict[str, Any], *functions: Function) -> Case:
         before, after = functions or (pre, post)
-        return method(hooked(colour, pre=[before], post=[after], options=options), expect, before, after)
+        return method(
+            hooked(colour, pre=[before], post=[after], options=options), expect, before, after
+        )
 
     cases = {
         "bare method": method(BARE[colour](), Expect(0, RESULT), pre, post),
@@ -73,7 +83,10 @@ def asking_for_ctx(colour: Colour) -> Case:
 
 
 def with_globs(colour: Colour, pre: Function, post: Function) -> Case:
-    return method(hooked(colour, pre=[pre], post=[post], options={"when": {"msg": "h*"}}), Expect(2, RESULT), pre, post)
+    return method(
+        hooked(colour, pre=[pre], post=[post], options={"when": {"msg": "h*"}}), Expect(2, RESULT),
+        pre, post,
+    )  # fmt: skip
 
 
 def on_threads(colour: Colour) -> Case:
@@ -86,7 +99,9 @@ def on_threads(colour: Colour) -> Case:
     def post(agent: Any, result: Any) -> Any:
         ran[0] += 1
 
-    case = method(hooked(colour, pre=[pre], post=[post], options={"timeout": DEADLINE}), Expect(2, RESULT))
+    case = method(
+        hooked(colour, pre=[pre], post=[post], options={"timeout": DEADLINE}), Expect(2, RESULT)
+    )
     return replace(case, tally=lambda: ran[0])
 
 
@@ -142,7 +157,10 @@ def listening(colour: Colour, values: bool, each: int) -> Case:
 
     pres, posts, bus = [make_pre("sync")] * each, [make_post("sync")] * each, Bus(values=values)
     bus.events.connect(listener)
-    return method(hooked(colour, bus=bus, pre=pres, post=posts), Expect(2 + 2 * each, RESULT), listener, *pres, *posts)
+    return method(
+        hooked(colour, bus=bus, pre=pres, post=posts), Expect(2 + 2 * each, RESULT), listener,
+        *pres, *posts,
+    )  # fmt: skip
 
 
 def observing() -> dict[str, Case]:
@@ -153,12 +171,17 @@ def observing() -> dict[str, Case]:
         await asyncio.sleep(0)
 
     def of(number: int, function: Function) -> Case:
-        agent = hooked("async", options={"role": "observe"}, pre=[fresh(function) for _ in range(number)])
+        agent = hooked(
+            "async", options={"role": "observe"}, pre=[fresh(function) for _ in range(number)]
+        )
         return method(agent, Expect(number, RESULT), function)
 
     cases = {"bare method": method(BARE["async"](), Expect(0, RESULT), looks)}
     cases |= {f"{number} async side by side": of(number, looks) for number in (1, 2, 5, 10, 100)}
-    cases |= {f"{number} async side by side, each waits once": of(number, waits_and_looks) for number in (1, 10, 100)}
+    cases |= {
+        f"{number} async side by side, each waits once": of(number, waits_and_looks)
+        for number in (1, 10, 100)
+    }
     return cases
 
 
@@ -166,5 +189,7 @@ def deep(colour: Colour) -> dict[str, Case]:
     cases = {"bare method": method(BARE[colour](), Expect(0, RESULT), make_around(colour))}
     for depth in (1, 2, 3, 5, 10):
         arounds = [make_around(colour) for _ in range(depth)]
-        cases[f"{depth} deep"] = method(hooked(colour, around=arounds), Expect(depth, RESULT), arounds[0])
+        cases[f"{depth} deep"] = method(
+            hooked(colour, around=arounds), Expect(depth, RESULT), arounds[0]
+        )
     return cases

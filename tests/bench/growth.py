@@ -1,4 +1,6 @@
-"""How costs grow: with the receivers of one signal, and with instances that have receivers of their own."""
+"""How costs grow: with the receivers of one signal, and with instances that have receivers of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +34,24 @@ def clocked(work: Callable[[], Any]) -> float:
 
 
 def by_receivers(bench: Bench, numbers: Sequence[int] = RECEIVERS) -> list[Record]:
-    """Return, per number of receivers: a call, next to a loop by hand, and what coming and going costs. Sync, one class."""
+    """Return, per number of receivers: a call, next to a loop by hand, and what coming and going
+    costs. Sync, one class.
+    """
     records = []
     for size in numbers:
-        measured = bench.measure(without_rivals(Row(f"{size:,} receivers", "", partial(very_many, "sync", size))))
+        measured = bench.measure(
+            without_rivals(Row(f"{size:,} receivers", "", partial(very_many, "sync", size)))
+        )
         if measured.failed:
             raise CheckFailed(f"{measured.key}: {measured.failed}")
         lives = [_life_of_receivers(size) for _ in range(max(3, min(50, 3_000 // size)))]
         fastest = {name: min(life[name] for life in lives) for name in lives[0]}
-        records.append({"receivers": size, "call": measured.ns["hookbus"], "ratio": measured.ratios["hookbus"], **fastest})
+        records.append(
+            {
+                "receivers": size, "call": measured.ns["hookbus"],
+                "ratio": measured.ratios["hookbus"], **fastest,
+            }
+        )  # fmt: skip
     return records
 
 
@@ -58,17 +69,25 @@ def _life_of_receivers(size: int) -> Record:
 
     connect, first = each(signal.connect), call()
     second = min(call() for _ in range(3))
-    return {"connect": connect, "build": max(0.0, first - second), "disconnect": each(signal.disconnect)}
+    return {
+        "connect": connect, "build": max(0.0, first - second),
+        "disconnect": each(signal.disconnect),
+    }  # fmt: skip
 
 
 def by_instances(numbers: Sequence[int] = INSTANCES, traced: int = 10_000) -> list[Record]:
-    """Return, per number of instances with a receiver of their own each: times, and bytes over instances without.
+    """Return, per number of instances with a receiver of their own each: times, and bytes over
+    instances without.
 
-    The bytes of more than `traced` instances are those of so many: to trace every allocation is slow.
+    The bytes of more than `traced` instances are those of so many: to trace every allocation is
+    slow.
     """
     gc.disable()  # a million instances are looked through again and again otherwise
     try:
-        return [{**_life_of_instances(size), "bytes": _bytes_each(min(size, traced))} for size in numbers]
+        return [
+            {**_life_of_instances(size), "bytes": _bytes_each(min(size, traced))}
+            for size in numbers
+        ]
     finally:
         gc.enable()
 
@@ -87,7 +106,8 @@ def _life_of_instances(size: int) -> Record:
     call = min(clocked(lambda: [agent.reply("hi", 0.7) for agent in some]) for _ in range(5))
     disconnect = clocked(lambda: [signal.disconnect(pre, agent) for agent in agents])
     return {
-        "instances": size, "connect": connect / size, "first": first / size, "call": call / len(some),
+        "instances": size, "connect": connect / size, "first": first / size,
+        "call": call / len(some),
         "disconnect": disconnect / size,
     }  # fmt: skip
 
@@ -109,10 +129,15 @@ def _bytes_each(size: int) -> float:
 
 
 def print_receivers(records: Sequence[Record]) -> None:
-    head = ["receivers", "call", "per receiver", "/ loop", "first call: plan build", "connect, each", "disconnect, each"]
+    head = [
+        "receivers", "call", "per receiver", "/ loop", "first call: plan build", "connect, each",
+        "disconnect, each",
+    ]  # fmt: skip
     rows = [
-        [f"{r['receivers']:,.0f}", nanoseconds(r["call"]), nanoseconds(r["call"] / r["receivers"]), number(r["ratio"]),
-         nanoseconds(r["build"]), nanoseconds(r["connect"]), nanoseconds(r["disconnect"])] for r in records
+        [f"{r['receivers']:,.0f}", nanoseconds(r["call"]), nanoseconds(r["call"] / r["receivers"]),
+         number(r["ratio"]), nanoseconds(r["build"]), nanoseconds(r["connect"]),
+         nanoseconds(r["disconnect"])]
+        for r in records
     ]  # fmt: skip
     show("Growth: receivers of one class", head, rows, left=0)
 
@@ -120,7 +145,8 @@ def print_receivers(records: Sequence[Record]) -> None:
 def print_instances(records: Sequence[Record]) -> None:
     head = ["instances", "call", "first call", "connect", "disconnect", "bytes each"]
     rows = [
-        [f"{r['instances']:,.0f}", *(nanoseconds(r[name]) for name in ("call", "first", "connect", "disconnect")),
-         f"{r['bytes']:,.0f}"] for r in records
+        [f"{r['instances']:,.0f}", nanoseconds(r["call"]), nanoseconds(r["first"]),
+         nanoseconds(r["connect"]), nanoseconds(r["disconnect"]), f"{r['bytes']:,.0f}"]
+        for r in records
     ]  # fmt: skip
     show("Growth: instances with a receiver of their own each", head, rows, left=0)

@@ -1,4 +1,5 @@
-"""The work written by hand, as one would: receivers called by name where there are few, and nothing isolated.
+"""The work written by hand, as one would: receivers called by name where there are few, and nothing
+isolated.
 
 Nothing here knows hookbus.
 """
@@ -11,11 +12,13 @@ from typing import Any
 from .harness import fresh
 from .parts import Colour, Function
 
-# -- one receiver before, one after ------------------------------------------------------------------------------------
+# -- one receiver before, one after ----------------------------------------------------------------
 
 
 def unrolled(colour: Colour, of: Colour, pre: Function, post: Function, body: Function) -> Any:
-    """Return an object whose `reply` runs one receiver before and one after `body`, each called by name."""
+    """Return an object whose `reply` runs one receiver before and one after `body`, each called by
+    name.
+    """
 
     class Hand:
         def reply(self, msg: Any, temperature: float = 0.7) -> Any:
@@ -47,8 +50,12 @@ def unrolled(colour: Colour, of: Colour, pre: Function, post: Function, body: Fu
     return own(Hand if colour == "sync" else HandAsync if of == "sync" else HandAwaiting)
 
 
-def unrolled_five(colour: Colour, of: Colour, pres: Sequence[Function], posts: Sequence[Function], body: Function) -> Any:
-    """Return an object whose `reply` runs five receivers before and five after, written out one by one."""
+def unrolled_five(
+    colour: Colour, of: Colour, pres: Sequence[Function], posts: Sequence[Function], body: Function
+) -> Any:
+    """Return an object whose `reply` runs five receivers before and five after, written out one by
+    one.
+    """
     p1, p2, p3, p4, p5 = pres
     q1, q2, q3, q4, q5 = posts
 
@@ -130,10 +137,12 @@ def unrolled_five(colour: Colour, of: Colour, pres: Sequence[Function], posts: S
     return own(Hand if colour == "sync" else HandAsync if of == "sync" else HandAwaiting)
 
 
-# -- any number, in a loop ---------------------------------------------------------------------------------------------
+# -- any number, in a loop -------------------------------------------------------------------------
 
 
-def looped(colour: Colour, of: Colour, pres: Sequence[Function], posts: Sequence[Function], body: Function) -> Any:
+def looped(
+    colour: Colour, of: Colour, pres: Sequence[Function], posts: Sequence[Function], body: Function
+) -> Any:
     """Return an object whose `reply` runs lists of receivers in two loops."""
     pres, posts = tuple(pres), tuple(posts)
 

@@ -1,4 +1,5 @@
-"""The rest of what is written by hand: arounds, contexts, overrides, questions, observers side by side.
+"""The rest of what is written by hand: arounds, contexts, overrides, questions, observers side by
+side.
 
 Nothing here knows hookbus.
 """
@@ -69,7 +70,7 @@ class Context:
 
 
 def with_context(colour: Colour, pre: Function, post: Function, body: Function) -> Any:
-    """Return an object whose `reply` gives a context to one receiver before `body` and one after."""
+    """Return an object whose `reply` gives a context to a receiver before `body` and one after."""
 
     class Hand:
         def reply(self, msg: Any, temperature: float = 0.7) -> Any:
@@ -95,7 +96,9 @@ def with_context(colour: Colour, pre: Function, post: Function, body: Function) 
 
 
 def overridden(colour: Colour, pre: Function, post: Function) -> Any:
-    """Return an object whose `reply` overrides a bare one, calls `super()`, and runs a receiver before and one after."""
+    """Return an object whose `reply` overrides a bare one, calls `super()`, and runs a receiver
+    before and one after.
+    """
 
     class Child(Bare):
         def reply(self, msg: Any, temperature: float = 0.7) -> Any:

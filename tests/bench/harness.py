@@ -1,4 +1,5 @@
-"""Measure cases against each other: by turns, without the garbage collector, each one checked before it is timed.
+"""Measure cases against each other: by turns, without the garbage collector, each one checked
+before it is timed.
 
 Nothing here knows hookbus; the systems of `peers` are measured by it in environments of their own.
 """
@@ -81,7 +82,9 @@ class Figure:
 
 @dataclass
 class Measured:
-    """What came of a row: per case nanoseconds for one call, and the ratio with its lowest and highest round."""
+    """What came of a row: per case nanoseconds for one call, and the ratio with its lowest and
+    highest round.
+    """
 
     key: str
     title: str
@@ -96,7 +99,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much time is spent: seconds per timing, timings per round of which the fastest counts, rounds.
+    """How much time is spent: seconds per timing, timings per round of which the fastest counts,
+    rounds.
 
     A timing is short, so that some of them are undisturbed on a machine that does other things too.
     """
@@ -109,7 +113,9 @@ class Effort:
 class Bench:
     """Measures rows, on one event loop. Use it as a `with` block."""
 
-    def __init__(self, effort: Effort = Effort(), clock: Callable[[], float] = time.perf_counter_ns) -> None:
+    def __init__(
+        self, effort: Effort = Effort(), clock: Callable[[], float] = time.perf_counter_ns
+    ) -> None:
         self.effort, self.clock = effort, clock
         self._runner = asyncio.Runner()
 
@@ -142,7 +148,10 @@ class Bench:
             if was_on:
                 gc.enable()
         reference = next(iter(cases))
-        measured.ns = {name: statistics.median(times[name] for times in rounds) / case.unit for name, case in ready.items()}
+        measured.ns = {
+            name: statistics.median(times[name] for times in rounds) / case.unit
+            for name, case in ready.items()
+        }
         for name, case in ready.items():
             against = case.against or reference
             if against in ready and against != name:
@@ -153,7 +162,9 @@ class Bench:
         return measured
 
     def check(self, case: Case) -> None:
-        """Raise CheckFailed unless one call runs the receivers it should and returns what it should."""
+        """Raise CheckFailed unless one call runs the receivers it should and returns what it
+        should.
+        """
         before = case.tally()
         with Counted(case.counted) as counted:
             result = self._run(case.once)
@@ -164,7 +175,10 @@ class Bench:
             raise CheckFailed(f"the result was {result!r:.80}, not {case.expect.result!r:.80}")
 
     def calibrate(self, case: Case) -> int:
-        """Return how many calls take the time of one timing; the calls made to find out warm it up."""
+        """Return how many calls take the time of one timing.
+
+        The calls made to find out warm it up.
+        """
         goal, loops = self.effort.seconds * 1e9, 1
         while True:
             # Twice: what is loaded, walked or compiled at first must not make the timings short.
@@ -173,7 +187,9 @@ class Bench:
                 return max(1, round(loops * goal / took))
             loops *= 2 if took <= goal / 64 else 4
 
-    def _rounds(self, cases: Mapping[str, Case], loops: Mapping[str, int]) -> list[dict[str, float]]:
+    def _rounds(
+        self, cases: Mapping[str, Case], loops: Mapping[str, int]
+    ) -> list[dict[str, float]]:
         names, turn = list(cases), 0
         turn_takes = sum(self._time(cases[name], loops[name]) * loops[name] for name in names)
         # What takes long by itself is disturbed anyway, and need not be waited for so often.
@@ -212,7 +228,9 @@ class Bench:
 
 
 class Counted:
-    """Counts, while the block runs, how often functions are called, without changing them: each frame of theirs is one run."""
+    """Counts, while the block runs, how often functions are called, without changing them: each
+    frame of theirs is one run.
+    """
 
     def __init__(self, functions: Sequence[Callable[..., Any]]) -> None:
         self._codes: set[CodeType] = {code_of(function) for function in functions}
@@ -247,9 +265,12 @@ def rotated(names: Sequence[str], turn: int) -> list[str]:
 
 
 def fresh(function: Any) -> Any:
-    """Return a copy with code of its own: what the interpreter learns at a line of code is then not shared with other cases."""
+    """Return a copy with code of its own: what the interpreter learns at a line of code is then not
+    shared with other cases.
+    """
     copy = FunctionType(
-        function.__code__.replace(), function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
+        function.__code__.replace(), function.__globals__, function.__name__, function.__defaults__,
+        function.__closure__,
+    )  # fmt: skip
     copy.__dict__.update(function.__dict__)
     return copy

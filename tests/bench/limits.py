@@ -1,4 +1,7 @@
-"""What may be reached, per row, as a ratio; P11 is in bytes. A row that is not named here is printed without a verdict."""
+"""What may be reached, per row, as a ratio; P11 is in bytes.
+
+A row that is not named here is printed without a verdict.
+"""
 
 from __future__ import annotations
 
@@ -51,13 +54,21 @@ class KnownMiss:
 
 
 KNOWN_MISSES: dict[str, KnownMiss] = {
-    "P2 async, async receivers": KnownMiss("after each that was awaited hookbus looks for a swallowed cancellation", 2.6),
+    "P2 async, async receivers": KnownMiss(
+        "after each that was awaited hookbus looks for a swallowed cancellation", 2.6
+    ),
     "P3 async, async receivers": KnownMiss("as P2", 2.0),
-    "P4 async": KnownMiss("each level awaits once more than by hand, to judge what came out of it", 3.0),
+    "P4 async": KnownMiss(
+        "each level awaits once more than by hand, to judge what came out of it", 3.0
+    ),
     "P5 async": KnownMiss("as P2", 1.8),
-    "P10 connect": KnownMiss("blinker looks neither at what a receiver asks for nor at what it may be connected to", 13),
+    "P10 connect": KnownMiss(
+        "blinker looks neither at what a receiver asks for nor at what it may be connected to", 13
+    ),
     "P12 sync": KnownMiss("the look for an object costs as much as half a bare call", 2.05),
-    "P13 sync": KnownMiss("a context variable is set and reset, which is as long as two bare calls", 3.8),
+    "P13 sync": KnownMiss(
+        "a context variable is set and reset, which is as long as two bare calls", 3.8
+    ),
     "P13 async": KnownMiss("as P13 sync", 2.7),
 }
 
@@ -65,7 +76,9 @@ Verdict = Literal["pass", "miss", "known miss", "wrong", "not there yet", ""]
 
 
 def judge(row: Measured, slack: float = 1.0, known: dict[str, KnownMiss] = KNOWN_MISSES) -> Verdict:
-    """Say how hookbus did in a row: only a ratio over its limit, or a case that does the wrong work, counts against it."""
+    """Say how hookbus did in a row: only a ratio over its limit, or a case that does the wrong
+    work, counts against it.
+    """
     if row.missing is not None:
         return "not there yet"
     if "hookbus" not in row.ratios:

@@ -28,7 +28,7 @@ BARE: dict[Colour, type[Any]] = {"sync": Bare, "async": BareAsync}
 BODY: dict[Colour, Function] = {"sync": body, "async": abody}
 
 
-# -- receivers ---------------------------------------------------------------------------------------------------------
+# -- receivers -------------------------------------------------------------------------------------
 
 
 def make_pre(of: Colour, changes: bool = False) -> Function:
@@ -107,4 +107,7 @@ def make_answer(colour: Colour, last: bool) -> Function:
 
 def payload() -> list[dict[str, Any]]:
     """Return about a megabyte of nested content blocks, as a conversation has them."""
-    return [{"type": "text", "text": f"{place:0100}", "meta": {"tokens": [place, place + 1]}} for place in range(2_500)]
+    return [
+        {"type": "text", "text": f"{place:0100}", "meta": {"tokens": [place, place + 1]}}
+        for place in range(2_500)
+    ]

@@ -12,7 +12,9 @@ from .rows import all_rows
 
 
 def profile(name: str, seconds: float = 1.0) -> int:
-    """Print the functions that take most of the time of a case: `ROW` for hookbus's, or `ROW: CASE`. Return an exit code."""
+    """Print the functions that take most of the time of a case: `ROW` for hookbus's, or `ROW:
+    CASE`. Return an exit code.
+    """
     key, _, wanted = (part.strip() for part in name.partition(":"))
     rows = {row.key: row for row in all_rows() if isinstance(row, Row) and row.missing is None}
     if key not in rows:
@@ -33,6 +35,9 @@ def profile(name: str, seconds: float = 1.0) -> int:
             asyncio.run(case.many(calls))
         else:
             case.many(calls)
-    print(f"{key}, {wanted}: {calls * case.unit:,} calls; the profiler itself makes short functions look slower than they are")
+    print(
+        f"{key}, {wanted}: {calls * case.unit:,} calls; the profiler itself makes short functions "
+        "look slower than they are"
+    )
     pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
     return 0

@@ -1,4 +1,5 @@
-"""The same work done with blinker and with pluggy, the way their documentation does it, with the very same receivers.
+"""The same work done with blinker and with pluggy, the way their documentation does it, with the
+very same receivers.
 
 So blinker is sent only what they ask for: it hands everything to everyone.
 """
@@ -37,14 +38,18 @@ class Specs:
 
 
 def manager(wrappers: Sequence[Function] = (), **impls: Sequence[Function]) -> Any:
-    """Return pluggy's `pm.hook` with implementations by hook name, called in the order given, and wrappers of `run_reply`."""
+    """Return pluggy's `pm.hook` with implementations by hook name, called in the order given, and
+    wrappers of `run_reply`.
+    """
     pm = pluggy.PluginManager("bench")
     pm.add_hookspecs(Specs)
     for name, functions in impls.items():
         for function in reversed(functions):
             pm.register(SimpleNamespace(receiver=hookimpl(specname=name)(fresh(function))))
     for function in reversed(wrappers):
-        pm.register(SimpleNamespace(receiver=hookimpl(specname="run_reply", wrapper=True)(fresh(function))))
+        pm.register(
+            SimpleNamespace(receiver=hookimpl(specname="run_reply", wrapper=True)(fresh(function)))
+        )
     return pm.hook
 
 
@@ -52,7 +57,9 @@ def signal_of(receivers: Sequence[Function], sender: Any = None) -> Signal:
     """Return a blinker signal with these receivers, connected to any sender or to one."""
     signal = Signal()
     for receiver in receivers:
-        signal.connect(receiver, weak=False) if sender is None else signal.connect(receiver, sender, weak=False)
+        signal.connect(receiver, weak=False) if sender is None else signal.connect(
+            receiver, sender, weak=False
+        )
     return signal
 
 
@@ -155,7 +162,9 @@ def observed_by_blinker(signal: Signal, body: Function) -> Any:
 
     class Observed:
         async def reply(self, msg: Any, temperature: float = 0.7) -> Any:
-            await asyncio.gather(*(coming for _, coming in signal.send(self, _async_wrapper=lambda f: f, msg=msg)))
+            await asyncio.gather(
+                *(coming for _, coming in signal.send(self, _async_wrapper=lambda f: f, msg=msg))
+            )
             return await body(self, msg, temperature)
 
     return Observed()

@@ -9,13 +9,20 @@ from .harness import Bench, Case, Figure, Measured, Row
 
 
 def all_rows() -> list[Row | Figure]:
-    found = [*rows_calls.rows(), *rows_calls.rows_of_classes(), *rows_many.rows(), *rows_footprint.rows()]
+    found = [
+        *rows_calls.rows(), *rows_calls.rows_of_classes(), *rows_many.rows(),
+        *rows_footprint.rows(),
+    ]  # fmt: skip
     return sorted(found, key=lambda row: int(re.findall(r"\d+", row.key)[0]))
 
 
 def short_rows() -> list[Row | Figure]:
     """Return only the rows that have a limit, without the cases that are there for comparison."""
-    return [without_rivals(row) if isinstance(row, Row) else row for row in all_rows() if row.limit is not None]
+    return [
+        without_rivals(row) if isinstance(row, Row) else row
+        for row in all_rows()
+        if row.limit is not None
+    ]
 
 
 def without_rivals(row: Row) -> Row:
@@ -32,5 +39,7 @@ def without_rivals(row: Row) -> Row:
 def take(bench: Bench, row: Row | Figure) -> Measured:
     """Measure a row of either kind."""
     if isinstance(row, Row):
-        return bench.measure(row) if row.missing is None else Measured(row.key, row.title, row.limit, missing=row.missing)
+        if row.missing is None:
+            return bench.measure(row)
+        return Measured(row.key, row.title, row.limit, missing=row.missing)
     return Measured(row.key, row.title, row.limit, ratios=row.value(), unit=row.unit)

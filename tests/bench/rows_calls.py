@@ -14,30 +14,56 @@ from .hand import looped, unrolled, unrolled_five
 from .hand_nested import nested_five, overridden, with_context
 from .harness import Case, Expect, Row
 from .limits import LIMITS
-from .parts import BARE, BODY, CHANGED, COLOURS, RESULT, Colour, five_of, make_around, make_post, make_pre
+from .parts import (
+    BARE,
+    BODY,
+    CHANGED,
+    COLOURS,
+    RESULT,
+    Colour,
+    five_of,
+    make_around,
+    make_post,
+    make_pre,
+)
 from .rivals import by_blinker, by_pluggy, manager, pass_on, signal_of, wrapped_by_pluggy
 
 
 def rows() -> Iterator[Row]:
     """Yield the rows, in the order of the table."""
-    mixes: tuple[tuple[Colour, Colour], ...] = (("sync", "sync"), ("async", "sync"), ("async", "async"))
+    mixes: tuple[tuple[Colour, Colour], ...] = (
+        ("sync", "sync"), ("async", "sync"), ("async", "async"),
+    )  # fmt: skip
     for colour in COLOURS:
         yield _row(f"P1 {colour}", "idle / bare method", partial(idle, colour))
     for colour, of in mixes:
-        yield _row(f"P2 {_mix(colour, of)}", "1 pre + 1 post / by hand", partial(one_and_one, colour, of))
+        yield _row(
+            f"P2 {_mix(colour, of)}", "1 pre + 1 post / by hand", partial(one_and_one, colour, of)
+        )
     for colour, of in mixes[:2]:
-        yield _row(f"P2 {colour}, ctx", "1 pre + 1 post that ask for ctx / by hand", partial(asking_for_ctx, colour))
+        yield _row(
+            f"P2 {colour}, ctx", "1 pre + 1 post that ask for ctx / by hand",
+            partial(asking_for_ctx, colour),
+        )  # fmt: skip
     for colour, of in mixes:
-        yield _row(f"P3 {_mix(colour, of)}", "5 pre + 5 post, 2 changing / by hand", partial(five_and_five, colour, of))
+        yield _row(
+            f"P3 {_mix(colour, of)}", "5 pre + 5 post, 2 changing / by hand",
+            partial(five_and_five, colour, of),
+        )  # fmt: skip
     for colour in COLOURS:
         yield _row(f"P4 {colour}", "around, 5 deep / nested by hand", partial(five_deep, colour))
 
 
 def rows_of_classes() -> Iterator[Row]:
     for colour in COLOURS:
-        yield _row(f"P12 {colour}", "receivers on another instance / bare", partial(on_another, colour))
+        yield _row(
+            f"P12 {colour}", "receivers on another instance / bare", partial(on_another, colour)
+        )
     for colour in COLOURS:
-        yield _row(f"P13 {colour}", "override that calls super(), 1 + 1 / by hand", partial(calling_super, colour))
+        yield _row(
+            f"P13 {colour}", "override that calls super(), 1 + 1 / by hand",
+            partial(calling_super, colour),
+        )  # fmt: skip
 
 
 def _row(key: str, title: str, cases: Any) -> Row:
@@ -55,7 +81,9 @@ def idle(colour: Colour) -> dict[str, Case]:
         "by hand": method(BARE[colour](), expect, *counted),
         "hookbus": method(hooked(colour), expect, *counted),
         "wrapper": method(classic_wrapper(colour, body), expect, *counted),
-        "blinker": method(by_blinker(colour, "sync", signal_of(()), signal_of(()), body), expect, *counted),
+        "blinker": method(
+            by_blinker(colour, "sync", signal_of(()), signal_of(()), body), expect, *counted
+        ),
         "pluggy": method(by_pluggy(colour, "sync", manager(), body), expect, *counted),
     }
 
@@ -66,8 +94,15 @@ def one_and_one(colour: Colour, of: Colour) -> dict[str, Case]:
         "by hand": method(unrolled(colour, of, pre, post, body), expect, pre, post),
         "hookbus": method(hooked(colour, pre=[pre], post=[post]), expect, pre, post),
         "loop": method(looped(colour, of, [pre], [post], body), expect, pre, post),
-        "blinker": method(by_blinker(colour, of, signal_of([pre]), signal_of([post]), body), expect, pre, post),
-        "pluggy": method(by_pluggy(colour, of, manager(pre_reply=[pre], post_reply=[post]), body), expect, pre, post),
+        "blinker": method(
+            by_blinker(colour, of, signal_of([pre]), signal_of([post]), body), expect, pre, post
+        ),
+        "pluggy": method(
+            by_pluggy(colour, of, manager(pre_reply=[pre], post_reply=[post]), body),
+            expect,
+            pre,
+            post,
+        ),
     }
 
 
@@ -92,8 +127,12 @@ def five_and_five(colour: Colour, of: Colour) -> dict[str, Case]:
         "by hand": method(unrolled_five(colour, of, pres, posts, body), expect, *counted),
         "hookbus": method(hooked(colour, pre=pres, post=posts), expect, *counted),
         "loop": method(looped(colour, of, pres, posts, body), expect, *counted),
-        "blinker": method(by_blinker(colour, of, signal_of(pres), signal_of(posts), body), expect, *counted),
-        "pluggy": method(by_pluggy(colour, of, manager(pre_reply=pres, post_reply=posts), body), expect, *counted),
+        "blinker": method(
+            by_blinker(colour, of, signal_of(pres), signal_of(posts), body), expect, *counted
+        ),
+        "pluggy": method(
+            by_pluggy(colour, of, manager(pre_reply=pres, post_reply=posts), body), expect, *counted
+        ),
     }
 
 
@@ -112,7 +151,8 @@ def on_another(colour: Colour) -> dict[str, Case]:
     pre, post, body, expect = make_pre("sync"), make_post("sync"), BODY[colour], Expect(0, RESULT)
     bus = Bus()
     agent = hooked(colour, bus=bus)
-    other = type(agent).other = type(agent)()  # kept alive, for connections hold their sender weakly
+    # kept alive, for connections hold their sender weakly
+    other = type(agent).other = type(agent)()
     bus.signal("pre_reply").connect(pre, other)
     bus.signal("post_reply").connect(post, other)
     signals = signal_of([pre], other), signal_of([post], other)

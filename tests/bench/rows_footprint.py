@@ -32,26 +32,44 @@ ROOT = str(Path(hookbus.__file__).parent.parent)
 def rows() -> Iterator[Row | Figure]:
     """Yield the rows, in the order of the table."""
     yield Row("P9", "import hookbus / import blinker, attrs", importing, LIMITS["P9"])
-    yield Row("P10 connect", "1,000 connections / blinker's connect", connecting, LIMITS["P10 connect"])
+    yield Row(
+        "P10 connect", "1,000 connections / blinker's connect", connecting, LIMITS["P10 connect"]
+    )
     for colour in COLOURS:
         key = f"P11 {colour}"
-        yield Figure(key, "bytes of an instance over a bare one's", partial(instance_bytes, colour), "B", LIMITS[key])
+        yield Figure(
+            key, "bytes of an instance over a bare one's", partial(instance_bytes, colour), "B",
+            LIMITS[key],
+        )  # fmt: skip
 
 
 def importing() -> dict[str, Case]:
-    """Each in a process of its own, from bytecode, which the first import of each writes: as of what pip has installed."""
+    """Each in a process of its own, from bytecode, which the first import of each writes: as of
+    what pip has installed.
+    """
     bytecode = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, bytecode)
-    environment = {**os.environ, "PYTHONPATH": ROOT, "PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
+    environment = {
+        **os.environ, "PYTHONPATH": ROOT, "PYTHONPYCACHEPREFIX": bytecode,
+        "PYTHONDONTWRITEBYTECODE": "",
+    }  # fmt: skip
 
     def case(names: str) -> Case:
         # The interpreter's own start is left out: the clock starts inside.
-        program = f"import time; t = time.perf_counter_ns(); import {names}; print(time.perf_counter_ns() - t)"
+        program = (
+            f"import time; t = time.perf_counter_ns(); import {names}; "
+            "print(time.perf_counter_ns() - t)"
+        )
         command = [sys.executable, "-c", program]
 
         def elapsed(n: int) -> float:
             return sum(
-                int(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout) for _ in range(n)
+                int(
+                    subprocess.run(
+                        command, env=environment, capture_output=True, text=True, check=True
+                    ).stdout
+                )
+                for _ in range(n)
             )
 
         return Case(lambda: elapsed(1) > 0, lambda n: None, Expect(0, True), elapsed=elapsed)
@@ -92,7 +110,9 @@ def connecting() -> dict[str, Case]:
 
 
 def instance_bytes(colour: Colour) -> dict[str, float]:
-    """Return how many bytes an instance takes more than a bare one, both made and called, receivers on the class."""
+    """Return how many bytes an instance takes more than a bare one, both made and called, receivers
+    on the class.
+    """
     pre, post = make_pre("sync"), make_post("sync")
     plain = _bytes_each(BARE[colour], colour)
     return {"hookbus": _bytes_each(type(hooked(colour, pre=[pre], post=[post])), colour) - plain}

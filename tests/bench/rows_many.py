@@ -1,9 +1,11 @@
-"""P5 to P8 and P10: questions, observers side by side, payloads, overlapping calls, very many receivers."""
+"""P5 to P8 and P10: questions, observers side by side, payloads, overlapping calls, very many
+receivers.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,8 +19,25 @@ from .hand import looped
 from .hand_nested import first_answer, gathered
 from .harness import Case, Expect, Row
 from .limits import LIMITS
-from .parts import BODY, COLOURS, RESULT, Colour, Function, make_answer, make_post, make_pre, payload
-from .rivals import by_blinker, by_pluggy, manager, observed_by_blinker, observed_by_pluggy, signal_of
+from .parts import (
+    BODY,
+    COLOURS,
+    RESULT,
+    Colour,
+    Function,
+    make_answer,
+    make_post,
+    make_pre,
+    payload,
+)
+from .rivals import (
+    by_blinker,
+    by_pluggy,
+    manager,
+    observed_by_blinker,
+    observed_by_pluggy,
+    signal_of,
+)
 
 
 def rows() -> Iterator[Row]:
@@ -26,33 +45,57 @@ def rows() -> Iterator[Row]:
     missing = None if hasattr(hookbus, "hookspec") else "not there yet"
     for colour in COLOURS:
         key = f"P5 {colour}"
-        yield Row(key, "firstresult of 10 / loop by hand", partial(first_of_ten, colour), LIMITS[key], missing)
-    yield Row("P6", "10 async observers / asyncio.gather", partial(side_by_side, False), LIMITS["P6"])
+        yield Row(
+            key, "firstresult of 10 / loop by hand", partial(first_of_ten, colour), LIMITS[key],
+            missing,
+        )  # fmt: skip
+    yield Row(
+        "P6", "10 async observers / asyncio.gather", partial(side_by_side, False), LIMITS["P6"]
+    )
     yield Row("P6 waiting", "the same, each waits once", partial(side_by_side, True))
     for colour in COLOURS:
-        yield Row(f"P7 {colour}", "1 MB nested argument / small one", partial(large_and_small, colour), LIMITS[f"P7 {colour}"])
+        yield Row(
+            f"P7 {colour}", "1 MB nested argument / small one", partial(large_and_small, colour),
+            LIMITS[f"P7 {colour}"],
+        )  # fmt: skip
     yield Row("P8", "100 overlapping calls, 1 + 1 / bare", overlapping, LIMITS["P8"])
-    sizes: tuple[tuple[Colour, int], ...] = (("sync", 100), ("sync", 1_000), ("sync", 10_000), ("async", 10_000))
+    sizes: tuple[tuple[Colour, int], ...] = (
+        ("sync", 100), ("sync", 1_000), ("sync", 10_000), ("async", 10_000),
+    )  # fmt: skip
     for colour, number in sizes:
         key = f"P10 {colour}, {number:,}"
-        yield Row(key, f"{number:,} receivers / loop by hand", partial(very_many, colour, number), LIMITS[key])
+        yield Row(
+            key, f"{number:,} receivers / loop by hand", partial(very_many, colour, number),
+            LIMITS[key],
+        )  # fmt: skip
 
 
-# -- a question --------------------------------------------------------------------------------------------------------
+# -- a question ------------------------------------------------------------------------------------
 
 
 def first_of_ten(colour: Colour) -> dict[str, Case]:
-    receivers, expect = [make_answer(colour, last=place == 9) for place in range(10)], Expect(10, "session hi")
+    receivers, expect = (
+        [make_answer(colour, last=place == 9) for place in range(10)],
+        Expect(10, "session hi"),
+    )
     cases = {
         "by hand": asking(colour, first_answer(colour, receivers), expect, *receivers),
         "hookbus": asking(colour, _spec(colour, receivers), expect, *receivers),
     }
     if colour == "sync":  # neither awaits one answer before it asks for the next
-        hook, with_sender = manager(resolve_session=receivers), [_for_blinker(last=place == 9) for place in range(10)]
+        hook, with_sender = (
+            manager(resolve_session=receivers),
+            [_for_blinker(last=place == 9) for place in range(10)],
+        )
         signal = signal_of(with_sender)
-        cases["pluggy"] = asking(colour, lambda message: hook.resolve_session(message=message), expect, *receivers)
+        cases["pluggy"] = asking(
+            colour, lambda message: hook.resolve_session(message=message), expect, *receivers
+        )
         cases["blinker"] = asking(
-            colour, lambda message: next(v for _, v in signal.send(None, message=message) if v is not None), expect, *with_sender
+            colour,
+            lambda message: next(v for _, v in signal.send(None, message=message) if v is not None),
+            expect,
+            *with_sender,
         )
     return cases
 
@@ -79,7 +122,7 @@ def _spec(colour: Colour, receivers: list[Function]) -> Function:
     return spec  # type: ignore[no-any-return]
 
 
-# -- side by side ------------------------------------------------------------------------------------------------------
+# -- side by side ----------------------------------------------------------------------------------
 
 
 def side_by_side(waits: bool) -> dict[str, Case]:
@@ -95,13 +138,17 @@ def side_by_side(waits: bool) -> dict[str, Case]:
     observers, body, expect = [observer() for _ in range(10)], BODY["async"], Expect(10, RESULT)
     return {
         "by hand": method(gathered(observers, body), expect, *observers),
-        "hookbus": method(hooked("async", options={"role": "observe"}, pre=observers), expect, *observers),
+        "hookbus": method(
+            hooked("async", options={"role": "observe"}, pre=observers), expect, *observers
+        ),
         "blinker": method(observed_by_blinker(signal_of(observers), body), expect, *observers),
-        "pluggy": method(observed_by_pluggy(manager(saw_reply=observers), body), expect, *observers),
+        "pluggy": method(
+            observed_by_pluggy(manager(saw_reply=observers), body), expect, *observers
+        ),
     }
 
 
-# -- a large argument against a small one ------------------------------------------------------------------------------
+# -- a large argument against a small one ----------------------------------------------------------
 
 
 def large_and_small(colour: Colour) -> dict[str, Case]:
@@ -116,12 +163,14 @@ def large_and_small(colour: Colour) -> dict[str, Case]:
     cases: dict[str, Case] = {}
     for name, owner in owners.items():
         small_case = method(owner, Expect(2, RESULT), pre, post)
-        large_case = method(owner, Expect(2, {**RESULT, "msg": large}), pre, post, args=(large, 0.7))
+        large_case = method(
+            owner, Expect(2, {**RESULT, "msg": large}), pre, post, args=(large, 0.7)
+        )
         cases |= {f"{name}, small": small_case, name: replace(large_case, against=f"{name}, small")}
     return cases
 
 
-# -- overlapping calls -------------------------------------------------------------------------------------------------
+# -- overlapping calls -----------------------------------------------------------------------------
 
 
 def overlapping() -> dict[str, Case]:
@@ -147,17 +196,32 @@ def overlapping() -> dict[str, Case]:
         "by hand": hundred(Waiting(), 0, pre, post),
         "hookbus": hundred(Hooked(), 200, pre, post),
         "loop": hundred(looped("async", "sync", [pre], [post], waiting), 200, pre, post),
-        "blinker": hundred(by_blinker("async", "sync", signal_of([pre]), signal_of([post]), waiting), 200, pre, post),
-        "pluggy": hundred(by_pluggy("async", "sync", manager(pre_reply=[pre], post_reply=[post]), waiting), 200, pre, post),
+        "blinker": hundred(
+            by_blinker("async", "sync", signal_of([pre]), signal_of([post]), waiting),
+            200,
+            pre,
+            post,
+        ),
+        "pluggy": hundred(
+            by_pluggy("async", "sync", manager(pre_reply=[pre], post_reply=[post]), waiting),
+            200,
+            pre,
+            post,
+        ),
     }
 
 
-# -- very many receivers -----------------------------------------------------------------------------------------------
+# -- very many receivers ---------------------------------------------------------------------------
 
 
 def very_many(colour: Colour, number: int) -> dict[str, Case]:
-    pres, body, expect = [make_pre("sync") for _ in range(number)], BODY[colour], Expect(number, RESULT)
-    case: Callable[[Any], Case] = lambda owner: method(owner, expect, pres[0])  # they share their code  # noqa: E731
+    pres, body, expect = (
+        [make_pre("sync") for _ in range(number)], BODY[colour], Expect(number, RESULT),
+    )  # fmt: skip
+
+    def case(owner: Any) -> Case:
+        return method(owner, expect, pres[0])  # they share their code
+
     return {
         "by hand": case(looped(colour, "sync", pres, [], body)),
         "hookbus": case(hooked(colour, pre=pres)),

@@ -1,4 +1,6 @@
-"""The short form, for every change: only the goals, with some slack, and only a ratio that misses twice makes it fail."""
+"""The short form, for every change: only the goals, with some slack, and only a ratio that misses
+twice makes it fail.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,14 @@ def _measure(row: Row | Figure) -> Measured:
 
 
 def decide(
-    rows: Sequence[Row | Figure], *, say: Callable[[str], object], measure: Callable[[Row | Figure], Measured] = _measure,
+    rows: Sequence[Row | Figure], *, say: Callable[[str], object],
+    measure: Callable[[Row | Figure], Measured] = _measure,
     known: dict[str, KnownMiss] = KNOWN_MISSES,
 ) -> int:  # fmt: skip
-    """Measure the rows and say how each one did; return 0, or 1 when one missed its limit in two measurements."""
+    """Measure the rows and say how each one did.
+
+    Return 0, or 1 when one missed its limit in two measurements.
+    """
     missed = left_out = 0
     for row in rows:
         measured = measure(row)
@@ -34,7 +40,10 @@ def decide(
         missed += verdict in ("miss", "wrong")
         left_out += verdict == "not there yet"
         say(_line(measured, verdict, known))
-    say(f"{len(rows) - missed - left_out} passed, {missed} failed" + f", {left_out} skipped" * bool(left_out))
+    say(
+        f"{len(rows) - missed - left_out} passed, {missed} failed"
+        + f", {left_out} skipped" * bool(left_out)
+    )
     return 1 if missed else 0
 
 
@@ -42,7 +51,12 @@ def _line(row: Measured, verdict: str, known: dict[str, KnownMiss]) -> str:
     if row.missing is not None:
         return f"{row.key:28} {row.missing}"
     if verdict == "wrong":
-        return f"{row.key:28} wrong: {'; '.join(f'{name}: {why}' for name, why in row.failed.items())}"
+        return (
+            f"{row.key:28} wrong: {'; '.join(f'{name}: {why}' for name, why in row.failed.items())}"
+        )
     unit = "" if row.unit == "x" else " " + row.unit
-    line = f"{row.key:28} {number(row.ratios['hookbus']):>8}{unit}  limit {number(row.limit or 0)}{unit}  {verdict}"
-    return f"{line}: {known[row.key].reason}, at most {number(known[row.key].ceiling)}" if verdict == "known miss" else line
+    limit = f"{number(row.limit or 0)}{unit}"
+    line = f"{row.key:28} {number(row.ratios['hookbus']):>8}{unit}  limit {limit}  {verdict}"
+    if verdict == "known miss":
+        return f"{line}: {known[row.key].reason}, at most {number(known[row.key].ceiling)}"
+    return line

@@ -36,10 +36,18 @@ def plain(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: 
     widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
 
     def text(line: Sequence[str]) -> str:
-        cells = [c.ljust(w) if place < left else c.rjust(w) for place, (c, w) in enumerate(zip(line, widths))]
+        cells = [
+            c.ljust(w) if place < left else c.rjust(w)
+            for place, (c, w) in enumerate(zip(line, widths))
+        ]
         return "  ".join(cells).rstrip()
 
-    return "\n".join([title, text(head), "-" * (sum(widths) + 2 * (len(widths) - 1)), *(text(row) for row in rows)])
+    return "\n".join(
+        [
+            title, text(head), "-" * (sum(widths) + 2 * (len(widths) - 1)),
+            *(text(row) for row in rows),
+        ]
+    )  # fmt: skip
 
 
 def number(value: float) -> str:
@@ -56,9 +64,13 @@ def nanoseconds(value: float) -> str:
 
 
 def goals(rows: Sequence[Measured], peers: Sequence[str] = ()) -> None:
-    """Print the table of the goals: ratios to the first case of each row, and at the right the absolute times."""
-    head = ["", "case / what it is measured against", "hookbus", "rounds", "limit", "verdict", "loop", *COLUMNS, *peers,
-            "1.00 is", "hookbus is"]  # fmt: skip
+    """Print the table of the goals: ratios to the first case of each row, and at the right the
+    absolute times.
+    """
+    head = [
+        "", "case / what it is measured against", "hookbus", "rounds", "limit", "verdict", "loop",
+        *COLUMNS, *peers, "1.00 is", "hookbus is",
+    ]  # fmt: skip
     show("Goals: ratios, of one run", head, [_goal(row, peers) for row in rows], left=2)
     for row in rows:
         for name, problem in row.failed.items():
@@ -74,7 +86,9 @@ def goals(rows: Sequence[Measured], peers: Sequence[str] = ()) -> None:
 
 def costs(row: Measured) -> None:
     """Print what is switched on and costs, next to the bare method."""
-    lines = [[name, nanoseconds(ns), number(row.ratios.get(name, 1.0))] for name, ns in row.ns.items()]
+    lines = [
+        [name, nanoseconds(ns), number(row.ratios.get(name, 1.0))] for name, ns in row.ns.items()
+    ]
     show(f"What it costs: {row.title}", ["", "", "x bare"], lines)
     for name, problem in row.failed.items():
         print(f"{name}: not timed: {problem}")
@@ -82,7 +96,10 @@ def costs(row: Measured) -> None:
 
 def _goal(row: Measured, peers: Sequence[str]) -> list[str]:
     if row.missing is not None:
-        return [row.key, row.title, "-", "", number(row.limit or 0), row.missing, *["-"] * (len(COLUMNS) + len(peers) + 3)]
+        return [
+            row.key, row.title, "-", "", number(row.limit or 0), row.missing,
+            *["-"] * (len(COLUMNS) + len(peers) + 3),
+        ]  # fmt: skip
     first = next(iter(row.ns), "")
     if row.unit == "B":
         values = [f"{row.ratios['hookbus']:+.0f} B", "", f"+{row.limit:.0f} B", judge(row)]
@@ -91,7 +108,8 @@ def _goal(row: Measured, peers: Sequence[str]) -> list[str]:
     other = next((row.ratios[name] for name in OTHER_HANDS if name in row.ratios), None)
     others = [row.ratios.get(name) if name != first else 1.0 for name in (*COLUMNS, *peers)]
     return [
-        row.key, row.title, number(row.ratios["hookbus"]) if "hookbus" in row.ratios else "-", rounds,
+        row.key, row.title, number(row.ratios["hookbus"]) if "hookbus" in row.ratios else "-",
+        rounds,
         "" if row.limit is None else number(row.limit), judge(row),
         *("-" if value is None else number(value) for value in (other, *others)),
         *(nanoseconds(row.ns[name]) if name in row.ns else "-" for name in (first, "hookbus")),

@@ -10,20 +10,29 @@ from .run import EXAMPLES, promised, run_notebook
 
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 ALL = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-HERE = [path for path in NOTEBOOKS if "systems" not in path.stem or os.environ.get("HOOKBUS_SYSTEM") == "all"]
-"""The notebook of the five systems needs their environments (`python -m tests.systems.install`), and says so by failing."""
+HERE = [
+    path
+    for path in NOTEBOOKS
+    if "systems" not in path.stem or os.environ.get("HOOKBUS_SYSTEM") == "all"
+]
+"""The notebook of the five systems needs their environments (`python -m tests.systems.install`),
+and says so by failing.
+"""
 
 
 def test_there_are_notebooks():
     assert [path.stem for path in NOTEBOOKS] == [
-        "01_first_hook", "02_guard_a_tool", "03_streaming_and_around", "04_five_systems", "05_an_attack_stopped", "06_a_plugin",
+        "01_first_hook", "02_guard_a_tool", "03_streaming_and_around", "04_five_systems",
+        "05_an_attack_stopped", "06_a_plugin",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", HERE, ids=lambda path: path.stem)
 def test_a_notebook_runs_in_a_fresh_kernel_and_draws(path, tmp_path):
     notebook = run_notebook(path, tmp_path)
-    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    outputs = [
+        output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs
+    ]
     assert not [output.text for output in outputs if output.get("name") == "stderr"]
     pages = [page for output in outputs if (page := output.get("data", {}).get("text/html"))]
     assert any("<svg" in page and 'class="hookbus"' in page for page in pages), "it shows pictures"
@@ -44,7 +53,9 @@ def test_a_notebook_is_kept_without_outputs(path):
 @ALL
 def test_a_notebook_has_its_parts_and_reads_in_ten_minutes(path):
     cells = nbformat.read(path, as_version=4).cells
-    assert re.match(r"# .+\n\n\*\*[^*]+[.]\*\*\n", cells[0].source), "a title, and one sentence of purpose"
+    assert re.match(r"# .+\n\n\*\*[^*]+[.]\*\*\n", cells[0].source), (
+        "a title, and one sentence of purpose"
+    )
     texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
     assert "## What you can do now\n" in "".join(texts[-2:]) and "## Exercise\n" in texts[-1]
     assert "<details><summary>One answer</summary>" in texts[-1]
@@ -54,29 +65,43 @@ def test_a_notebook_has_its_parts_and_reads_in_ten_minutes(path):
         assert (EXAMPLES / link).exists(), link
 
 
-# -- and what is wrong is found ------------------------------------------------------------------------------------------
+# -- and what is wrong is found --------------------------------------------------------------------
 
 
 def write(path, *cells):
     code = [nbformat.v4.new_code_cell(source) for source in cells]
-    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Broken"), *code]), path)
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Broken"), *code]), path
+    )
     return path
 
 
 def test_a_broken_notebook_is_found_with_its_cell(tmp_path):
-    path = write(tmp_path / "broken.ipynb", "from hookbus import signal", "signal('not a name')", "print('never')")
-    with pytest.raises(AssertionError, match=r"(?s)broken\.ipynb, cell 3, failed:.*'not a name'.*must be an identifier"):
+    path = write(
+        tmp_path / "broken.ipynb", "from hookbus import signal", "signal('not a name')",
+        "print('never')",
+    )  # fmt: skip
+    with pytest.raises(
+        AssertionError,
+        match=r"(?s)broken\.ipynb, cell 3, failed:.*'not a name'.*must be an identifier",
+    ):
         run_notebook(path, tmp_path)
 
 
 def test_a_notebook_that_lies_is_found_with_its_cell(tmp_path):
     path = write(tmp_path / "lies.ipynb", "print(1)  # 1", "print(2)\nprint(3)\n# 2\n# 4")
-    with pytest.raises(AssertionError, match=r"lies\.ipynb, cell 3: these were not printed, or not in this order: \['4'\]"):
+    with pytest.raises(
+        AssertionError,
+        match=r"lies\.ipynb, cell 3: these were not printed, or not in this order: \['4'\]",
+    ):
         run_notebook(path, tmp_path)
 
 
 def test_a_notebook_that_needs_a_network_is_found(tmp_path):
-    path = write(tmp_path / "calls.ipynb", "import socket\nsocket.create_connection(('192.0.2.1', 80), timeout=5)")
+    path = write(
+        tmp_path / "calls.ipynb",
+        "import socket\nsocket.create_connection(('192.0.2.1', 80), timeout=5)",
+    )
     with pytest.raises(AssertionError, match=r"(?s)calls\.ipynb, cell 2.*must not need a network"):
         run_notebook(path, tmp_path)
 
@@ -84,7 +109,9 @@ def test_a_notebook_that_needs_a_network_is_found(tmp_path):
 def test_an_answer_that_is_wrong_is_found(tmp_path):
     path = write(tmp_path / "answer.ipynb", "x = 1")
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells.append(nbformat.v4.new_markdown_cell("<details>\n\n```python\nprint(x)  # 2\n```\n\n</details>"))
+    notebook.cells.append(
+        nbformat.v4.new_markdown_cell("<details>\n\n```python\nprint(x)  # 2\n```\n\n</details>")
+    )
     nbformat.write(notebook, path)
     with pytest.raises(AssertionError, match=r"answer\.ipynb, cell 4: these were not printed"):
         run_notebook(path, tmp_path)

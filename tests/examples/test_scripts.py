@@ -1,4 +1,6 @@
-"""The scripts beside the notebooks run without a key or a network, and do what their first lines say."""
+"""The scripts beside the notebooks run without a key or a network, and do what their first lines
+say.
+"""
 
 from textwrap import dedent
 
@@ -12,7 +14,10 @@ SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 def with_script(name, folder, program):
     """Run a program that has imported a script, and return what it prints."""
     path = folder / "program.py"
-    path.write_text(f"import sys; sys.path.append({str(EXAMPLES)!r})\nimport {name} as script\n{dedent(program)}")
+    path.write_text(
+        f"import sys; sys.path.append({str(EXAMPLES)!r})\nimport {name} as "
+        f"script\n{dedent(program)}"
+    )
     return run_script(path, folder)
 
 
@@ -26,7 +31,8 @@ def test_the_support_agent_pays_only_what_a_person_agrees_to_and_never_more_than
     lines = run_script(EXAMPLES / "support_agent.py", tmp_path, typed="y\nn\n")
     assert lines[0].startswith("refund 9.00 for order 1? [y/n] refund 12.50 for order 2? [y/n] ")
     assert lines[1:] == [
-        "refunded 9.00 for order 1", "refused: a person said no", "refused: 99900 cents are not between 1 and 5000",
+        "refunded 9.00 for order 1", "refused: a person said no",
+        "refused: 99900 cents are not between 1 and 5000",
     ]  # fmt: skip
 
 
@@ -42,7 +48,8 @@ def test_the_summary_leaves_out_what_is_private_however_it_is_cut(tmp_path):
     assert count == "3 pieces were redacted"
     told = with_script("streaming_summary", tmp_path, """
         for shift in range(7):
-            text = "x" * shift + " Write to ada@example.org or call +49 30 1234 5678 today, " + "and wait for a while " * 9
+            text = "x" * shift + " Write to ada@example.org or call +49 30 1234 5678 today, "
+text += "and wait for a while " * 9
             print("".join(script.Summariser().stream(text)))
     """)
     assert len(told) == 7
@@ -65,6 +72,7 @@ def test_the_summary_is_not_told_unredacted_when_the_redactor_breaks(tmp_path):
 def test_the_loop_keeps_its_budget_its_deadline_and_tries_twice(tmp_path):
     assert run_script(EXAMPLES / "tool_loop.py", tmp_path) == [
         "search  3 pages about hooks", "fetch   the text of page 1", "sleep   failed: TimeoutError",
-        "delete  refused: delete has no price", "search  3 pages about more", "fetch   refused: fetch costs 5, and 1 are left",
+        "delete  refused: delete has no price", "search  3 pages about more",
+        "fetch   refused: fetch costs 5, and 1 are left",
         "spent 17 of 18",
     ]  # fmt: skip

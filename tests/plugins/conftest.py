@@ -31,13 +31,22 @@ class Shelf:
         self.root = root
         root.mkdir()
 
-    def put(self, plugin, code=None, *, more="", hooks=("pre_reply",), version="1.0", folder=None, mark=None, manifest=None):
-        """Write a plugin; without code it stamps every message with its mark, which is its id unless said otherwise."""
+    def put(
+        self, plugin, code=None, *, more="", hooks=("pre_reply",), version="1.0", folder=None,
+        mark=None, manifest=None,
+    ):  # fmt: skip
+        """Write a plugin; without code it stamps every message with its mark, which is its id
+        unless said otherwise.
+        """
         home = self.root / (folder or plugin)
         home.mkdir(exist_ok=True)
-        said = MANIFEST.format(id=plugin, version=version, hooks=list(hooks)) + textwrap.dedent(more)
+        said = MANIFEST.format(id=plugin, version=version, hooks=list(hooks)) + textwrap.dedent(
+            more
+        )
         (home / "hookbus-plugin.toml").write_text(said if manifest is None else manifest)
-        (home / "plugin.py").write_text(textwrap.dedent(code or STAMP.format(id=plugin, mark=mark or f"+{plugin}")))
+        (home / "plugin.py").write_text(
+            textwrap.dedent(code or STAMP.format(id=plugin, mark=mark or f"+{plugin}"))
+        )
         return home
 
 
@@ -73,12 +82,18 @@ def agent(bus):
 
 @pytest.fixture
 def load(bus, monkeypatch):
-    """Load plugins from shelves: `load(user=shelf, deny=[...])`. Nothing that is installed here gets in."""
+    """Load plugins from shelves: `load(user=shelf, deny=[...])`.
+
+    Nothing that is installed here gets in.
+    """
     monkeypatch.delenv("HOOKBUS_PLUGINS", raising=False)
     opened: list[Plugins] = []
 
     def load(bus=bus, **arguments):
-        arguments = {name: value.root if isinstance(value, Shelf) else value for name, value in arguments.items()}
+        arguments = {
+            name: value.root if isinstance(value, Shelf) else value
+            for name, value in arguments.items()
+        }
         opened.append(load_plugins(bus, **{"installed": False, **arguments}))
         return opened[-1]
 
@@ -109,4 +124,6 @@ def assert_no_trace(bus):
     """Nothing of any folder plugin is in the process or on the bus."""
     assert receivers_on(bus) == []
     assert plugin_modules() == []
-    assert [finder for finder in sys.meta_path if type(finder).__module__.startswith("hookbus")] == []
+    assert [
+        finder for finder in sys.meta_path if type(finder).__module__.startswith("hookbus")
+    ] == []

@@ -1,4 +1,6 @@
-"""Loading is a transaction: everything of a plugin is connected, or nothing is, and a diagnostic says why."""
+"""Loading is a transaction: everything of a plugin is connected, or nothing is, and a diagnostic
+says why.
+"""
 
 import gc
 import os
@@ -16,19 +18,23 @@ STEP = "def step(agent): pass\n"
 
 BROKEN = {
     "its import raised RuntimeError at ": "raise RuntimeError('SECRET')",
-    "its import raised ModuleNotFoundError (No module named 'no_such_module')": "import no_such_module",
-    "its import raised SyntaxError ('(' was never closed (plugin.py, line 1)) at ": "def register(api:",
+    "its import raised ModuleNotFoundError (No module named 'no_such_module')":
+        "import no_such_module",
+    "its import raised SyntaxError ('(' was never closed (plugin.py, line 1)) at ":
+        "def register(api:",
     "its import raised SystemExit": "raise SystemExit(3)",
     "its import raised ZeroDivisionError": "from . import part",
     "hookbus_plugin_odd.plugin has no register": "def registre(api): pass",
     "register is not a plain function": "async def register(api): pass",
     "plugin:register is not a plain function": "def register(api): yield",
     "hookbus_plugin_odd.plugin:register is not a plain function": "register = 3",
-    "register is async or a generator": "async def later(api): pass\ndef register(api): return later(api)",
+    "register is async or a generator":
+        "async def later(api): pass\ndef register(api): return later(api)",
     "register raised KeyError at ": "def register(api): raise KeyError('SECRET')",
     "register raised SystemExit": "def register(api): raise SystemExit('SECRET')",
     "register cannot be called with an api (too many positional arguments)": "def register(): pass",
-    "register raised HookError (a signal's name must be an identifier": "def register(api): api.connect('pre-reply', print)",
+    "register raised HookError (a signal's name must be an identifier":
+        "def register(api): api.connect('pre-reply', print)",
     "register raised HookError (3 cannot be connected to pre_reply: it is not callable) at ":
         "def register(api): api.connect('pre_reply', 3)",
     "register raised HookError (role='gard' is unknown; did you mean 'guard'?": STEP
@@ -40,12 +46,14 @@ BROKEN = {
     "register raised HookError (object at ": "def register(api): api.plug(object())",
     "asks for 'mgs', which reply does not have; did you mean 'msg'": "def step(agent, mgs): pass\n"
     + "def register(api): api.connect('pre_reply', step)",
-    "is async, but reply is a plain def": "async def step(agent): pass\ndef register(api): api.connect('pre_reply', step)",
+    "is async, but reply is a plain def":
+        "async def step(agent): pass\ndef register(api): api.connect('pre_reply', step)",
     "asks for role='modify', but the phase 'finally' takes observe": STEP
     + "def register(api): api.connect('finally_reply', step, role='modify')",
-    "step connects to post_reply, which hooks in its manifest does not name; did you mean 'pre_reply'": STEP
-    + "def register(api): api.connect('post_reply', step)",
-    "it provides the tool 'y', which provides in its manifest does not name": "def register(api): api.provide('tool', 'y', 1)",
+    "step connects to post_reply, which hooks in its manifest does not name; did you mean 'pre_re":
+        STEP + "def register(api): api.connect('post_reply', step)",
+    "it provides the tool 'y', which provides in its manifest does not name":
+        "def register(api): api.provide('tool', 'y', 1)",
     "was connected to pre_reply past the api": STEP
     + "import hookbus\nhookbus.signal('pre_reply').connect(step)\ndef register(api): pass",
     "was connected to events past the api": "import hookbus\ndef told(bus, event): pass\n"
@@ -55,7 +63,10 @@ BROKEN = {
 
 @pytest.mark.parametrize("problem", BROKEN)
 def test_a_broken_plugin_is_refused_whole_and_the_others_load(load, bus, agent, user, problem):
-    home = user.put("odd", BROKEN[problem], more="[provides]\ntool = ['x']", hooks=["pre_reply", "finally_reply"])
+    home = user.put(
+        "odd", BROKEN[problem], more="[provides]\ntool = ['x']",
+        hooks=["pre_reply", "finally_reply"],
+    )  # fmt: skip
     (home / "part.py").write_text("1 / 0")
     user.put("a"), user.put("z")
     meta_path = list(sys.meta_path)
@@ -63,9 +74,13 @@ def test_a_broken_plugin_is_refused_whole_and_the_others_load(load, bus, agent, 
     assert statuses(plugins) == {"user:a": "loaded", "user:odd": "refused", "user:z": "loaded"}
     said = said_of("odd", plugins)
     assert problem in said and str(home / "hookbus-plugin.toml") in said and "; " in said
-    assert "SECRET" not in said + str(report(bus)) + report(bus)._repr_html_() + plugins._repr_html_()
+    assert (
+        "SECRET" not in said + str(report(bus)) + report(bus)._repr_html_() + plugins._repr_html_()
+    )
     assert agent.reply("m") == "m+a+z"
-    assert plugin_modules() == [f"hookbus_plugin_{name}" for name in ("a", "a.plugin", "z", "z.plugin")]
+    assert plugin_modules() == [
+        f"hookbus_plugin_{name}" for name in ("a", "a.plugin", "z", "z.plugin")
+    ]
     plugins.close()
     assert_no_trace(bus), assert_no_trace(default_bus)
     assert sys.meta_path == meta_path
@@ -104,11 +119,16 @@ def register(api):
 """
 
 
-def test_where_one_connection_fails_all_are_undone_and_cleanups_run_the_last_first(load, bus, agent, user):
+def test_where_one_connection_fails_all_are_undone_and_cleanups_run_the_last_first(
+    load, bus, agent, user
+):
     home = user.put("odd", HALFWAY)
     plugins = load(user=user)
     said = said_of("odd", plugins)
-    assert "third" in said and "its cleanup register.<locals>.<lambda> raised ZeroDivisionError" in said
+    assert (
+        "third" in said
+        and "its cleanup register.<locals>.<lambda> raised ZeroDivisionError" in said
+    )
     assert agent.reply("m") == "m"
     assert (home / "log").read_text() == "two one "
     assert_no_trace(bus)
@@ -145,7 +165,9 @@ def test_an_interrupt_passes_and_leaves_nothing(load, bus, agent, user, where):
     assert_no_trace(bus)
 
 
-def test_a_plugin_registers_receivers_provides_things_and_reads_its_settings(load, bus, agent, user):
+def test_a_plugin_registers_receivers_provides_things_and_reads_its_settings(
+    load, bus, agent, user
+):
     user.put("full", """
         from hookbus import Block, receives
 
@@ -160,9 +182,13 @@ def test_a_plugin_registers_receivers_provides_things_and_reads_its_settings(loa
             def loud(self, agent, result): return result.upper()
 
         def register(api):
-            assert (api.id, api.version, dict(api.settings)) == ("full", "2.1", {"limit": 3, "tags": ["x"]})
+            assert (api.id, api.version) == ("full", "2.1")
+            assert dict(api.settings) == {"limit": 3, "tags": ["x"]}
+            def log(bus, event):
+                api.provided("service", "log").append(type(event).__name__)
+
             api.plug(Plugin(api))
-            api.connect("events", lambda bus, event: api.provided("service", "log").append(type(event).__name__))
+            api.connect("events", log)
             api.provide("tool", "search", len)
             api.provide("service", "log", [])
     """, hooks=["pre_reply", "post_reply", "events"], version="2.1", more="""
@@ -181,9 +207,13 @@ def test_a_plugin_registers_receivers_provides_things_and_reads_its_settings(loa
     assert agent.reply("abc") == "ABC"
     with pytest.raises(HookBlocked, match="too long"):
         agent.reply("abcd")
-    assert plugins.provided("tool", "search") is len and plugins.all_provided("tool") == {"search": len}
+    assert plugins.provided("tool", "search") is len and plugins.all_provided("tool") == {
+        "search": len
+    }
     assert plugins.provided("service", "log")[0] == "Started"
-    with pytest.raises(HookError, match="no loaded plugin provides the tool 'serch'; did you mean 'search'"):
+    with pytest.raises(
+        HookError, match="no loaded plugin provides the tool 'serch'; did you mean 'search'"
+    ):
         plugins.provided("tool", "serch")
     [row] = plugins.rows()
     assert (row.receivers, row.provides, row.version) == (3, "tool:search, service:log", "2.1")
@@ -195,7 +225,10 @@ def test_a_plugin_registers_receivers_provides_things_and_reads_its_settings(loa
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ({"limit": "3", "key": "k"}, "the setting limit (the operator's) is a str, not of type integer"),
+        (
+            {"limit": "3", "key": "k"},
+            "the setting limit (the operator's) is a str, not of type integer",
+        ),
         ({"limit": True, "key": "k"}, "is a bool, not of type integer"),
         ({"limit": 0, "key": "k"}, "is below the minimum; give 1 or more"),
         ({"mode": "fats", "key": "k"}, "is not allowed; choose one of 'fast', 'slow'"),
@@ -204,7 +237,9 @@ def test_a_plugin_registers_receivers_provides_things_and_reads_its_settings(loa
         ({}, "the setting 'key' is required"),
     ],
 )
-def test_settings_are_checked_against_the_manifest_before_the_code_is_imported(load, user, given, problem):
+def test_settings_are_checked_against_the_manifest_before_the_code_is_imported(
+    load, user, given, problem
+):
     user.put("a", "raise AssertionError", more="""
         [settings]
         limit = {type = "integer", minimum = 1}
@@ -229,13 +264,21 @@ def test_a_plugin_cannot_change_the_operators_settings(load, user):
 PROVIDER = "def register(api): api.provide('tool', 'search', api.id)"
 
 
-def test_a_second_owner_of_a_name_is_refused_without_importing_it_and_the_first_is_named(load, user):
+def test_a_second_owner_of_a_name_is_refused_without_importing_it_and_the_first_is_named(
+    load, user
+):
     first = user.put("a", PROVIDER, more="provides.tool = ['search']")
     user.put("b", "raise AssertionError", more="provides.tool = ['search']")
-    user.put("c", "def register(api): api.provide('command', 'search', api.id)", more="provides.command = ['search']")
+    user.put(
+        "c", "def register(api): api.provide('command', 'search', api.id)",
+        more="provides.command = ['search']",
+    )  # fmt: skip
     plugins = load(user=user)
     assert plugins.loaded == ("a", "c")
-    assert f"the tool 'search' is provided by the plugin a ({first / 'hookbus-plugin.toml'}) already" in said_of("b", plugins)
+    assert (
+        f"the tool 'search' is provided by the plugin a ({first / 'hookbus-plugin.toml'}) already"
+        in said_of("b", plugins)
+    )
     assert plugins.provided("tool", "search") == "a"
     user.put("b", PROVIDER, more="provides.tool = ['search']")
     plugins.unload("a"), plugins.load("b")
@@ -244,7 +287,9 @@ def test_a_second_owner_of_a_name_is_refused_without_importing_it_and_the_first_
 
 def test_a_receiver_that_somebody_else_connected_is_not_replaced(load, bus, agent, user):
     bus.signal("pre_reply").connect(os.path.join, role="guard", name="the host's guard")
-    user.put("a", "import os\ndef register(api): api.connect('pre_reply', os.path.join, role='observe')")
+    user.put(
+        "a", "import os\ndef register(api): api.connect('pre_reply', os.path.join, role='observe')"
+    )
     assert "the host's guard" in said_of("a", load(user=user))
     assert [receiver.role for receiver in bus.signal("pre_reply").connections()] == ["guard"]
 
@@ -254,25 +299,40 @@ def test_what_the_manifest_promises_and_register_does_not_keep_is_said(load, bus
     plugins = load(user=user)
     said = [str(said) for said in plugins.diagnostics]
     assert plugins.loaded == ("a",) and len(said) == 2
-    assert "names pre_reply, and nothing was connected to it" in said[0] and "names the tool 'x'" in said[1]
+    assert (
+        "names pre_reply, and nothing was connected to it" in said[0]
+        and "names the tool 'x'" in said[1]
+    )
     assert set(said) <= set(report(bus).findings)
 
 
 def test_the_api_is_closed_once_register_has_returned(load, user):
-    user.put("a", "def register(api): api.provide('api', 'api', api)", hooks=[], more="provides.api = ['api']")
+    user.put(
+        "a", "def register(api): api.provide('api', 'api', api)", hooks=[],
+        more="provides.api = ['api']",
+    )  # fmt: skip
     api = load(user=user).provided("api", "api")
     assert isinstance(api, PluginApi)
     for late in (
-        lambda: api.connect("pre_reply", print), lambda: api.provide("tool", "x", 1), lambda: api.on_unload(print),
+        lambda: api.connect("pre_reply", print), lambda: api.provide("tool", "x", 1),
+        lambda: api.on_unload(print),
     ):  # fmt: skip
-        with pytest.raises(HookError, match="the plugin a has registered already: say it inside register"):
+        with pytest.raises(
+            HookError, match="the plugin a has registered already: say it inside register"
+        ):
             late()
 
 
 def test_a_plugin_cannot_load_or_unload_plugins_while_it_registers(load, bus, user):
     user.put("a")
-    user.put("b", "def register(api): api.settings['x']", hooks=[], more="settings.x = {type = 'string', default = ''}")
-    user.put("c", "from hookbus import default_bus\ndef register(api): default_bus.plugins.unload('a')", hooks=[])
+    user.put(
+        "b", "def register(api): api.settings['x']", hooks=[],
+        more="settings.x = {type = 'string', default = ''}",
+    )  # fmt: skip
+    user.put(
+        "c", "from hookbus import default_bus\ndef register(api): default_bus.plugins.unload('a')",
+        hooks=[],
+    )  # fmt: skip
     plugins = load(bus=default_bus, user=user)
     assert plugins.loaded == ("a", "b") and "while one of them registers" in said_of("c", plugins)
 
@@ -283,7 +343,10 @@ def test_a_plugin_uses_what_the_one_it_requires_provides(load, user):
             api.provide("tool", "double", lambda text: api.provided("tool", "echo")(text) * 2)
             assert api.provided("tool", "echo")("x") == "x"
     """, hooks=[], more="provides.tool = ['double']\nrequires.plugins = ['z']")  # fmt: skip
-    user.put("z", "def register(api): api.provide('tool', 'echo', lambda text: text)", hooks=[], more="provides.tool = ['echo']")
+    user.put(
+        "z", "def register(api): api.provide('tool', 'echo', lambda text: text)", hooks=[],
+        more="provides.tool = ['echo']",
+    )  # fmt: skip
     plugins = load(user=user)
     assert plugins.loaded == ("z", "a") and plugins.provided("tool", "double")("x") == "xx"
     for take_out in (plugins.unload, plugins.disable):
@@ -293,7 +356,9 @@ def test_a_plugin_uses_what_the_one_it_requires_provides(load, user):
     assert plugins.loaded == ()
 
 
-def test_the_modules_of_a_folder_import_each_other_and_leave_no_bytecode(load, bus, agent, user, monkeypatch):
+def test_the_modules_of_a_folder_import_each_other_and_leave_no_bytecode(
+    load, bus, agent, user, monkeypatch
+):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     home = user.put("web-search", """
         from .tools import mark
@@ -302,7 +367,9 @@ def test_the_modules_of_a_folder_import_each_other_and_leave_no_bytecode(load, b
     """)  # fmt: skip
     (home / "tools").mkdir()
     (home / "tools" / "__init__.py").write_text("mark = '!'")
-    (home / "tools" / "deep.py").write_text("from . import mark\ndef stamp(agent, msg): return {'msg': msg + mark}")
+    (home / "tools" / "deep.py").write_text(
+        "from . import mark\ndef stamp(agent, msg): return {'msg': msg + mark}"
+    )
     (home / "__init__.py").write_text("loaded = True")
     plugins = load(user=user)
     assert agent.reply("m") == "m!"
@@ -402,7 +469,9 @@ def test_a_plugin_that_keeps_its_api_does_not_keep_senders(load, user, agent):
 
 
 @pytest.mark.parametrize("take_out", ["close", "unload", "reload"])
-def test_an_interrupt_in_a_cleanup_passes_when_everything_is_in_order(load, bus, agent, user, take_out):
+def test_an_interrupt_in_a_cleanup_passes_when_everything_is_in_order(
+    load, bus, agent, user, take_out
+):
     user.put("a"), user.put("z")
     user.put("b", """
         def interrupt(): raise KeyboardInterrupt
@@ -430,5 +499,9 @@ def test_what_a_cleanup_does_wrong_is_said_and_stops_nothing(load, bus, agent, u
     plugins = load(user=user)
     plugins.unload("a")
     said = [str(said) for said in plugins.diagnostics]
-    assert len(said) == 2 and "raised ZeroDivisionError" in said[0] and "cleanup later is async" in said[1]
+    assert (
+        len(said) == 2
+        and "raised ZeroDivisionError" in said[0]
+        and "cleanup later is async" in said[1]
+    )
     assert_no_trace(bus)

@@ -1,4 +1,7 @@
-"""A manifest is read and checked before any code of its plugin runs; what is wrong is said with the file and the remedy."""
+"""A manifest is read and checked before any code of its plugin runs.
+
+What is wrong is said with the file and the remedy.
+"""
 
 import pytest
 
@@ -17,21 +20,51 @@ WRONG = {
     "id is missing": ('format = 1\nversion = "1"', "write id ="),
     "version is missing": ('format = 1\nid = "odd"', "write version ="),
     "which is no plugin id": ('format = 1\nid = "../odd"\nversion = "1"', "lower-case words"),
-    "has a key 'hoks' that is unknown; did you mean 'hooks'": (GOOD + "hoks = []", "correct or remove it"),
-    "hooks = 'pre_reply' is not a list of texts": (GOOD.replace("['pre_reply']", "'pre_reply'"), "write hooks ="),
-    "holds 'pre-reply', which is not an identifier": (GOOD.replace("pre_reply", "pre-reply"), "such as pre_reply"),
+    "has a key 'hoks' that is unknown; did you mean 'hooks'": (
+        GOOD + "hoks = []",
+        "correct or remove it",
+    ),
+    "hooks = 'pre_reply' is not a list of texts": (
+        GOOD.replace("['pre_reply']", "'pre_reply'"),
+        "write hooks =",
+    ),
+    "holds 'pre-reply', which is not an identifier": (
+        GOOD.replace("pre_reply", "pre-reply"),
+        "such as pre_reply",
+    ),
     "enabled = 'yes' is neither true nor false": (GOOD + "enabled = 'yes'", "write enabled = true"),
     "entry = '../evil:register'": (GOOD + "entry = '../evil:register'", "write entry ="),
     "entry = '/etc/evil.py'": (GOOD + "entry = '/etc/evil.py'", "write entry ="),
     "has a key 'pakages'": (GOOD + "[requires]\npakages = []", "correct or remove it"),
-    "provides.tool = 'search' is not a list": (GOOD + "[provides]\ntool = 'search'", "write provides.tool ="),
+    "provides.tool = 'search' is not a list": (
+        GOOD + "[provides]\ntool = 'search'",
+        "write provides.tool =",
+    ),
     "requires = 3 is not a table": (GOOD + "requires = 3", "write [requires]"),
-    "[settings.limit] has type = 'int'; did you mean 'integer'": (GOOD + "[settings.limit]\ntype = 'int'", "one of these types"),
-    "is a bool, not of type integer": (GOOD + "[settings.limit]\ntype = 'integer'\ndefault = true", "of type integer"),
-    "is above the maximum": (GOOD + "[settings.limit]\ntype = 'integer'\nmaximum = 3\ndefault = 4", "give 3 or less"),
-    "has minimum = 1": (GOOD + "[settings.limit]\ntype = 'string'\nminimum = 1", "integer or number only"),
-    "has choices = ['a', 1]": (GOOD + "[settings.limit]\ntype = 'string'\nchoices = ['a', 1]", "values of type string"),
-    "is required and has a default": (GOOD + "[settings.a]\ntype = 'string'\nrequired = true\ndefault = ''", "leave out one"),
+    "[settings.limit] has type = 'int'; did you mean 'integer'": (
+        GOOD + "[settings.limit]\ntype = 'int'",
+        "one of these types",
+    ),
+    "is a bool, not of type integer": (
+        GOOD + "[settings.limit]\ntype = 'integer'\ndefault = true",
+        "of type integer",
+    ),
+    "is above the maximum": (
+        GOOD + "[settings.limit]\ntype = 'integer'\nmaximum = 3\ndefault = 4",
+        "give 3 or less",
+    ),
+    "has minimum = 1": (
+        GOOD + "[settings.limit]\ntype = 'string'\nminimum = 1",
+        "integer or number only",
+    ),
+    "has choices = ['a', 1]": (
+        GOOD + "[settings.limit]\ntype = 'string'\nchoices = ['a', 1]",
+        "values of type string",
+    ),
+    "is required and has a default": (
+        GOOD + "[settings.a]\ntype = 'string'\nrequired = true\ndefault = ''",
+        "leave out one",
+    ),
 }
 
 
@@ -39,7 +72,9 @@ WRONG = {
 def test_a_wrong_manifest_is_refused_and_the_others_load(load, bus, agent, user, problem):
     source, advice = WRONG[problem]
     home = user.put("odd", BOOM)
-    (home / "hookbus-plugin.toml").write_bytes(source if isinstance(source, bytes) else source.encode())
+    (home / "hookbus-plugin.toml").write_bytes(
+        source if isinstance(source, bytes) else source.encode()
+    )
     user.put("good")
     plugins = load(user=user)
     assert statuses(plugins) == {"user:good": "loaded", "user:odd": "refused"}
@@ -73,7 +108,10 @@ def test_a_plugin_that_is_off_is_never_imported(load, user):
 @pytest.mark.parametrize(
     ("requires", "problem"),
     [
-        ("packages = ['no-such-distribution']", "needs the package 'no-such-distribution', which is not installed"),
+        (
+            "packages = ['no-such-distribution']",
+            "needs the package 'no-such-distribution', which is not installed",
+        ),
         ("packages = ['blinker>=99']", "needs 'blinker>=99', and blinker"),
         ("packages = ['blinker>=1.9,<1.9']", "needs 'blinker>=1.9,<1.9'"),
         ("packages = ['blinker ~= 1.9']", "cannot be read"),
@@ -81,11 +119,19 @@ def test_a_plugin_that_is_off_is_never_imported(load, user):
         ("programs = ['no-such-program-here']", "needs the program 'no-such-program-here'"),
         ("environment = ['HOOKBUS_TEST_KEY']", "needs the environment variable HOOKBUS_TEST_KEY"),
         ("plugins = ['absent']", "requires the plugin 'absent', which is nowhere"),
-        ("plugins = ['off']", "requires the plugin 'off', which is disabled (its manifest says enabled = false"),
-        ("plugins = ['broken']", "requires the plugin 'broken', which is refused (its import raised RuntimeError"),
+        (
+            "plugins = ['off']",
+            "requires the plugin 'off', which is disabled (its manifest says enabled = false",
+        ),
+        (
+            "plugins = ['broken']",
+            "requires the plugin 'broken', which is refused (its import raised RuntimeError",
+        ),
     ],
 )
-def test_what_a_plugin_requires_is_checked_before_its_code_is_imported(load, user, requires, problem):
+def test_what_a_plugin_requires_is_checked_before_its_code_is_imported(
+    load, user, requires, problem
+):
     user.put("needy", BOOM, more=f"[requires]\n{requires}")
     user.put("off", more="enabled = false")
     user.put("broken", BOOM)
@@ -108,8 +154,10 @@ def test_what_is_there_satisfies(load, user, monkeypatch):
 @pytest.mark.parametrize(
     ("have", "clause", "holds"),
     [
-        ("1.0", "==1", True), ("1.0.0", ">=1", True), ("1.10", ">1.9", True), ("1.0rc1", ">=1.0", False),
-        ("1.0.dev3", "<1", True), ("1.0.post1", ">=1.0", True), ("1.0+local", "==1.0", True), ("2!1.0", ">=1", True),
+        ("1.0", "==1", True), ("1.0.0", ">=1", True), ("1.10", ">1.9", True),
+        ("1.0rc1", ">=1.0", False),
+        ("1.0.dev3", "<1", True), ("1.0.post1", ">=1.0", True), ("1.0+local", "==1.0", True),
+        ("2!1.0", ">=1", True),
         ("0.9a1", "!=0.9", True),
         ("nonsense", ">=0", False),
     ],

@@ -1,4 +1,7 @@
-"""The operator's word stands over the plugin's, except that no guard gets weaker; explain and report say whose stands."""
+"""The operator's word stands over the plugin's, except that no guard gets weaker.
+
+Explain and report say whose stands.
+"""
 
 import pytest
 
@@ -38,7 +41,9 @@ def loaded(load, agent, user):
 def test_without_overrides_the_plugins_word_stands(loaded):
     plugins, rows = loaded({})
     assert {(row.plugin, row.operator) for row in rows.values()} == {("a", None)}
-    assert (rows["redact"].on_error, rows["stamp"].timeout, rows["stamp"].priority) == ("block", 5.0, 1)
+    assert (rows["redact"].on_error, rows["stamp"].timeout, rows["stamp"].priority) == (
+        "block", 5.0, 1,
+    )  # fmt: skip
     assert plugins.diagnostics == ()
 
 
@@ -46,7 +51,8 @@ def test_the_operator_sets_options_for_all_receivers_and_for_one(loaded):
     own = {"stamp": {"timeout": 1.0, "priority": -3}, "redact": {"on_error": "isolate"}}
     plugins, rows = loaded({"timeout": 2.0, "receivers": own})
     assert [(row.timeout, row.operator) for row in rows.values()] == [
-        (2.0, "timeout (was None), on_error (was block)"), (1.0, "timeout (was 5.0), priority (was 1)"),
+        (2.0, "timeout (was None), on_error (was block)"),
+        (1.0, "timeout (was 5.0), priority (was 1)"),
         (2.0, "timeout (was None)"), (2.0, "timeout (was None)"), (2.0, "timeout (was None)"),
     ]  # fmt: skip
     assert (rows["redact"].on_error, rows["stamp"].priority) == ("isolate", -3)
@@ -63,13 +69,18 @@ def test_what_explain_says_is_what_happens(load, agent, user):
     assert agent.reply("m") == "ms"
 
 
-WEAKER = [{"on_error": "isolate"}, {"on_error": "raise"}, {"receivers": {"guard": {"on_error": "raise"}}}]
+WEAKER = [
+    {"on_error": "isolate"}, {"on_error": "raise"}, {"receivers": {"guard": {"on_error": "raise"}}},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("said", WEAKER)
 def test_a_guard_stays_closed_whatever_the_operator_says_and_it_is_said(loaded, agent, said):
     plugins, rows = loaded(said)
-    assert rows["guard"].on_error == "block" and rows["guard"].operator == "not on_error: a guard blocks"
+    assert (
+        rows["guard"].on_error == "block"
+        and rows["guard"].operator == "not on_error: a guard blocks"
+    )
     assert "does not reach it: a guard always blocks" in said_of("a", plugins, "warning")
     assert (rows["watch"].on_error, rows["around"].on_error) == ("isolate", "raise")
     assert rows["watch"].operator is None
@@ -77,7 +88,9 @@ def test_a_guard_stays_closed_whatever_the_operator_says_and_it_is_said(loaded, 
 
 def test_on_error_of_a_whole_plugin_reaches_its_modifiers(loaded):
     _, rows = loaded({"on_error": "raise"})
-    assert [row.on_error for row in rows.values()] == ["raise", "raise", "block", "isolate", "raise"]
+    assert [row.on_error for row in rows.values()] == [
+        "raise", "raise", "block", "isolate", "raise",
+    ]  # fmt: skip
 
 
 def test_no_timeout_of_the_operator_takes_away_the_authors(loaded):
@@ -86,7 +99,10 @@ def test_no_timeout_of_the_operator_takes_away_the_authors(loaded):
 
 
 def test_a_listener_of_events_takes_only_the_priority(load, bus, agent, user):
-    user.put("a", "def heard(bus, event): pass\ndef register(api): api.connect('events', heard)", hooks=["events"])
+    user.put(
+        "a", "def heard(bus, event): pass\ndef register(api): api.connect('events', heard)",
+        hooks=["events"],
+    )  # fmt: skip
     plugins = load(user=user, overrides={"a": {"timeout": 2.0, "on_error": "raise", "priority": 3}})
     assert plugins.diagnostics == ()
     assert [receiver.options.priority for receiver in bus.events.connections()] == [3]
@@ -95,13 +111,17 @@ def test_a_listener_of_events_takes_only_the_priority(load, bus, agent, user):
 def test_a_receiver_that_is_not_there_is_said(loaded):
     plugins, _ = loaded({"receivers": {"stmp": {"priority": 1}}})
     said = said_of("a", plugins, "warning")
-    assert "overrides= names a receiver 'stmp', which it does not have; did you mean 'stamp'" in said
+    assert (
+        "overrides= names a receiver 'stmp', which it does not have; did you mean 'stamp'" in said
+    )
 
 
 def test_overrides_stand_again_after_a_reload(loaded, agent):
     plugins, before = loaded({"timeout": 2.0})
     plugins.reload("a")
-    assert {row.receiver: row.operator for row in explain(agent.reply)} == {name: row.operator for name, row in before.items()}
+    assert {row.receiver: row.operator for row in explain(agent.reply)} == {
+        name: row.operator for name, row in before.items()
+    }
 
 
 def test_receivers_of_the_host_have_no_plugin_and_no_operator(loaded, bus, agent):
@@ -118,11 +138,22 @@ def test_explain_and_report_show_plugins_as_text_and_html(load, bus, agent, user
     assert [(row["plugin"], row["status"], row["receivers"]) for row in said.plugins] == [
         ("a", "loaded", 5), ("bad<b>", "refused", 0), ("off", "disabled", 0),
     ]  # fmt: skip
-    for part in ("its manifest says enabled = false", "the manifest is of format 9", "loaded", "refused", "disabled"):
-        assert part in str(said) and part in said._repr_html_() and part in str(plugins) and part in plugins._repr_html_()
+    for part in (
+        "its manifest says enabled = false", "the manifest is of format 9", "loaded", "refused",
+        "disabled",
+    ):  # fmt: skip
+        assert (
+            part in str(said)
+            and part in said._repr_html_()
+            and part in str(plugins)
+            and part in plugins._repr_html_()
+        )
     assert "<b>" not in said._repr_html_() + plugins._repr_html_()
     assert {row["plugin"] for row in said.receivers} == {"a"}
-    assert "timeout (was None)" in str(explain(agent.reply)) and "operator" in explain(agent.reply)._repr_html_()
+    assert (
+        "timeout (was None)" in str(explain(agent.reply))
+        and "operator" in explain(agent.reply)._repr_html_()
+    )
     plugins.close()
     assert report(bus).plugins == () and "\nplugins\n" not in str(report(bus))
     assert "operator" not in str(explain(agent.reply))
@@ -130,4 +161,6 @@ def test_explain_and_report_show_plugins_as_text_and_html(load, bus, agent, user
 
 def test_no_plugins_is_said_too(load, tmp_path):
     plugins = load(user=tmp_path / "nowhere")
-    assert "no plugins were found" in str(plugins) and "no plugins were found" in plugins._repr_html_()
+    assert (
+        "no plugins were found" in str(plugins) and "no plugins were found" in plugins._repr_html_()
+    )

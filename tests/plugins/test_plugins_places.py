@@ -29,15 +29,23 @@ def test_hidden_folders_and_plain_files_are_passed_over(load, user):
     assert load(user=user).rows() == ()
 
 
-def test_the_earlier_place_shadows_the_later_one_and_it_is_said(load, agent, workspace, user, bundled):
+def test_the_earlier_place_shadows_the_later_one_and_it_is_said(
+    load, agent, workspace, user, bundled
+):
     workspace.put("a", mark="W"), user.put("a", mark="U"), bundled.put("a", mark="B")
     plugins = load(workspace=workspace, user=user, bundled=bundled, enable=["workspace:a"])
-    assert statuses(plugins) == {"workspace:a": "loaded", "user:a": "refused", "bundled:a": "refused"}
+    assert statuses(plugins) == {
+        "workspace:a": "loaded", "user:a": "refused", "bundled:a": "refused",
+    }  # fmt: skip
     assert agent.reply("m") == "mW"
     shadowed = [str(said) for said in plugins.diagnostics]
     assert len(shadowed) == 2
     for said in shadowed:
-        assert f"the plugin of workspace ({workspace.root / 'a' / 'hookbus-plugin.toml'}) has the id 'a'" in said
+        assert (
+            f"the plugin of workspace ({workspace.root / 'a' / 'hookbus-plugin.toml'}) has the id "
+            "'a'"
+            in said
+        )
         assert "deny=['workspace:a']" in said
 
 
@@ -46,9 +54,15 @@ def test_the_one_in_front_comes_back_after_it_was_unloaded(load, agent, workspac
     plugins = load(workspace=workspace, user=user, enable=["workspace:a"])
     for name in ("a", "workspace:a"):
         plugins.unload("a"), plugins.load(name)
-        assert statuses(plugins) == {"workspace:a": "loaded", "user:a": "refused"} and agent.reply("m") == "mW"
+        assert (
+            statuses(plugins) == {"workspace:a": "loaded", "user:a": "refused"}
+            and agent.reply("m") == "mW"
+        )
     plugins.disable("a"), plugins.load()
-    assert statuses(plugins) == {"workspace:a": "disabled", "user:a": "loaded"} and agent.reply("m") == "mU"
+    assert (
+        statuses(plugins) == {"workspace:a": "disabled", "user:a": "loaded"}
+        and agent.reply("m") == "mU"
+    )
     plugins.enable("workspace:a")
     assert "the plugin of user" in said_of("a", plugins) and agent.reply("m") == "mU"
 
@@ -56,7 +70,10 @@ def test_the_one_in_front_comes_back_after_it_was_unloaded(load, agent, workspac
 def test_the_remedy_that_the_diagnostic_names_works(load, agent, user, bundled):
     user.put("a", mark="U"), bundled.put("a", mark="B")
     plugins = load(user=user, bundled=bundled, deny=["user:a"])
-    assert statuses(plugins) == {"user:a": "disabled", "bundled:a": "loaded"} and agent.reply("m") == "mB"
+    assert (
+        statuses(plugins) == {"user:a": "disabled", "bundled:a": "loaded"}
+        and agent.reply("m") == "mB"
+    )
 
 
 def test_two_of_one_id_in_one_place_go_by_the_name_of_their_folder(load, agent, user):
@@ -66,7 +83,9 @@ def test_two_of_one_id_in_one_place_go_by_the_name_of_their_folder(load, agent, 
     assert f"({user.root / 'first' / 'hookbus-plugin.toml'})" in said_of("a", plugins)
 
 
-def test_a_plugin_of_the_workspace_is_off_until_it_is_named_with_its_place(load, agent, workspace, bundled):
+def test_a_plugin_of_the_workspace_is_off_until_it_is_named_with_its_place(
+    load, agent, workspace, bundled
+):
     workspace.put("guard", mark="evil", more="enabled = true")
     bundled.put("guard", mark="good")
     for enable in ([], ["guard"], ["*"], ["bundled:*"]):
@@ -106,7 +125,8 @@ def test_enable_switches_on_what_is_off_by_default(load, user):
 def test_the_environment_names_exactly_what_a_worker_loads(load, user, bundled, monkeypatch):
     user.put("a"), user.put("b", more="enabled = false"), bundled.put("c"), bundled.put("d")
     for said, loaded in {
-        "a, b": ("a", "b"), "user:b,bundled:c": ("b", "c"), "": (), " , ": (), "bundled:*": ("c",), "a,d": ("a",),
+        "a, b": ("a", "b"), "user:b,bundled:c": ("b", "c"), "": (), " , ": (), "bundled:*": ("c",),
+        "a,d": ("a",),
     }.items():  # fmt: skip
         monkeypatch.setenv("HOOKBUS_PLUGINS", said)
         with load(user=user, bundled=bundled, deny=["d"]) as plugins:
@@ -126,13 +146,18 @@ def test_what_is_loaded_can_be_handed_to_a_worker(load, bus, workspace, user, mo
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"allow": "a"}, {"deny": [""]}, {"deny": [3]}, {"enable": ["nowhere:a"]}, {"enable": ["user:"]}, {"settings": ["a"]},
-        {"settings": {"a": 1}}, {"overrides": {"a": {"timeout": -1}}}, {"overrides": {"a": {"role": "observe"}}},
-        {"overrides": {"a": {"receivers": {"x": {"priority": "high"}}}}}, {"overrides": {"a": {"receivers": 3}}},
+        {"allow": "a"}, {"deny": [""]}, {"deny": [3]}, {"enable": ["nowhere:a"]},
+        {"enable": ["user:"]}, {"settings": ["a"]},
+        {"settings": {"a": 1}}, {"overrides": {"a": {"timeout": -1}}},
+        {"overrides": {"a": {"role": "observe"}}},
+        {"overrides": {"a": {"receivers": {"x": {"priority": "high"}}}}},
+        {"overrides": {"a": {"receivers": 3}}},
     ],
     ids=str,
 )  # fmt: skip
-def test_an_argument_that_makes_no_sense_raises_before_anything_is_loaded(load, bus, user, arguments):
+def test_an_argument_that_makes_no_sense_raises_before_anything_is_loaded(
+    load, bus, user, arguments
+):
     user.put("a")
     with pytest.raises(HookError):
         load(user=user, **arguments)
@@ -141,7 +166,9 @@ def test_an_argument_that_makes_no_sense_raises_before_anything_is_loaded(load, 
 
 def test_a_malformed_variable_raises_and_says_the_syntax(load, user, monkeypatch):
     monkeypatch.setenv("HOOKBUS_PLUGINS", "a,there:b")
-    with pytest.raises(HookError, match="HOOKBUS_PLUGINS holds 'there:b'; write 'id', 'place:id' or 'place:\\*'"):
+    with pytest.raises(
+        HookError, match="HOOKBUS_PLUGINS holds 'there:b'; write 'id', 'place:id' or 'place:\\*'"
+    ):
         load(user=user)
 
 

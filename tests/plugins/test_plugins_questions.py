@@ -1,4 +1,6 @@
-"""Plugins answer questions: receivers connected by the name of a hookspec, checked against it before anything is connected."""
+"""Plugins answer questions: receivers connected by the name of a hookspec, checked against it
+before anything is connected.
+"""
 
 import pytest
 
@@ -31,7 +33,12 @@ def resolve_session(bus):
 
 def test_a_plugin_answers_a_question(load, bus, user, resolve_session):
     user.put("a", ANSWERS, hooks=["resolve_session"])
-    plugins = load(user=user, overrides={"a": {"timeout": 2.0, "receivers": {"by_chat": {"on_error": "raise", "priority": -9}}}})
+    plugins = load(
+        user=user,
+        overrides={
+            "a": {"timeout": 2.0, "receivers": {"by_chat": {"on_error": "raise", "priority": -9}}}
+        },
+    )
     assert plugins.diagnostics == ()
     assert resolve_session(message="m") == "user of m"
     assert [(row.receiver, row.plugin, row.operator) for row in explain(resolve_session)] == [
@@ -46,11 +53,16 @@ def test_a_plugin_answers_a_question(load, bus, user, resolve_session):
 @pytest.mark.parametrize(
     ("code", "problem"),
     [
-        ("def odd(mesage): pass", "asks for 'mesage', which resolve_session does not have; did you mean 'message'"),
+        (
+            "def odd(mesage): pass",
+            "asks for 'mesage', which resolve_session does not have; did you mean 'message'",
+        ),
         ("async def odd(message): pass", "is async"),
     ],
 )
-def test_an_answer_that_does_not_fit_the_question_refuses_its_plugin_whole(load, bus, user, resolve_session, code, problem):
+def test_an_answer_that_does_not_fit_the_question_refuses_its_plugin_whole(
+    load, bus, user, resolve_session, code, problem
+):
     code += """
 def fine(message): return 'half'
 def register(api):

@@ -26,7 +26,10 @@ def test_unload_and_load_bring_a_plugin_out_and_in(load, bus, agent, user):
     user.put("a"), user.put("b")
     plugins = load(user=user)
     plugins.unload("a")
-    assert statuses(plugins) == {"user:a": "unloaded", "user:b": "loaded"} and agent.reply("m") == "m+b"
+    assert (
+        statuses(plugins) == {"user:a": "unloaded", "user:b": "loaded"}
+        and agent.reply("m") == "m+b"
+    )
     plugins.unload("a")
     plugins.load()
     assert plugins.loaded == ("b", "a") and agent.reply("m") == "m+b+a"
@@ -39,9 +42,15 @@ def test_disable_holds_until_enable(load, bus, agent, user):
     plugins = load(user=user)
     plugins.disable("a")
     plugins.load(), plugins.load("a"), plugins.reload("a")
-    assert statuses(plugins) == {"user:a": "disabled", "user:off": "disabled"} and agent.reply("m") == "m"
+    assert (
+        statuses(plugins) == {"user:a": "disabled", "user:off": "disabled"}
+        and agent.reply("m") == "m"
+    )
     plugins.enable("a"), plugins.enable("a"), plugins.enable("off")
-    assert statuses(plugins) == {"user:a": "loaded", "user:off": "loaded"} and agent.reply("m") == "m+a+off"
+    assert (
+        statuses(plugins) == {"user:a": "loaded", "user:off": "loaded"}
+        and agent.reply("m") == "m+a+off"
+    )
     plugins.disable("off"), plugins.load()
     assert agent.reply("m") == "m+a"
 
@@ -87,7 +96,9 @@ def test_a_refused_plugin_loads_once_it_is_mended(load, agent, user):
     assert plugins.diagnostics == () and agent.reply("m") == "m+a"
 
 
-def test_reload_runs_the_new_code_once_even_if_it_was_written_in_the_same_second(load, bus, agent, user, monkeypatch):
+def test_reload_runs_the_new_code_once_even_if_it_was_written_in_the_same_second(
+    load, bus, agent, user, monkeypatch
+):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     user.put("a", mark="1")
     plugins = load(user=user)
@@ -114,17 +125,28 @@ def test_reload_reads_the_new_manifest(load, bus, agent, user):
         ({"code": "1 / 0"}, "its import raised ZeroDivisionError"),
         ({"code": "def register(api): 1 / 0"}, "register raised ZeroDivisionError"),
         ({"code": "def register(api): api.connect('post_reply', print)"}, "does not name"),
-        ({"code": GUARD.format(word="!") + "    async def late(agent): pass\n    api.connect('pre_reply', late)"}, "is async"),
+        (
+            {
+                "code": GUARD.format(word="!")
+                + "    async def late(agent): pass\n    api.connect('pre_reply', late)"
+            },
+            "is async",
+        ),
         ({"manifest": "format = 9"}, "is of format 9"),
         ({"more": "[requires]\nplugins = ['b']"}, "requires itself: a -> b -> a"),
         ({"more": "provides.tool = ['taken']"}, "is provided by the plugin c"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_a_reload_that_is_refused_leaves_the_old_one_as_it_was(load, bus, agent, user, change, problem):
+def test_a_reload_that_is_refused_leaves_the_old_one_as_it_was(
+    load, bus, agent, user, change, problem
+):
     user.put("a", GUARD.format(word="old"))
     user.put("b", "def register(api): pass", hooks=[], more="requires.plugins = ['a']")
-    user.put("c", "def register(api): api.provide('tool', 'taken', 1)", hooks=[], more="provides.tool = ['taken']")
+    user.put(
+        "c", "def register(api): api.provide('tool', 'taken', 1)", hooks=[],
+        more="provides.tool = ['taken']",
+    )  # fmt: skip
     plugins = load(user=user)
     before = receivers_on(bus)
     user.put("a", **change)
@@ -235,7 +257,9 @@ def test_in_the_middle_of_a_reload_the_guard_stands_and_nothing_is_there_twice(l
     assert plugins.diagnostics == () and len(seen) >= 3 and set(seen) == {"m+"}
 
 
-def test_no_call_slips_past_a_guard_and_none_is_stamped_twice_while_its_plugin_is_reloaded(load, bus, agent, user):
+def test_no_call_slips_past_a_guard_and_none_is_stamped_twice_while_its_plugin_is_reloaded(
+    load, bus, agent, user
+):
     user.put("a", GUARD.format(word="+"))
     plugins = load(user=user)
     results, is_over = [], threading.Event()
@@ -269,7 +293,10 @@ def test_plugins_are_loaded_and_unloaded_by_one_thread_at_a_time(load, bus, agen
 
     def play(plugin):
         for _ in range(25):
-            plugins.unload(plugin), plugins.load(plugin), plugins.reload(plugin), plugins.disable(plugin), plugins.enable(plugin)
+            (
+                plugins.unload(plugin), plugins.load(plugin), plugins.reload(plugin),
+                plugins.disable(plugin), plugins.enable(plugin),
+            )  # fmt: skip
 
     players = [threading.Thread(target=play, args=(plugin,)) for plugin in "abcd"]
     for player in players:
@@ -301,7 +328,9 @@ def test_a_receiver_may_unload_its_own_plugin(load, bus, agent, user):
 
 def test_what_the_host_connected_itself_stays(load, bus, agent, user):
     user.put("a")
-    bus.signal("pre_reply").connect(lambda agent, msg: Block("no") if msg == "x+a" else None, role="guard", name="host")
+    bus.signal("pre_reply").connect(
+        lambda agent, msg: Block("no") if msg == "x+a" else None, role="guard", name="host"
+    )
     with load(user=user):
         with pytest.raises(HookBlocked):
             agent.reply("x")

@@ -1,4 +1,6 @@
-"""After any sequence of steps exactly the receivers are there that the loaded plugins declare, and nothing else is."""
+"""After any sequence of steps exactly the receivers are there that the loaded plugins declare, and
+nothing else is.
+"""
 
 import shutil
 import sys
@@ -18,7 +20,9 @@ IDS = ("a", "b", "c", "d")
 REQUIRES = {"c": ("a",)}
 WAYS = ("good", "import", "register", "half", "lying", "manifest", "conflict", "version")
 STEPS = st.one_of(
-    st.tuples(st.sampled_from(["load", "unload", "reload", "enable", "disable"]), st.sampled_from(IDS)),
+    st.tuples(
+        st.sampled_from(["load", "unload", "reload", "enable", "disable"]), st.sampled_from(IDS)
+    ),
     st.tuples(st.sampled_from(WAYS), st.sampled_from(IDS)),
     st.just(("load", None)),
 )
@@ -66,7 +70,8 @@ class World:
         way, mark = self.way[plugin], self.mark[plugin]
         tool = "shared" if way == "conflict" else plugin
         (home / "hookbus-plugin.toml").write_text(MANIFEST.format(
-            format=9 if way == "manifest" else 1, id=plugin, tool=tool, requires=list(REQUIRES.get(plugin, ())),
+            format=9 if way == "manifest" else 1, id=plugin, tool=tool,
+            requires=list(REQUIRES.get(plugin, ())),
             enabled="false" if plugin == "d" else "true",
         ))  # fmt: skip
         (home / "plugin.py").write_text(CODE.format(
@@ -79,7 +84,9 @@ class World:
         return "shared" if way == "conflict" else plugin
 
     def can_load(self, plugin):
-        taken = {self.tool(other, way) for other, (_, way) in self.loaded.items() if other != plugin}
+        taken = {
+            self.tool(other, way) for other, (_, way) in self.loaded.items() if other != plugin
+        }
         return (
             self.way[plugin] in ("good", "conflict", "version")
             and all(required in self.loaded for required in REQUIRES.get(plugin, ()))
@@ -92,7 +99,8 @@ class World:
             self.loaded[plugin] = (self.mark[plugin], self.way[plugin])
 
     def is_on(self, plugin):
-        # A manifest that cannot be read says nothing of being off, but then the plugin cannot be loaded either.
+        # A manifest that cannot be read says nothing of being off, but then the plugin cannot be
+        # loaded either.
         return self.on[plugin]
 
     def is_required(self, plugin):
@@ -137,18 +145,31 @@ def play(world, plugins, word, plugin):
 
 def check(world, bus, agent, plugins):
     assert set(plugins.loaded) == set(world.loaded), plugins
-    declared = [f"{plugin}{mark} {word}" for plugin, (mark, _) in world.loaded.items() for word in ("before", "after")]
+    declared = [
+        f"{plugin}{mark} {word}"
+        for plugin, (mark, _) in world.loaded.items()
+        for word in ("before", "after")
+    ]
     connected = [receiver for signal in bus.signals() for receiver in signal.connections()]
     assert sorted(receiver.name for receiver in connected) == sorted(declared)
     assert all(receiver.is_enabled for receiver in connected)
-    expected = "m" + "".join(sorted(f"{plugin}{mark}" for plugin, (mark, _) in world.loaded.items()))
+    expected = "m" + "".join(
+        sorted(f"{plugin}{mark}" for plugin, (mark, _) in world.loaded.items())
+    )
     said = agent.reply("m")
-    assert "m" + "".join(sorted(said[index : index + 2] for index in range(1, len(said), 2))) == expected
-    tools = {world.tool(plugin, way): f"{plugin}{mark}" for plugin, (mark, way) in world.loaded.items()}
+    assert (
+        "m" + "".join(sorted(said[index : index + 2] for index in range(1, len(said), 2)))
+        == expected
+    )
+    tools = {
+        world.tool(plugin, way): f"{plugin}{mark}" for plugin, (mark, way) in world.loaded.items()
+    }
     assert plugins.all_provided("tool") == tools
     packages = {name.partition(".")[0] for name in plugin_modules()}
     assert packages == {f"hookbus_plugin_{plugin}" for plugin in world.loaded}
-    finders = [finder for finder in sys.meta_path if type(finder).__module__ == "hookbus.plugins._code"]
+    finders = [
+        finder for finder in sys.meta_path if type(finder).__module__ == "hookbus.plugins._code"
+    ]
     assert len(finders) == len(world.loaded)
 
 

@@ -1,4 +1,6 @@
-"""A folder that leads out, can be changed by anyone or belongs to a stranger is refused, with the reason."""
+"""A folder that leads out, can be changed by anyone or belongs to a stranger is refused, with the
+reason.
+"""
 
 import os
 import sys
@@ -7,7 +9,9 @@ import pytest
 
 from .conftest import plugin_modules, said_of, statuses
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes and owners are not looked at on Windows")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="modes and owners are not looked at on Windows"
+)
 STRANGER = 54321
 
 
@@ -39,7 +43,9 @@ def test_what_anyone_could_change_is_refused(load, user, home, path):
 def test_what_belongs_to_a_stranger_is_refused(load, user, home, path):
     target = (home / path).resolve()
     os.chown(target, STRANGER, -1)
-    assert_refused(load(user=user), f"{target} belongs to user {STRANGER}", f"chown {os.geteuid()} {target}")
+    assert_refused(
+        load(user=user), f"{target} belongs to user {STRANGER}", f"chown {os.geteuid()} {target}"
+    )
 
 
 def test_only_root_and_the_user_of_the_process_are_no_strangers(load, user, monkeypatch):
@@ -49,7 +55,9 @@ def test_only_root_and_the_user_of_the_process_are_no_strangers(load, user, monk
     if user.root.stat().st_uid == 0:
         assert plugins.loaded == ("a",)
     else:
-        assert f"who is neither root nor the user {STRANGER} of this process" in said_of("user", plugins)
+        assert f"who is neither root nor the user {STRANGER} of this process" in said_of(
+            "user", plugins
+        )
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../outside.py", "/"])

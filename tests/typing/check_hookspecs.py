@@ -1,4 +1,7 @@
-"""What the type checkers must see: asking gives what the mode says. Checked by mypy strict and pyright, never run."""
+"""What the type checkers must see: asking gives what the mode says.
+
+Checked by mypy strict and pyright, never run.
+"""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -29,7 +32,9 @@ def told(event: bytes) -> None:
     """Something happened."""
 
 
-@hookspec(modes.merge(tools="intersect", env=modes.update, text=lambda earlier, later: earlier + later))
+@hookspec(
+    modes.merge(tools="intersect", env=modes.update, text=lambda earlier, later: earlier + later)
+)
 def build(session: str) -> dict[str, object]:
     raise NotImplementedError
 
@@ -78,7 +83,7 @@ async def asked() -> None:
     assert_type(run_model.scope(), AbstractAsyncContextManager[None])
 
 
-# -- receivers: decorators give back the type they got ---------------------------------------------------------------------
+# -- receivers: decorators give back the type they got ---------------------------------------------
 
 
 @resolve_session.connect_via(priority=5, timeout=2.0, on_error="raise")
@@ -100,7 +105,7 @@ assert_type(resolve_session.muted(), AbstractContextManager[None])
 assert_type(explain(resolve_session)[0].receiver, str)
 
 
-# -- modes of one's own ----------------------------------------------------------------------------------------------------
+# -- modes of one's own ----------------------------------------------------------------------------
 
 
 def longest(answers: list[str]) -> int:

@@ -1,4 +1,7 @@
-"""What the type checkers must see: decorators give back the type they got. Checked by mypy strict and pyright, never run."""
+"""What the type checkers must see: decorators give back the type they got.
+
+Checked by mypy strict and pyright, never run.
+"""
 
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Literal, assert_type
@@ -114,17 +117,24 @@ class Plugin:
 
 assert_type(Plugin().check(agent, "a"), Block | None)
 assert_type(default_bus.plug(Plugin()), Callable[[], None])
-assert_type(instrument(Agent, "bare", {"helper": "help"}, bus=Bus(timeout=1.0), subclasses=True), Callable[[], None])
+assert_type(
+    instrument(Agent, "bare", {"helper": "help"}, bus=Bus(timeout=1.0), subclasses=True),
+    Callable[[], None],
+)
 assert_type(explain(agent.reply)[0].position, int)
 assert_type(str(report()), str)
-with load_plugins(Bus(), user="nowhere", installed=False, overrides={"a": {"timeout": 1.0}}) as plugins:
+with load_plugins(
+    Bus(), user="nowhere", installed=False, overrides={"a": {"timeout": 1.0}}
+) as plugins:
     assert_type(plugins, Plugins)
     assert_type(plugins.rows()[0].status, Literal["loaded", "disabled", "refused", "unloaded"])
     assert_type(plugins.diagnostics[0], Diagnostic)
 
 
 def register(api: PluginApi) -> None:
-    assert_type(api.connect("pre_reply", guard, role="guard")(agent, "a", api.settings["ctx"]), Block | None)
+    assert_type(
+        api.connect("pre_reply", guard, role="guard")(agent, "a", api.settings["ctx"]), Block | None
+    )
 
 
 with record() as recording:

@@ -1,4 +1,6 @@
-"""AgenticX: classes of async hooks around a tool call at run time, and lists of sync functions in its core."""
+"""AgenticX: classes of async hooks around a tool call at run time, and lists of sync functions in
+its core.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from agenticx.core.hooks.tool_hooks import execute_after_tool_call_hooks, execute_before_tool_call_hooks
+from agenticx.core.hooks.tool_hooks import (
+    execute_after_tool_call_hooks,
+    execute_before_tool_call_hooks,
+)
 from agenticx.core.hooks.types import ToolCallHookContext
 from agenticx.runtime.hooks import AgentHook, HookRegistry
 
@@ -18,7 +23,9 @@ from . import floors
 
 
 class Passing(AgentHook):  # type: ignore[misc]
-    async def before_tool_call(self, tool_name: str, arguments: dict[str, Any], session: Any) -> Any:
+    async def before_tool_call(
+        self, tool_name: str, arguments: dict[str, Any], session: Any
+    ) -> Any:
         return None
 
     async def after_tool_call(self, tool_name: str, result: Any, session: Any) -> Any:
@@ -28,14 +35,19 @@ class Passing(AgentHook):  # type: ignore[misc]
 class Changing(Passing):
     """It changes the result in place: it may return only text."""
 
-    async def before_tool_call(self, tool_name: str, arguments: dict[str, Any], session: Any) -> Any:
+    async def before_tool_call(
+        self, tool_name: str, arguments: dict[str, Any], session: Any
+    ) -> Any:
         arguments["msg"] += "!"
 
     async def after_tool_call(self, tool_name: str, result: Any, session: Any) -> Any:
         result["seen"] = True
 
 
-RUNTIME = (Passing.before_tool_call, Passing.after_tool_call, Changing.before_tool_call, Changing.after_tool_call)
+RUNTIME = (
+    Passing.before_tool_call, Passing.after_tool_call, Changing.before_tool_call,
+    Changing.after_tool_call,
+)  # fmt: skip
 
 
 def with_runtime(hooks: Sequence[Any], expect: Expect) -> Case:
@@ -71,16 +83,24 @@ def with_core(pres: list[Function], posts: list[Function], expect: Expect) -> Ca
 
 def rows() -> dict[str, Callable[[], dict[str, Case]]]:
     return {
-        "P1 sync": lambda: {"by hand": floors.bare("sync"), "agenticx": with_core([], [], Expect(0, RESULT))},
-        "P1 async": lambda: {"by hand": floors.bare("async"), "agenticx": with_runtime([], Expect(0, RESULT))},
+        "P1 sync": lambda: {
+            "by hand": floors.bare("sync"), "agenticx": with_core([], [], Expect(0, RESULT)),
+        },
+        "P1 async": lambda: {
+            "by hand": floors.bare("async"), "agenticx": with_runtime([], Expect(0, RESULT)),
+        },
         "P2 sync": partial(sync_receivers, 1),
         "P2 async, async receivers": lambda: {
-            "by hand": floors.one_and_one("async", "async"), "agenticx": with_runtime([Passing()], Expect(2, RESULT)),
+            "by hand": floors.one_and_one("async", "async"),
+            "agenticx": with_runtime([Passing()], Expect(2, RESULT)),
         },
         "P3 sync": partial(sync_receivers, 5),
         "P3 async, async receivers": lambda: {
             "by hand": floors.five_and_five("async", "async"),
-            "agenticx": with_runtime([Changing() if place == 2 else Passing() for place in range(5)], Expect(10, CHANGED)),
+            "agenticx": with_runtime(
+                [Changing() if place == 2 else Passing() for place in range(5)],
+                Expect(10, CHANGED),
+            ),
         },
     }  # fmt: skip
 
@@ -102,7 +122,10 @@ def sync_receivers(number: int) -> dict[str, Case]:
 
         return after
 
-    pres, posts = [pre(place == 2) for place in range(number)], [post(place == 2) for place in range(number)]
+    pres, posts = (
+        [pre(place == 2) for place in range(number)],
+        [post(place == 2) for place in range(number)],
+    )
     case = with_core(pres, posts, Expect(2 * number, CHANGED if number == 5 else RESULT))
     floor = floors.five_and_five if number == 5 else floors.one_and_one
     return {"by hand": floor("sync", "sync"), "agenticx": case}

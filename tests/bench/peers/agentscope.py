@@ -48,14 +48,19 @@ class Toolkit:
         return results()
 
     async def reply(self, msg: Any, temperature: float = 0.7) -> Any:
-        async for result in self.call({"name": "reply", "input": {"msg": msg, "temperature": temperature}}):
+        async for result in self.call(
+            {"name": "reply", "input": {"msg": msg, "temperature": temperature}}
+        ):
             last = result
         return last
 
 
 def rows() -> dict[str, Callable[[], dict[str, Case]]]:
     return {
-        "P1 async": lambda: {"by hand": floors.bare("async"), "agentscope": hooked(Expect(0, RESULT), [], [])},
+        "P1 async": lambda: {
+            "by hand": floors.bare("async"),
+            "agentscope": hooked(Expect(0, RESULT), [], []),
+        },
         "P2 async": lambda: one_and_one("sync"),
         "P2 async, async receivers": lambda: one_and_one("async"),
         "P3 async": lambda: five_and_five("sync"),
@@ -73,7 +78,10 @@ def connected(agent: Any, pres: Sequence[Function], posts: Sequence[Function]) -
     return agent
 
 
-def hooked(expect: Expect, pres: Sequence[Function], posts: Sequence[Function], args: tuple[Any, Any] = ("hi", 0.7)) -> Case:
+def hooked(
+    expect: Expect, pres: Sequence[Function], posts: Sequence[Function],
+    args: tuple[Any, Any] = ("hi", 0.7),
+) -> Case:  # fmt: skip
     return method(connected(Agent(), pres, posts), expect, *pres, *posts, args=args)
 
 
@@ -98,12 +106,21 @@ def post(of: Colour, changes: bool = False) -> Function:
 
 
 def one_and_one(of: Colour) -> dict[str, Case]:
-    return {"by hand": floors.one_and_one("async", of), "agentscope": hooked(Expect(2, RESULT), [pre(of)], [post(of)])}
+    return {
+        "by hand": floors.one_and_one("async", of),
+        "agentscope": hooked(Expect(2, RESULT), [pre(of)], [post(of)]),
+    }
 
 
 def five_and_five(of: Colour) -> dict[str, Case]:
-    pres, posts = [pre(of, place == 2) for place in range(5)], [post(of, place == 2) for place in range(5)]
-    return {"by hand": floors.five_and_five("async", of), "agentscope": hooked(Expect(10, CHANGED), pres, posts)}
+    pres, posts = (
+        [pre(of, place == 2) for place in range(5)],
+        [post(of, place == 2) for place in range(5)],
+    )
+    return {
+        "by hand": floors.five_and_five("async", of),
+        "agentscope": hooked(Expect(10, CHANGED), pres, posts),
+    }
 
 
 def five_deep() -> dict[str, Case]:
@@ -115,7 +132,10 @@ def five_deep() -> dict[str, Case]:
         return passes_on
 
     layers = [middleware() for _ in range(5)]
-    return {"by hand": floors.five_deep("async"), "agentscope": method(Toolkit(layers), Expect(5, RESULT), *layers)}
+    return {
+        "by hand": floors.five_deep("async"),
+        "agentscope": method(Toolkit(layers), Expect(5, RESULT), *layers),
+    }
 
 
 def large_and_small() -> dict[str, Case]:

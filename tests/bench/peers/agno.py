@@ -29,11 +29,17 @@ def tool(colour: Colour, **hooks: Any) -> Any:
 
     class Agno:
         def reply(self, msg: Any, temperature: float = 0.7) -> Any:
-            return FunctionCall(function=function, arguments={"msg": msg, "temperature": temperature}).execute().result
+            return (
+                FunctionCall(function=function, arguments={"msg": msg, "temperature": temperature})
+                .execute()
+                .result
+            )
 
     class AgnoAsync:
         async def reply(self, msg: Any, temperature: float = 0.7) -> Any:
-            call = FunctionCall(function=function, arguments={"msg": msg, "temperature": temperature})
+            call = FunctionCall(
+                function=function, arguments={"msg": msg, "temperature": temperature}
+            )
             return (await call.aexecute()).result
 
     return (Agno if colour == "sync" else AgnoAsync)()
@@ -66,10 +72,15 @@ def five_deep(colour: Colour) -> dict[str, Case]:
         def around(function_name: str, function_call: Function, arguments: dict[str, Any]) -> Any:
             return function_call(**arguments)
 
-        async def aaround(function_name: str, function_call: Function, arguments: dict[str, Any]) -> Any:
+        async def aaround(
+            function_name: str, function_call: Function, arguments: dict[str, Any]
+        ) -> Any:
             return await function_call(**arguments)
 
         return around if colour == "sync" else aaround
 
     layers = [layer() for _ in range(5)]
-    return {"by hand": floors.five_deep(colour), "agno": method(tool(colour, tool_hooks=layers), Expect(5, RESULT), *layers)}
+    return {
+        "by hand": floors.five_deep(colour),
+        "agno": method(tool(colour, tool_hooks=layers), Expect(5, RESULT), *layers),
+    }

@@ -37,12 +37,16 @@ def hooked(pres: Sequence[Function], posts: Sequence[Function], expect: Expect) 
 
     class Agent:
         async def reply(self, msg: Any, temperature: float = 0.7) -> Any:
-            asked = ToolCall(run_id="1", tool="reply", arguments={"msg": msg, "temperature": temperature})
+            asked = ToolCall(
+                run_id="1", tool="reply", arguments={"msg": msg, "temperature": temperature}
+            )
             call, decision = await hooks.before_tool_call(asked, {})
             if decision.action != "proceed":
                 raise PermissionError(decision.message)
             result = await BareAsync.reply(self, **call.arguments)  # type: ignore[arg-type]
-            outcome = ToolCallResult(run_id="1", tool="reply", arguments=call.arguments, result=result)
+            outcome = ToolCallResult(
+                run_id="1", tool="reply", arguments=call.arguments, result=result
+            )
             await hooks.after_tool_call(call, outcome, {})
             return outcome.result
 
@@ -51,7 +55,10 @@ def hooked(pres: Sequence[Function], posts: Sequence[Function], expect: Expect) 
 
 def rows() -> dict[str, Callable[[], dict[str, Case]]]:
     return {
-        "P1 async": lambda: {"by hand": floors.bare("async"), "bub": hooked([], [], Expect(0, RESULT))},
+        "P1 async": lambda: {
+            "by hand": floors.bare("async"),
+            "bub": hooked([], [], Expect(0, RESULT)),
+        },
         "P2 async": partial(one_and_one, "sync"),
         "P2 async, async receivers": partial(one_and_one, "async"),
         "P3 async": partial(five_and_five, "sync"),
@@ -63,10 +70,14 @@ def rows() -> dict[str, Callable[[], dict[str, Case]]]:
 
 def pre(of: Colour, changes: bool = False) -> Function:
     def before(call: Any) -> Any:
-        return ToolCallDecision.proceed({**call.arguments, "msg": call.arguments["msg"] + "!"}) if changes else None
+        if changes:
+            return ToolCallDecision.proceed({**call.arguments, "msg": call.arguments["msg"] + "!"})
+        return None
 
     async def abefore(call: Any) -> Any:
-        return ToolCallDecision.proceed({**call.arguments, "msg": call.arguments["msg"] + "!"}) if changes else None
+        if changes:
+            return ToolCallDecision.proceed({**call.arguments, "msg": call.arguments["msg"] + "!"})
+        return None
 
     return before if of == "sync" else abefore
 
@@ -84,12 +95,21 @@ def post(of: Colour, changes: bool = False) -> Function:
 
 
 def one_and_one(of: Colour) -> dict[str, Case]:
-    return {"by hand": floors.one_and_one("async", of), "bub": hooked([pre(of)], [post(of)], Expect(2, RESULT))}
+    return {
+        "by hand": floors.one_and_one("async", of),
+        "bub": hooked([pre(of)], [post(of)], Expect(2, RESULT)),
+    }
 
 
 def five_and_five(of: Colour) -> dict[str, Case]:
-    pres, posts = [pre(of, place == 2) for place in range(5)], [post(of, place == 2) for place in range(5)]
-    return {"by hand": floors.five_and_five("async", of), "bub": hooked(pres, posts, Expect(10, CHANGED))}
+    pres, posts = (
+        [pre(of, place == 2) for place in range(5)],
+        [post(of, place == 2) for place in range(5)],
+    )
+    return {
+        "by hand": floors.five_and_five("async", of),
+        "bub": hooked(pres, posts, Expect(10, CHANGED)),
+    }
 
 
 def first_of_ten(colour: Colour) -> dict[str, Case]:

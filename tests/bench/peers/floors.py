@@ -6,7 +6,17 @@ from tests.bench.calls import method
 from tests.bench.hand import unrolled, unrolled_five
 from tests.bench.hand_nested import nested_five
 from tests.bench.harness import Case, Expect
-from tests.bench.parts import BARE, BODY, CHANGED, RESULT, Colour, five_of, make_around, make_post, make_pre
+from tests.bench.parts import (
+    BARE,
+    BODY,
+    CHANGED,
+    RESULT,
+    Colour,
+    five_of,
+    make_around,
+    make_post,
+    make_pre,
+)
 
 
 def bare(colour: Colour) -> Case:
@@ -20,7 +30,9 @@ def one_and_one(colour: Colour, of: Colour) -> Case:
 
 def five_and_five(colour: Colour, of: Colour) -> Case:
     pres, posts = five_of(make_pre, of), five_of(make_post, of)
-    return method(unrolled_five(colour, of, pres, posts, BODY[colour]), Expect(10, CHANGED), *pres, *posts)
+    return method(
+        unrolled_five(colour, of, pres, posts, BODY[colour]), Expect(10, CHANGED), *pres, *posts
+    )
 
 
 def five_deep(colour: Colour) -> Case:

@@ -46,13 +46,22 @@ def rows() -> dict[str, Callable[[], dict[str, Case]]]:
 
 
 def five_deep(colour: Colour) -> dict[str, Case]:
-    """Run the chain that `create_agent` gives its tool node around a call of the same bare method."""
-    agent = create_agent(FakeListChatModel(responses=["hi"]), [reply], middleware=[Passing(place) for place in range(5)])
+    """Run the chain that `create_agent` gives its tool node around a call of the bare method."""
+    agent = create_agent(
+        FakeListChatModel(responses=["hi"]), [reply],
+        middleware=[Passing(place) for place in range(5)],
+    )  # fmt: skip
     node: Any = agent.nodes["tools"].bound
-    chain, body = (node._wrap_tool_call if colour == "sync" else node._awrap_tool_call), BODY[colour]
+    chain, body = (
+        (node._wrap_tool_call if colour == "sync" else node._awrap_tool_call),
+        BODY[colour],
+    )
 
     def request(msg: Any, temperature: float) -> Any:
-        call = {"name": "reply", "id": "1", "args": {"msg": msg, "temperature": temperature}, "type": "tool_call"}
+        call = {
+            "name": "reply", "id": "1", "args": {"msg": msg, "temperature": temperature},
+            "type": "tool_call",
+        }  # fmt: skip
         return ToolCallRequest(tool_call=call, tool=reply, state={}, runtime=None)
 
     def execute(request: Any) -> Any:
@@ -71,4 +80,7 @@ def five_deep(colour: Colour) -> dict[str, Case]:
 
     counted = Passing.wrap_tool_call if colour == "sync" else Passing.awrap_tool_call
     owner = (LangChain if colour == "sync" else LangChainAsync)()
-    return {"by hand": floors.five_deep(colour), "langchain": method(owner, Expect(5, RESULT), counted)}
+    return {
+        "by hand": floors.five_deep(colour),
+        "langchain": method(owner, Expect(5, RESULT), counted),
+    }

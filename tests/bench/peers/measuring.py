@@ -38,7 +38,13 @@ def _install(peer: Peer) -> bool:
     print(f"{peer.name}: {' '.join(peer.requirements)}, in {VENVS.name}/{peer.name}", flush=True)
     home = VENVS / peer.name
     made = subprocess.run([python, "-m", "venv", "--clear", str(home)]).returncode == 0
-    return made and subprocess.run([str(home / "bin" / "pip"), "install", "-q", *peer.requirements]).returncode == 0
+    return (
+        made
+        and subprocess.run(
+            [str(home / "bin" / "pip"), "install", "-q", *peer.requirements]
+        ).returncode
+        == 0
+    )
 
 
 def _python(version: str | None) -> str | None:
@@ -59,7 +65,10 @@ def measure(name: str, effort: Effort, keys: Iterable[str]) -> list[Measured]:
     Raises:
         RuntimeError: with the last line it said, if it could not be measured.
     """
-    command = [str(VENVS / name / "bin" / "python"), "-m", f"{__package__}.run", name, str(effort.seconds), str(effort.rounds)]
+    command = [
+        str(VENVS / name / "bin" / "python"), "-m", f"{__package__}.run", name, str(effort.seconds),
+        str(effort.rounds),
+    ]  # fmt: skip
     ran = subprocess.run([*command, *keys], cwd=ROOT, capture_output=True, text=True, timeout=900)
     if ran.returncode:
         raise RuntimeError((ran.stderr.strip() or "it said nothing").splitlines()[-1])

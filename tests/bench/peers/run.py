@@ -13,7 +13,9 @@ from tests.bench.harness import Bench, Effort, Row
 def main(name: str, seconds: float, rounds: int, wanted: list[str]) -> None:
     rows = importlib.import_module(f"{__package__}.{name}").rows()
     with Bench(Effort(seconds, rounds=rounds)) as bench:
-        measured = [bench.measure(Row(key, "", cases)) for key, cases in rows.items() if key in wanted]
+        measured = [
+            bench.measure(Row(key, "", cases)) for key, cases in rows.items() if key in wanted
+        ]
     print(json.dumps([asdict(row) for row in measured]))
 
 

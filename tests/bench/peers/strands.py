@@ -26,11 +26,17 @@ def hooked(colour: Colour, pres: Sequence[Function], posts: Sequence[Function]) 
         registry.add_callback(AfterToolCallEvent, post)
 
     def before(agent: Any, msg: Any, temperature: float) -> Any:
-        tool_use = {"name": "reply", "toolUseId": "1", "input": {"msg": msg, "temperature": temperature}}
-        return BeforeToolCallEvent(agent=agent, selected_tool=None, tool_use=tool_use, invocation_state={})
+        tool_use = {
+            "name": "reply", "toolUseId": "1", "input": {"msg": msg, "temperature": temperature},
+        }  # fmt: skip
+        return BeforeToolCallEvent(
+            agent=agent, selected_tool=None, tool_use=tool_use, invocation_state={}
+        )
 
     def after(agent: Any, tool_use: Any, result: Any) -> Any:
-        return AfterToolCallEvent(agent=agent, selected_tool=None, tool_use=tool_use, invocation_state={}, result=result)
+        return AfterToolCallEvent(
+            agent=agent, selected_tool=None, tool_use=tool_use, invocation_state={}, result=result
+        )
 
     class Strands:
         def reply(self, msg: Any, temperature: float = 0.7) -> Any:
@@ -42,7 +48,9 @@ def hooked(colour: Colour, pres: Sequence[Function], posts: Sequence[Function]) 
         async def reply(self, msg: Any, temperature: float = 0.7) -> Any:
             event, _ = await registry.invoke_callbacks_async(before(self, msg, temperature))
             result = await body(self, **event.tool_use["input"])
-            return (await registry.invoke_callbacks_async(after(self, event.tool_use, result)))[0].result
+            return (await registry.invoke_callbacks_async(after(self, event.tool_use, result)))[
+                0
+            ].result
 
     return (Strands if colour == "sync" else StrandsAsync)()
 
@@ -50,7 +58,8 @@ def hooked(colour: Colour, pres: Sequence[Function], posts: Sequence[Function]) 
 def rows() -> dict[str, Callable[[], dict[str, Case]]]:
     found: dict[str, Callable[[], dict[str, Case]]] = {"P4 async": five_deep}
     mixes: tuple[tuple[str, Colour, Colour], ...] = (
-        ("sync", "sync", "sync"), ("async", "async", "sync"), ("async, async receivers", "async", "async"),
+        ("sync", "sync", "sync"), ("async", "async", "sync"),
+        ("async, async receivers", "async", "async"),
     )  # fmt: skip
     for name, colour, of in mixes:
         found[f"P1 {colour}"] = partial(idle, colour)
@@ -84,7 +93,10 @@ def post(of: Colour, changes: bool = False) -> Function:
 
 
 def idle(colour: Colour) -> dict[str, Case]:
-    return {"by hand": floors.bare(colour), "strands": method(hooked(colour, [], []), Expect(0, RESULT))}
+    return {
+        "by hand": floors.bare(colour),
+        "strands": method(hooked(colour, [], []), Expect(0, RESULT)),
+    }
 
 
 def one_and_one(colour: Colour, of: Colour) -> dict[str, Case]:
@@ -94,7 +106,10 @@ def one_and_one(colour: Colour, of: Colour) -> dict[str, Case]:
 
 
 def five_and_five(colour: Colour, of: Colour) -> dict[str, Case]:
-    pres, posts = [pre(of, place == 2) for place in range(5)], [post(of, place == 2) for place in range(5)]
+    pres, posts = (
+        [pre(of, place == 2) for place in range(5)],
+        [post(of, place == 2) for place in range(5)],
+    )
     case = method(hooked(colour, pres, posts), Expect(10, CHANGED), *pres, *posts)
     return {"by hand": floors.five_and_five(colour, of), "strands": case}
 
@@ -116,9 +131,15 @@ def five_deep() -> dict[str, Case]:
 
     class Strands:
         async def reply(self, msg: Any, temperature: float = 0.7) -> Any:
-            context = {"name": "reply", "toolUseId": "1", "input": {"msg": msg, "temperature": temperature}}
+            context = {
+                "name": "reply", "toolUseId": "1",
+                "input": {"msg": msg, "temperature": temperature},
+            }  # fmt: skip
             async for event in registry.invoke(ExecuteToolStage, context, terminal):
                 last = event
             return last
 
-    return {"by hand": floors.five_deep("async"), "strands": method(Strands(), Expect(5, RESULT), *layers)}
+    return {
+        "by hand": floors.five_deep("async"),
+        "strands": method(Strands(), Expect(5, RESULT), *layers),
+    }
