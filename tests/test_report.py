@@ -2,11 +2,13 @@
 never fire.
 """
 
+import threading
 from typing import Literal
 
 import pytest
 
 from hookbus import Block, Bus, HookError, explain, hookable, hookspec, modes, report
+from hookbus._calls.workers import workers
 
 
 @pytest.fixture
@@ -208,3 +210,19 @@ def test_explain_prints_the_code_that_asks_a_hot_question():
     assert "answer := r0(item)" in text
     price.connect(lambda item: 3.0, priority=1)
     assert "walked: generated code comes after" in str(explain(price, source=True))
+
+
+@pytest.mark.xfail(not hasattr(workers, "overdue_of"), reason="workers are counted as one")
+def test_report_counts_the_overdue_workers_of_its_own_bus_only(bus, Agent):
+    release = threading.Event()
+
+    def hang(agent):
+        release.wait(10)
+
+    bus.signal("pre_reply").connect(hang, timeout=0.05)
+    Agent().reply("a")
+    try:
+        assert any("past their receiver's deadline" in finding for finding in report(bus).findings)
+        assert not any("deadline" in finding for finding in report(Bus()).findings)
+    finally:
+        release.set()

@@ -91,14 +91,21 @@ def report(bus: Bus = default_bus) -> Report:
     receivers = tuple(_receiver_row(signal, r) for signal in signals for r in _connections(signal))
     findings = [finding for signal in signals for finding in _findings_of(bus, signal)]
     findings += [f"not hooked: {override}" for override in bus.uncovered()]
-    if workers.overdue:
+    overdue = _overdue(bus)
+    if overdue:
         findings.append(
-            f"{workers.overdue} worker threads are past their receiver's deadline and have not "
+            f"{overdue} worker threads are past their receiver's deadline and have not "
             "returned"
         )
     findings += [str(diagnostic) for diagnostic in (bus.plugins.diagnostics if bus.plugins else ())]
     plugins = tuple(attrs.asdict(row) for row in (bus.plugins.rows() if bus.plugins else ()))
     return Report(hooks, receivers, tuple(findings), plugins)
+
+
+def _overdue(bus: Bus) -> int:
+    """Return how many workers are past the deadline of a receiver of this bus."""
+    count = getattr(workers, "overdue_of", None)
+    return workers.overdue if count is None else int(count(bus))
 
 
 def _connections(signal: HookSignal) -> list[Receiver]:

@@ -38,11 +38,12 @@ class _FolderFinder:
 
     def __init__(self, package: str, folder: str) -> None:
         self.package, self.folder = package, folder
+        self.is_left = False
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != self.package and not name.startswith(f"{self.package}."):
+        if self.is_left or (name != self.package and not name.startswith(f"{self.package}.")):
             return None
         base = os.path.join(self.folder, *name.split(".")[1:])
         init = os.path.join(base, "__init__.py")
@@ -78,6 +79,7 @@ class Code:
         else:
             folder = os.path.realpath(candidate.folder)
             with _naming:
+                _sweep()
                 if replaced is not None:
                     replaced._step_aside()
                 self.package = _free_name(candidate.id)
@@ -144,11 +146,20 @@ class Code:
             return
         if finder in sys.meta_path:
             _forget(self._modules())
-            sys.meta_path.remove(finder)
-            for path in list(sys.path_importer_cache):
-                if path == finder.folder or path.startswith(os.path.join(finder.folder, "")):
-                    sys.path_importer_cache.pop(path, None)
+            _take_out(finder)
         self._aside.clear()
+        _sweep()
+
+    def abandon(self) -> None:
+        """Let go of the modules, as their bus is gone without having unloaded the plugin.
+
+        The collector may run this inside an import, which walks the finders, so that none of them
+        may leave now; the next plugin that comes or goes takes it out.
+        """
+        finder, self._finder = self._finder, None
+        if finder is not None and finder in sys.meta_path:
+            finder.is_left = True
+            _forget(self._modules())
 
     def undo(self) -> None:
         """Take out what a failed loading has imported, and put back what it was to replace."""
@@ -176,6 +187,20 @@ class Code:
         self._aside = {}
         if self._finder is not None:
             sys.meta_path.insert(0, self._finder)
+
+
+def _take_out(finder: _FolderFinder) -> None:
+    sys.meta_path.remove(finder)
+    for path in list(sys.path_importer_cache):
+        if path == finder.folder or path.startswith(os.path.join(finder.folder, "")):
+            sys.path_importer_cache.pop(path, None)
+
+
+def _sweep() -> None:
+    """Take out the finders of those who were abandoned."""
+    for finder in list(sys.meta_path):
+        if isinstance(finder, _FolderFinder) and finder.is_left:
+            _take_out(finder)
 
 
 def _forget(names: Iterable[str]) -> None:

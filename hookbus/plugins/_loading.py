@@ -5,6 +5,7 @@ or nothing is.
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -34,6 +35,7 @@ class Loaded:
     Attributes:
         notes: what the operator changed, by receiver.
         warnings: problems and advice that do not stop it.
+        farewell: lets go of the code where the bus is gone before the plugin has left.
     """
 
     bus: Bus
@@ -44,6 +46,7 @@ class Loaded:
     connections: list[Connection] = attrs.field(factory=list)
     notes: list[tuple[Receiver, str | None]] = attrs.field(factory=list)
     warnings: list[PluginError] = attrs.field(factory=list)
+    farewell: weakref.finalize[[], Bus] | None = None
 
     def leave(self) -> list[PluginError]:
         """Disconnect, clean up, take the code out.
@@ -54,6 +57,8 @@ class Loaded:
             connection.disconnect()
         self.connections.clear()
         self.provided.clear()
+        if self.farewell is not None:
+            self.farewell.detach()
         try:
             return _clean_up(self.cleanups)
         finally:
@@ -80,6 +85,8 @@ def load(
         _check_no_strays(bus, code, earlier)
         loaded = Loaded(bus, manifest, code, api._provided, api._cleanups)
         _connect(loaded, api._wirings, word, replaced)
+        loaded.farewell = weakref.finalize(bus, code.abandon)
+        loaded.farewell.atexit = False
         return loaded
     except BaseException as error:
         api._is_open = False

@@ -5,7 +5,7 @@ plugin's code.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import attrs
@@ -29,12 +29,17 @@ from ._settings import Setting
 
 FILE_NAME: Final = "hookbus-plugin.toml"
 FORMAT: Final = 1
+MOST_CHARACTERS: Final = 100_000
+DEEPEST: Final = 50
+"""How many parts a key may have, and how deep values may be nested."""
 
 _KEYS: Final = (
     "format", "id", "version", "description", "entry", "enabled", "hooks", "provides", "requires",
     "settings",
 )  # fmt: skip
 _REQUIRES: Final = ("packages", "programs", "environment", "plugins")
+_PART: Final = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_DEEP_KEY: Final = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*+){{{DEEPEST}}}")
 _ENTRY: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
@@ -103,11 +108,41 @@ def _parse(source: bytes) -> Table:
     import tomllib
 
     try:
-        return tomllib.loads(source.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        written = source.decode("utf-8")
+        _check_size(written)
+        table = tomllib.loads(written)
+    except (ValueError, RecursionError) as error:
         raise PluginError(
             f"the manifest is not TOML ({type(error).__name__}: {error})", "correct it there"
         ) from None
+    _check_values(table)
+    return table
+
+
+def _check_size(source: str) -> None:
+    """Refuse what would take the parser long: its time for a dotted key grows with the square."""
+    if len(source) > MOST_CHARACTERS:
+        problem = f"the manifest has {len(source):,} characters, of at most {MOST_CHARACTERS:,}"
+        raise PluginError(problem, "put into a file of its own what is no manifest")
+    if _DEEP_KEY.search(source):
+        raise PluginError(f"the manifest has a key of over {DEEPEST} parts", "shorten the key")
+
+
+def _check_values(table: Table) -> None:
+    """Refuse numbers that TOML does not promise, and nesting that nobody could copy or show."""
+    level: list[Any] = [table]
+    for _ in range(DEEPEST):
+        inner = [each for value in level for each in _inside(value)]
+        if any(isinstance(each, int) and each.bit_length() > 63 for each in inner):
+            raise PluginError("the manifest holds an integer of over 64 bits", "write a smaller one")
+        level = [each for each in inner if isinstance(each, (dict, list))]
+        if not level:
+            return
+    raise PluginError(f"the manifest is nested over {DEEPEST} deep", "nest it less")
+
+
+def _inside(value: Table | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _check_format(table: Table) -> None:

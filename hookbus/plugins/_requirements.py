@@ -13,8 +13,8 @@ from hookbus.exceptions import PluginError
 from ._manifest import Manifest
 
 _SPEC: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(.*)")
-_CLAUSE: Final = re.compile(r"(==|!=|>=|<=|>|<)\s*(\d+(?:\.\d+)*)")
-_VERSION: Final = re.compile(r"v?(?:\d+!)?(\d+(?:\.\d+)*)(.*)")
+_CLAUSE: Final = re.compile(r"(==|!=|>=|<=|>|<)\s*(\d{1,18}(?:\.\d{1,18})*)")
+_VERSION: Final = re.compile(r"v?(?:\d+!)?(\d{1,18}(?:\.\d{1,18})*)(.*)")
 
 Version = tuple[tuple[int, ...], bool]
 """The numbers of a version without trailing zeros, and whether it is the release itself and not one

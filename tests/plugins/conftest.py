@@ -1,5 +1,6 @@
 """A bus, an agent, a shelf of plugin folders, and a look at what is left behind."""
 
+import gc
 import sys
 import textwrap
 
@@ -48,6 +49,12 @@ class Shelf:
             textwrap.dedent(code or STAMP.format(id=plugin, mark=mark or f"+{plugin}"))
         )
         return home
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _nothing_of_others():
+    """Buses that other tests have dropped, plugins and all, go before the first look."""
+    gc.collect()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import weakref
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, default_bus, report
+from hookbus import Block, Bus, HookBlocked, HookError, default_bus, load_plugins, report
 from hookbus.plugins import PluginApi
 
 from .conftest import assert_no_trace, plugin_modules, receivers_on, said_of, statuses
@@ -505,3 +505,16 @@ def test_what_a_cleanup_does_wrong_is_said_and_stops_nothing(load, bus, agent, u
         and "cleanup later is async" in said[1]
     )
     assert_no_trace(bus)
+
+
+def test_a_bus_that_is_gone_without_having_unloaded_leaves_no_code_behind(user, tmp_path):
+    user.put("a"), user.put("b")
+    for _ in range(2):
+        load_plugins(Bus(), user=user.root, installed=False)
+    assert plugin_modules() != []
+    gc.collect()
+    assert plugin_modules() == []
+    with load_plugins(Bus(), user=user.root, installed=False) as plugins:
+        assert plugins.loaded == ("a", "b")
+        assert [name for name in plugin_modules() if "_2" in name] == []
+    assert_no_trace(Bus())

@@ -92,8 +92,34 @@ def test_a_folder_without_a_manifest_is_refused_with_its_name(load, user):
 
 
 def test_a_deeply_nested_manifest_is_a_diagnostic_and_not_a_crash(load, user):
-    user.put("odd", manifest="a = " + "[" * 100_000)
+    user.put("odd", manifest="a = " + "[" * 50_000)
     assert "is not TOML" in said_of("odd", load(user=user))
+
+
+LARGE = {
+    "is not TOML (ValueError": "limit = " + "9" * 5_000,
+    "holds an integer of over 64 bits": "format = 0x" + "f" * 5_000,
+    "cannot be read": GOOD + f"[requires]\npackages = ['attrs>={'9' * 5_000}']",
+    "has a key of over 50 parts": "a" + ".a" * 20_000 + " = 1",
+    "has a key of over 50 parts: in quotes": "'a'" + ' . "a.b"' * 60 + " = 1",
+    "has a key of over 50 parts: a table": "[" + "a." * 20_000 + "a]",
+    "has 100,002 characters": "#" * 100_002,
+    "is nested over 50 deep": GOOD + "x = " + "[" * 60 + "]" * 60,
+}
+
+
+@pytest.mark.parametrize("problem", LARGE)
+def test_what_is_too_large_is_a_diagnostic_of_that_plugin_only(load, user, problem):
+    user.put("odd", BOOM, manifest=LARGE[problem])
+    user.put("good")
+    plugins = load(user=user)
+    assert statuses(plugins) == {"user:good": "loaded", "user:odd": "refused"}
+    assert problem.partition(": ")[0] in said_of("odd", plugins)
+
+
+def test_what_is_long_and_not_too_large_is_read(load, user):
+    user.put("odd", more=f"description = '{'a.b.c ' * 5_000}'")
+    assert load(user=user).loaded == ("odd",)
 
 
 def test_a_plugin_that_is_off_is_never_imported(load, user):
