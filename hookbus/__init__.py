@@ -1,4 +1,7 @@
-"""One decorator makes any method of an agent hookable; ordinary blinker signals carry who may watch, change or stop it."""
+"""One decorator makes any method of an agent hookable.
+
+Ordinary blinker signals carry who may watch, change or stop its calls.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from ._calls.context import HookContext
     from ._calls.verdicts import Block, Drop, Replace
     from ._instrument import instrument
-    from ._plugins import load_plugins
+    from .plugins._start import load_plugins
     from ._questions.hookspec import hookspec
     from ._views.explain import explain
     from ._views.report import report

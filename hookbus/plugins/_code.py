@@ -79,7 +79,7 @@ class Code:
         else:
             folder = os.path.realpath(candidate.folder)
             with _naming:
-                _sweep()
+                sweep()
                 if replaced is not None:
                     replaced._step_aside()
                 self.package = _free_name(candidate.id)
@@ -148,7 +148,7 @@ class Code:
             _forget(self._modules())
             _take_out(finder)
         self._aside.clear()
-        _sweep()
+        sweep()
 
     def abandon(self) -> None:
         """Let go of the modules, as their bus is gone without having unloaded the plugin.
@@ -196,7 +196,7 @@ def _take_out(finder: _FolderFinder) -> None:
             sys.path_importer_cache.pop(path, None)
 
 
-def _sweep() -> None:
+def sweep() -> None:
     """Take out the finders of those who were abandoned."""
     for finder in list(sys.meta_path):
         if isinstance(finder, _FolderFinder) and finder.is_left:

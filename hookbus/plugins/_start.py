@@ -1,4 +1,4 @@
-"""The arguments of `load_plugins`, checked; then the first look."""
+"""load_plugins: its arguments, checked; then the first look."""
 
 from __future__ import annotations
 
@@ -6,48 +6,79 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hookbus._bus import Bus
+from hookbus._bus import Bus, default_bus
 from hookbus.exceptions import HookError
 
 from ._operator import Word
 from ._plugins import Plugins
 from ._selection import Selection, names_in_environment, names_of
 
+Path = str | os.PathLike[str]
 ById = Mapping[str, Mapping[str, Any]]
 
 
-def start(
-    bus: Bus, folders: Mapping[str, str | os.PathLike[str] | None], installed: bool,
-    allow: Iterable[str] | None,
-    deny: Iterable[str], enable: Iterable[str], settings: ById, overrides: ById,
+def load_plugins(
+    bus: Bus = default_bus, *, workspace: Path | None = None, user: Path | None = None,
+    bundled: Path | None = None, installed: bool = True, allow: Iterable[str] | None = None,
+    deny: Iterable[str] = (), enable: Iterable[str] = (), settings: ById | None = None,
+    overrides: ById | None = None,
 ) -> Plugins:  # fmt: skip
-    """Do what `load_plugins` promises."""
+    """Find plugins and load those that are on, each as a whole or not at all.
+
+    What is wrong with one is a diagnostic. Of two plugins with one id that are on, that of the
+    earlier place is taken: workspace, user, bundled, installed.
+
+    Args:
+        bus: what they connect to; it has one set of plugins at a time.
+        workspace: a folder of plugin folders that came with what is worked on; they are off until
+            `enable` names them.
+        user: a folder of plugin folders of the user.
+        bundled: a folder of plugin folders that came with the host.
+        installed: also take the entry points of the group `hookbus.plugins`.
+        allow: only these may be on; None lets all. Names are `"id"`, `"place:id"` or `"place:*"`.
+        deny: these are off, whatever else is said.
+        enable: these are on, though their manifest may say otherwise.
+        settings: plugin id to its settings, checked against its manifest.
+        overrides: plugin id to `priority`, `timeout` (seconds) and `on_error` for its receivers,
+            and under `receivers` the same by name of a receiver. They stand over what the plugin
+            says; a guard always blocks.
+
+    Raises:
+        HookError: if an argument makes no sense, or the bus has plugins already; nothing is loaded
+            then.
+    """
     selection = Selection(
         allow=names_of("allow", allow), deny=names_of("deny", deny) or (),
-        enable=names_of("enable", enable) or (),
-        environment=names_in_environment(os.environ),
+        enable=names_of("enable", enable) or (), environment=names_in_environment(os.environ),
     )  # fmt: skip
-    places = {
-        place: os.path.abspath(os.path.expanduser(folder))
-        for place, folder in folders.items()
-        if folder is not None
-    }
-    words = {
-        plugin: Word.of(plugin, said) for plugin, said in _by_id("overrides", overrides).items()
-    }
-    plugins = Plugins(bus, places, installed, selection, _by_id("settings", settings), words)
-    with bus.lock:
-        if bus.plugins is not None:
-            raise HookError(
-                "this bus has plugins already: call load() on them, or close() them first"
-            )
-        bus.plugins = plugins
+    places = _places(workspace=workspace, user=user, bundled=bundled)
+    said = _by_id("overrides", overrides or {})
+    words = {plugin: Word.of(plugin, each) for plugin, each in said.items()}
+    settled = _by_id("settings", settings or {})
+    plugins = Plugins(bus, places, installed, selection, settled, words)
+    _take(bus, plugins)
     try:
         plugins.load()
     except BaseException:
         plugins.close()
         raise
     return plugins
+
+
+def _places(**folders: Path | None) -> dict[str, str]:
+    return {
+        place: os.path.abspath(os.path.expanduser(folder))
+        for place, folder in folders.items()
+        if folder is not None
+    }
+
+
+def _take(bus: Bus, plugins: Plugins) -> None:
+    with bus.lock:
+        if bus.plugins is not None:
+            problem = "this bus has plugins already"
+            raise HookError(f"{problem}: call load() on them, or close() them first")
+        bus.plugins = plugins
 
 
 def _by_id(option: str, said: ById) -> ById:

@@ -8,6 +8,7 @@ import pytest
 
 from hookbus import Bus, hookable, load_plugins
 from hookbus.plugins import Plugins
+from hookbus.plugins._code import sweep
 
 MANIFEST = """
 format = 1
@@ -55,6 +56,7 @@ class Shelf:
 def _nothing_of_others():
     """Buses that other tests have dropped, plugins and all, go before the first look."""
     gc.collect()
+    sweep()
 
 
 @pytest.fixture
