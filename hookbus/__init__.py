@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ._calls.context import HookContext
     from ._calls.verdicts import Block, Drop, Replace
     from ._instrument import instrument
-    from .plugins._start import load_plugins
     from ._questions.hookspec import hookspec
     from ._views.explain import explain
     from ._views.report import report
+    from .plugins._start import load_plugins
 
 __all__ = [
     "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
