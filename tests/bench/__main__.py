@@ -6,6 +6,7 @@ import argparse
 import gc
 import json
 import platform
+import re
 import sys
 import time
 from dataclasses import asdict
@@ -93,7 +94,9 @@ def _with_peers(goals: list[Measured], effort: Effort) -> list[str]:
 
 
 def _is_wanted(key: str, only: list[str] | None) -> bool:
-    return not only or any(f"{key} ".startswith(f"{name} ") for name in only)
+    """Tell whether a row is asked for: `P4,P17`, `P4 P17`, or in full, such as `"P10 connect"`."""
+    names = [name.strip() for names in only or () for name in re.split(r",(?=P)", names)]
+    return not names or any(re.match(rf"{re.escape(name)}\b", key) for name in names)
 
 
 def _measured(bench: Bench, row: Row | Figure) -> Measured:
@@ -121,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--only", nargs="+", metavar="ROW",
-        help="only goals of this name, such as P2 or 'P10 connect'",
+        help="only these goals, such as P4,P17 or 'P10 connect'",
     )  # fmt: skip
     parser.add_argument(
         "--profile", metavar="CASE",

@@ -66,6 +66,44 @@ def _awaited_calls(owner: Any, a: Any, b: Any) -> Callable[[int], Any]:
     return fresh(many)  # type: ignore[no-any-return]
 
 
+def refused(
+    owner: Any, error: type[Exception], expect: Expect, *counted: Callable[..., Any]
+) -> Case:
+    """Return the case of calling `owner.reply` and catching what it raises; its first argument is
+    the result.
+    """
+
+    def once() -> Any:
+        try:
+            return owner.reply("hi", 0.7)
+        except error as said:
+            return said.args[0]
+
+    async def aonce() -> Any:
+        try:
+            return await owner.reply("hi", 0.7)
+        except error as said:
+            return said.args[0]
+
+    def many(n: int) -> None:
+        for _ in repeat(None, n):
+            try:
+                owner.reply("hi", 0.7)
+            except error:
+                pass
+
+    async def amany(n: int) -> None:
+        for _ in repeat(None, n):
+            try:
+                await owner.reply("hi", 0.7)
+            except error:
+                pass
+
+    if inspect.iscoroutinefunction(owner.reply):
+        return Case(aonce, fresh(amany), expect, counted)
+    return Case(once, fresh(many), expect, counted)
+
+
 def hundred(owner: Any, runs: int, *counted: Callable[..., Any]) -> Case:
     """Return the case of 100 calls of `owner.reply` that overlap, as one call with 100 units."""
 

@@ -28,19 +28,21 @@ class BareAsync:
 
 def streaming(colour: Colour) -> dict[str, Case]:
     """Return the cases: what one item costs, whoever listens."""
-    items, arounds = [_item() for _ in range(10)], [_around(colour) for _ in range(2)]
+    items, arounds = [make_item() for _ in range(10)], [_around(colour) for _ in range(2)]
     return {
-        "bare generator": _case(Bare() if colour == "sync" else BareAsync(), 0, items[0]),
-        "hookable, nobody listens": _case(_hooked(colour), 0, items[0]),
-        "1 pre, nobody at the items": _case(_hooked(colour, pre=[_pre]), 1, _pre),
-        "1 item receiver": _case(_hooked(colour, item=items[:1]), ITEMS, items[0]),
-        "10 item receivers": _case(_hooked(colour, item=items), 10 * ITEMS, items[0]),
-        "1 around": _case(_hooked(colour, around=arounds[:1]), 1, arounds[0]),
-        "2 arounds": _case(_hooked(colour, around=arounds), 2, arounds[0]),
+        "bare generator": case_of_stream(Bare() if colour == "sync" else BareAsync(), 0, items[0]),
+        "hookable, nobody listens": case_of_stream(hooked_stream(colour), 0, items[0]),
+        "1 pre, nobody at the items": case_of_stream(hooked_stream(colour, pre=[_pre]), 1, _pre),
+        "1 item receiver": case_of_stream(hooked_stream(colour, item=items[:1]), ITEMS, items[0]),
+        "10 item receivers": case_of_stream(
+            hooked_stream(colour, item=items), 10 * ITEMS, items[0]
+        ),
+        "1 around": case_of_stream(hooked_stream(colour, around=arounds[:1]), 1, arounds[0]),
+        "2 arounds": case_of_stream(hooked_stream(colour, around=arounds), 2, arounds[0]),
     }
 
 
-def _case(owner: Any, runs: int, counted: Function) -> Case:
+def case_of_stream(owner: Any, runs: int, counted: Function) -> Case:
     def once() -> Any:
         return list(owner.stream(ITEMS))
 
@@ -61,7 +63,7 @@ def _case(owner: Any, runs: int, counted: Function) -> Case:
     return replace(case, once=aonce, many=amany) if hasattr(owner.stream(0), "__aiter__") else case
 
 
-def _hooked(colour: Colour, **receivers: Sequence[Function]) -> Any:
+def hooked_stream(colour: Colour, **receivers: Sequence[Function]) -> Any:
     bus = Bus()
 
     class Agent:
@@ -86,7 +88,7 @@ def _pre(agent: Any, number: int) -> Any:
     return None
 
 
-def _item() -> Function:
+def make_item() -> Function:
     def receiver(agent: Any, item: Any) -> Any:
         return None
 
