@@ -24,11 +24,10 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "xdist_group(name): run in one process")
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        for place in TOGETHER:
-            if item.path.is_relative_to(TESTS / place):
-                item.add_marker(pytest.mark.xdist_group(place))
+def pytest_itemcollected(item):
+    for place in TOGETHER:
+        if item.path.is_relative_to(TESTS / place):
+            item.add_marker(pytest.mark.xdist_group(place))
 
 
 def pytest_collection_finish():

@@ -127,15 +127,9 @@ class Code:
         """Whether the modules leave with the plugin."""
         return self._finder is not None
 
-    def owns(self, function: Any) -> bool:
-        """Tell whether a callable was written in these modules."""
-        while isinstance(function, functools.partial):
-            function = function.func
-        function = getattr(function, "__func__", function)
-        if not hasattr(function, "__globals__"):
-            function = getattr(type(function), "__call__", None)  # noqa: B004
-        home = getattr(function, "__globals__", None)
-        return home is not None and any(home is vars(module) for module in self._modules().values())
+    def homes(self) -> frozenset[int]:
+        """Return the identities of the modules' namespaces: `home_of` a callable written there."""
+        return frozenset(id(vars(module)) for module in self._modules().values())
 
     def remove(self) -> None:
         """Take the modules of a folder out of the process, also where others stand in their place
@@ -169,11 +163,13 @@ class Code:
             self._replaced._step_back()
 
     def _modules(self) -> dict[str, ModuleType]:
-        here = (self.package, f"{self.package}.")
-        return self._aside or {
+        if self._aside:
+            return self._aside
+        package, inside = self.package, f"{self.package}."
+        return {
             name: module
             for name, module in list(sys.modules.items())
-            if name == here[0] or name.startswith(here[1])
+            if name.startswith(package) and (name == package or name.startswith(inside))
         }
 
     def _step_aside(self) -> None:
@@ -187,6 +183,17 @@ class Code:
         self._aside = {}
         if self._finder is not None:
             sys.meta_path.insert(0, self._finder)
+
+
+def home_of(function: Any) -> int | None:
+    """Return the identity of the namespace of the module that a callable was written in."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    if not hasattr(function, "__globals__"):
+        function = getattr(type(function), "__call__", None)  # noqa: B004
+    home = getattr(function, "__globals__", None)
+    return None if home is None else id(home)
 
 
 def _take_out(finder: _FolderFinder) -> None:

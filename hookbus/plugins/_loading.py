@@ -21,7 +21,7 @@ from hookbus._connections.wanted import close_unawaited
 from hookbus.exceptions import PluginError, did_you_mean
 
 from ._api import PluginApi, Wiring
-from ._code import Code
+from ._code import Code, home_of
 from ._diagnostics import failure_of
 from ._discovery import Candidate
 from ._manifest import Manifest
@@ -287,7 +287,8 @@ def _strays(
         for signal, receiver in _all_receivers(bus)
         if id(receiver) not in earlier
     ]
-    return [(signal, receiver) for signal, receiver in found if code.owns(receiver.function)]
+    homes = code.homes() if found else frozenset()
+    return [(signal, each) for signal, each in found if home_of(each.function) in homes]
 
 
 def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Receiver]) -> None:
@@ -302,6 +303,7 @@ def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Receiver]) -> N
 def _retire_hooks(bus: Bus, code: Code) -> None:
     """Let the bus forget the hookables of a plugin whose modules leave."""
     if code.leaves:
+        homes = code.homes()
         for each in _buses(bus):
             for hook in [hook for name in each.hook_names() for hook in each._declared(name)]:
                 if code.owns(hook.body):
