@@ -600,7 +600,7 @@ def test_agno_AG19_runs_are_heard_also_where_the_agent_has_no_hooks(either, bus)
 
 def test_agno_AG20_a_tool_that_nobody_listens_to_runs_as_agno_runs_it(either, monkeypatch):
     began = []
-    monkeypatch.setattr("hookbus.adapters.agno._Adapter.begin", lambda *args, **how: began.append(args))
+    monkeypatch.setattr("hookbus.adapters.agno._install._Adapter.begin", lambda *args, **how: began.append(args))
     assert executed(lambda x: x, {"x": 1}).result == 1 and began == []
 
 

@@ -1,0 +1,188 @@
+"""How AgenticX asks one hook and what its answer means, in AgenticX's own manner and as `strict=True` has it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from logging import Logger
+from typing import Any, Final, NamedTuple
+
+from hookbus import Block
+
+from .._own_hooks import Hook, title_of
+
+SECONDS: Final = 8.0
+"""How long a plain call waits for an async hook where an event loop runs already."""
+
+
+class Overdue(TimeoutError):
+    """A plain call waited too long for an async hook."""
+
+
+class Kind(NamedTuple):
+    """What a hook is about: which argument of its point mirrors which attribute of a context."""
+
+    name: str
+    before: tuple[str, str]
+    after: tuple[str, str]
+
+
+class Subject(NamedTuple):
+    """What is asked about: an argument of the point, and the attribute of the context where AgenticX's hooks find it."""
+
+    context: Any
+    argument: str
+    attribute: str
+
+    def put(self, kwargs: Mapping[str, Any]) -> Any:
+        """Let the context have what earlier receivers made of it."""
+        value = kwargs[self.argument]
+        if getattr(self.context, self.attribute) is not value:
+            setattr(self.context, self.attribute, value)
+        return value
+
+    def patch(self, value: Any) -> dict[str, Any] | None:
+        """Return what a hook has put in its place, for the receivers after it."""
+        now = getattr(self.context, self.attribute)
+        return None if now is value else {self.argument: now}
+
+
+def verdict(hook: Hook, answer: Any) -> Block | None:
+    """Return what a hook that is asked before something says, as `strict=True` has it.
+
+    Raises:
+        TypeError: if it is neither True, False, None nor `Block`.
+    """
+    if answer is None or answer is True:
+        return None
+    if answer is False:
+        return Block("it returned False")
+    if isinstance(answer, Block):
+        return answer
+    raise TypeError(f"{title_of(hook)} returned {type(answer).__name__}, and not True, False or None")
+
+
+def withheld(hook: Hook, answer: Any) -> Block | None:
+    """Return what becomes of an answer that was to replace a result and is no text, as `strict=True` has it."""
+    if answer is None or isinstance(answer, (bool, str)):
+        return None
+    if isinstance(answer, Block):
+        return answer
+    return Block(f"{title_of(hook)} returned {type(answer).__name__}, and not text")
+
+
+class CoreBefore:
+    """Asks a hook of `agenticx.core.hooks` before a call: whatever is falsy blocks."""
+
+    def __init__(self, subject: Subject, log: Logger, title: str, *, strict: bool) -> None:
+        self._subject, self._log, self._title, self._strict = subject, log, title, strict
+
+    def __call__(self, hook: Hook, kwargs: Mapping[str, Any]) -> Any:
+        value = self._subject.put(kwargs)
+        try:
+            answer = completed(hook(self._subject.context)) if self._strict else hook(self._subject.context)
+            stopped = verdict(hook, answer) if self._strict else None if answer else Block("it returned a false value")
+        except Exception as error:
+            self._log.error("Error in %s hook %s: %s", self._title, title_of(hook), error)
+            raise
+        if stopped is not None:
+            self._log.info("%s hook %s blocked execution", self._title.capitalize(), title_of(hook))
+            return stopped
+        return self._subject.patch(value)
+
+
+class CoreAfter:
+    """Asks a hook of `agenticx.core.hooks` after a call: what it returns is logged and no more."""
+
+    def __init__(self, subject: Subject, log: Logger, title: str, *, strict: bool) -> None:
+        self._subject, self._log, self._title, self._strict = subject, log, title, strict
+
+    def __call__(self, hook: Hook, kwargs: Mapping[str, Any]) -> Any:
+        value = self._subject.put(kwargs)
+        try:
+            answer = completed(hook(self._subject.context)) if self._strict else hook(self._subject.context)
+            is_well = answer is not False if self._strict else bool(answer)
+        except Exception as error:
+            self._log.error("Error in %s hook %s: %s", self._title, title_of(hook), error)
+            raise
+        if not is_well:
+            self._log.warning("%s hook %s returned False", self._title.capitalize(), title_of(hook))
+        return self._subject.patch(value)
+
+
+class LegacyBefore:
+    """Asks a hook of `agenticx.hooks.llm_hooks`, `tool_hooks` or of an agent before a call: False blocks."""
+
+    def __init__(self, subject: Subject, warn: Callable[[Exception], object], *, strict: bool) -> None:
+        self._subject, self._warn, self._strict = subject, warn, strict
+
+    def __call__(self, hook: Hook, kwargs: Mapping[str, Any]) -> Any:
+        value = self._subject.put(kwargs)
+        try:
+            answer = hook(self._subject.context)
+            if self._strict:
+                stopped = verdict(hook, completed(answer))
+            else:
+                stopped = Block("it returned False") if answer is False else None
+        except Exception as error:
+            self._warn(error)
+            raise
+        return stopped or self._subject.patch(value)
+
+
+class LegacyAfter:
+    """Asks a hook of `agenticx.hooks.llm_hooks` or `tool_hooks` after a call: text replaces the result."""
+
+    def __init__(self, subject: Subject, warn: Callable[[Exception], object], *, strict: bool) -> None:
+        self._subject, self._warn, self._strict = subject, warn, strict
+
+    def __call__(self, hook: Hook, kwargs: Mapping[str, Any]) -> Any:
+        self._subject.put(kwargs)
+        try:
+            answer = hook(self._subject.context)
+            if self._strict:
+                answer = completed(answer)
+        except Exception as error:
+            self._warn(error)
+            raise
+        stopped = withheld(hook, answer) if self._strict else None
+        return stopped or ({self._subject.argument: answer} if isinstance(answer, str) else None)
+
+
+def completed(answer: Any) -> Any:
+    """Return what an awaitable gives, to a plain call: on a loop of its own, in a thread where one runs here.
+
+    Raises:
+        Overdue: if it took too long; only where a loop runs here, which stands still meanwhile.
+    """
+    if not inspect.isawaitable(answer):
+        return answer
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(_await(answer))
+    outcome: list[Any] = []
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            outcome.append((asyncio.run(_await(answer)), None))
+        except BaseException as error:  # it is raised where it is waited for
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=context.run, args=(run,), daemon=True, name="hookbus agenticx")
+    thread.start()
+    thread.join(SECONDS)
+    if not outcome:
+        raise Overdue(f"an async hook took longer than {SECONDS:g} seconds")
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return result
+
+
+async def _await(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable

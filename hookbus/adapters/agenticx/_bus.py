@@ -1,0 +1,256 @@
+"""AgenticX's bus of events: `hooks.registry`, and what `hooks.llm_hooks` and `hooks.tool_hooks` register with it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Block, HookBlocked
+
+from .._own_hooks import Hook, title_of
+from .._patches import Patches
+from ._asks import LegacyAfter, LegacyBefore, Overdue, Subject, completed, verdict
+from ._legacy import KINDS
+from ._points import Call, Own, Points, hook_behind
+from ._turns import Turn
+
+LOG: Final = logging.getLogger("agenticx.hooks.registry")
+
+TURN: ContextVar[Turn | None] = ContextVar("hookbus_agenticx_turn", default=None)
+"""The call of a model or tool whose hooks an executor asks."""
+
+
+class Event:
+    """One event, while the handlers of a registry are asked about it."""
+
+    def __init__(self, event: Any, stops: bool, strict: bool) -> None:
+        self.event, self.stops, self._strict = event, stops, strict
+        self.is_vetoed = False
+        self.kind = KINDS.get(event.type)
+        self.phase = {"before_call": "before", "after_call": "after"}.get(event.action) if self.kind else None
+        self.context: Any = None
+        self.subject: Subject | None = None
+        if self.kind is not None and self.phase is not None:
+            classes = import_module(f"agenticx.hooks.{event.type}_hooks")
+            context = event.context.get(f"{event.type}_context")
+            if isinstance(context, getattr(classes, "LLMCallHookContext" if event.type == "llm" else "ToolCallHookContext")):
+                self.context = context
+                self.subject = Subject(context, *(self.kind.before if self.phase == "before" else self.kind.after))
+
+    def warn(self, error: Exception) -> None:
+        LOG.warning("Hook handler failed for %s:%s: %s", self.event.type, self.event.action, error)
+
+    def ask_legacy(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
+        """Ask a hook of `llm_hooks` or `tool_hooks`, where the event is about a call as those know it."""
+        if self.subject is None:
+            return None
+        ask = (LegacyBefore if self.phase == "before" else LegacyAfter)(self.subject, self.warn, strict=self._strict)
+        answer = ask(hook_behind(handler), kwargs)
+        if isinstance(answer, Block) and self.phase == "before" and not self.stops:
+            self.is_vetoed = True
+            return None
+        return answer
+
+    def ask(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
+        """Ask a handler of events in a plain call."""
+        self._share(kwargs)
+        try:
+            return self._judge(handler, completed(self._awaitable(handler(self.event))), kwargs)
+        except Overdue as error:
+            self.warn(error)
+            return self._judge(handler, False, kwargs)
+        except Exception as error:
+            return self._failed(handler, error)
+
+    async def ask_async(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
+        """Ask a handler of events on an event loop."""
+        self._share(kwargs)
+        try:
+            answer = self._awaitable(handler(self.event))
+            return self._judge(handler, await answer if inspect.isawaitable(answer) else answer, kwargs)
+        except Exception as error:
+            return self._failed(handler, error)
+
+    def _awaitable(self, answer: Any) -> Any:
+        if not self._strict and not inspect.isawaitable(answer):
+            raise TypeError(f"object {type(answer).__name__} can't be used in 'await' expression")
+        return answer
+
+    def _failed(self, handler: Hook, error: Exception) -> Any:
+        self.warn(error)
+        if self._strict and self.stops:
+            return Block(f"{title_of(handler)} failed ({type(error).__name__})")
+        raise error
+
+    def _judge(self, handler: Hook, answer: Any, kwargs: Mapping[str, Any]) -> Any:
+        is_gate = self._strict and self.stops
+        stopped = verdict(handler, answer) if is_gate else Block("it returned False") if answer is False else None
+        if stopped is None:
+            return self._patch(kwargs)
+        if not self.stops:
+            self.is_vetoed = True
+            return self._patch(kwargs)
+        reason = str(self.event.context.get("block_reason") or "").strip()
+        return Block(reason) if reason else stopped
+
+    def _share(self, kwargs: Mapping[str, Any]) -> None:
+        """Let a handler find in the event what earlier receivers made of a result."""
+        if self.subject is not None:
+            value = self.subject.put(kwargs)
+            if self.phase == "after":
+                self.event.context[self.subject.attribute] = value
+
+    def _patch(self, kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+        if self.subject is None:
+            return None
+        before = kwargs[self.subject.argument]
+        if self.phase == "before":
+            return self.subject.patch(before)
+        now = self.event.context.get(self.subject.attribute)
+        return {self.subject.argument: now} if now is not before and isinstance(now, str) else None
+
+    def take(self, value: Any) -> None:
+        """Let the context or event have what all receivers made of it."""
+        if self.subject is None:
+            return
+        if self.phase == "after":
+            self.event.context[self.subject.attribute] = value
+        else:
+            self.subject.put({self.subject.argument: value})
+
+
+More = Callable[[Event, Turn | None], list[Own]]
+"""Gives hooks that are asked before those of the bus."""
+
+
+class BusHooks:
+    """Asks the handlers of a registry of events through hookbus.
+
+    A call of a model or tool is the hook `llm_start`, `llm_end`, `tool_start` or `tool_end`, whose sender is the agent, or the
+    registry where there is none. Whatever else is triggered is the hook `hook_event`, whose sender is the registry.
+    """
+
+    def __init__(self, points: Points, more: More = lambda event, turn: []) -> None:
+        self._points, self._more = points, more
+
+    def trigger(self, registry: Any, event: Any, stops: bool) -> bool:
+        """Ask all handlers of an event; return whether none vetoed."""
+        run = Event(event, stops, self._points.strict)
+        owner, point, on_error, call, arguments = self._prepare(registry, run, is_async=False)
+        try:
+            answer = self._points.ask(owner, point, call, on_error, **arguments)
+        except HookBlocked as blocked:
+            return self._stopped(run, call, blocked)
+        return self._done(run, call, answer)
+
+    async def trigger_async(self, registry: Any, event: Any, stops: bool) -> bool:
+        """The same on an event loop."""
+        run = Event(event, stops, self._points.strict)
+        owner, point, on_error, call, arguments = self._prepare(registry, run, is_async=True)
+        try:
+            answer = await self._points.ask_async(owner, f"{point}_async", call, on_error, **arguments)
+        except HookBlocked as blocked:
+            return self._stopped(run, call, blocked)
+        return self._done(run, call, answer)
+
+    def _prepare(self, registry: Any, run: Event, is_async: bool) -> Any:
+        event, subject = run.event, run.subject
+        if run.kind is None or subject is None:
+            call = Call(event, self._all(registry, run, is_async))
+            return registry, "hook_event", None, call, {"key": f"{event.type}:{event.action}", "event": event}
+        turn = TURN.get()
+        if turn is not None and not turn.takes(event.type, run.phase, run.context):
+            turn = None
+        own = [*self._more(run, turn), *self.own(registry, run, is_async), *(turn.own(run) if turn is not None else ())]
+        call = Call(run.context, own)
+        arguments = {subject.argument: getattr(run.context, subject.attribute)}
+        if event.type == "tool":
+            arguments["tool_name"] = call.of_tool(run.context.tool_name).context.tool_name
+        point = f"{event.type}_{'start' if run.phase == 'before' else 'end'}"
+        owner = turn.agent if turn is not None and hasattr(type(turn.agent), point) else registry
+        return owner, point, self._points.on_start_error if run.phase == "before" else None, call, arguments
+
+    def own(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
+        """Return the handlers of a call of a model or tool: those of its type, then those of the very event."""
+        keys = (run.event.type, f"{run.event.type}:{run.event.action}")
+        return [self._own(handler, run, is_async) for key in keys for handler in _current(registry, key)]
+
+    def _all(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
+        """Return all handlers of a registry. Those of other events are there and not asked, so that nobody comes and goes."""
+        keys = sorted(registry._handlers, key=lambda key: ":" in key)
+        mine = (run.event.type, f"{run.event.type}:{run.event.action}")
+        return [
+            self._own(handler, run, is_async) if key in mine else Own(handler, _not_asked)
+            for key in keys for handler in _current(registry, key)
+        ]  # fmt: skip
+
+    def _own(self, handler: Hook, run: Event, is_async: bool) -> Own:
+        if hook_behind(handler) is not handler:
+            return Own(handler, run.ask_legacy)
+        return Own(handler, run.ask_async if is_async else run.ask)
+
+    def _stopped(self, run: Event, call: Call, blocked: HookBlocked) -> bool:
+        turn = TURN.get()
+        if turn is not None and turn.context is call.context:
+            turn.stop(run.phase, blocked)
+        if run.phase == "after":
+            run.take(str(blocked))
+        return False
+
+    def _done(self, run: Event, call: Call, answer: Any) -> bool:
+        if not call.is_reached and run.phase != "after":
+            return False
+        value = call.value if call.is_reached else "" if answer is None else answer
+        run.take(value)
+        turn = TURN.get()
+        if run.phase == "after" and turn is not None and turn.context is call.context:
+            turn.finish(value, is_replaced=not call.is_reached)
+        return not run.is_vetoed
+
+
+def _not_asked(handler: Hook, kwargs: Mapping[str, Any]) -> None:
+    """Stand for a handler of other events."""
+
+
+def _current(registry: Any, key: str) -> Sequence[Hook]:
+    """Return the handlers of a key, without those whose hook was unregistered or registered anew."""
+    handlers: list[Hook] = registry._handlers.get(key, [])
+    module, phase = _LISTS.get(key, ("", ""))
+    if not module:
+        return list(handlers)
+    listed = getattr(import_module(f"agenticx.hooks.{module}_hooks"), f"_{phase}_{module}_call_hooks")
+    kept: list[Hook] = []
+    seen: list[Hook] = []
+    for handler in reversed(handlers):
+        hook = hook_behind(handler)
+        if hook is handler or (hook in listed and hook not in seen):
+            kept.append(handler)
+            seen.append(hook)
+    return kept[::-1]
+
+
+_LISTS: Final = {f"{kind}:{phase}_call": (kind, phase) for kind in KINDS for phase in ("before", "after")}
+
+
+def replaced_triggers(bus: BusHooks, patches: Patches, registry: type[Any]) -> dict[str, Callable[..., Any]]:
+    """Return the methods of a registry that trigger events."""
+    stock, stock_sync = registry.trigger, registry.trigger_sync
+
+    @functools.wraps(stock)
+    async def trigger(self: Any, event: Any, *, stop_on_false: bool = False) -> bool:
+        if not patches.is_live:
+            return bool(await stock(self, event, stop_on_false=stop_on_false))
+        return await bus.trigger_async(self, event, stop_on_false)
+
+    @functools.wraps(stock_sync)
+    def trigger_sync(self: Any, event: Any, *, stop_on_false: bool = False) -> bool:
+        if not patches.is_live:
+            return bool(stock_sync(self, event, stop_on_false=stop_on_false))
+        return bus.trigger(self, event, stop_on_false)
+
+    return {"trigger": trigger, "trigger_sync": trigger_sync}

@@ -1,0 +1,200 @@
+"""The calls themselves: a tool that AgenticX's executor or runtime runs, on whichever path, is the hook `tool_call`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from hookbus import HookBlocked, HookError
+
+from .._patches import Patches
+from ._bus import TURN
+from ._points import Points
+from ._turns import Turn
+
+_HIDDEN: Final = ("__tool_call_id", "__agent_id")
+
+
+class ToolCall:
+    """One call of a tool, as its receivers see it: they ask for `call`.
+
+    Attributes:
+        tool: AgenticX's tool; None in a runtime, whose tools are known by name.
+        agent_id, task_id: whose call it is; None where nobody said.
+        session: that of the runtime; None in an executor.
+    """
+
+    def __init__(
+        self, name: str, body: Callable[[dict[str, Any]], Any], *, tool: Any = None, agent_id: Any = None, task_id: Any = None,
+        session: Any = None,
+    ) -> None:  # fmt: skip
+        self.tool, self.agent_id, self.task_id, self.session = tool, agent_id, task_id, session
+        self._name, self._body = name, body
+        # What the executor made of the call, and what it raised instead.
+        self._outcome: Any = None
+        self._raised: BaseException | None = None
+
+    def __repr__(self) -> str:
+        return f"<call of {self._name}>"
+
+    def run(self, name: str, args: Mapping[str, Any]) -> Any:
+        """Run the tool; raise what it raised."""
+        try:
+            return self._result(self._body(self._checked(name, args)))
+        except BaseException as error:
+            self._raised = self._raised or error
+            raise
+
+    async def run_async(self, name: str, args: Mapping[str, Any]) -> Any:
+        """The same on an event loop."""
+        try:
+            return self._result(await self._body(self._checked(name, args)))
+        except BaseException as error:
+            self._raised = self._raised or error
+            raise
+
+    def _checked(self, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        if name != self._name:
+            raise HookError(f"{self._name} was to be called as {name!r}: of a tool call only args can be changed")
+        return dict(args)
+
+    def _result(self, outcome: Any) -> Any:
+        if self.tool is None:
+            return outcome
+        self._outcome = outcome
+        if not outcome.success:
+            self._raised = error = outcome.error or RuntimeError(f"{self._name} failed and did not say why")
+            raise error
+        return outcome.result
+
+    def outcome(self, make: Callable[..., Any], result: Any) -> Any:
+        """Return what the executor is given for a result."""
+        if self._outcome is None or not self._outcome.success:
+            return make(tool_name=self._name, success=True, result=result)
+        if result is not self._outcome.result:
+            self._outcome.result = result
+        return self._outcome
+
+    def failure(self, make: Callable[..., Any], error: Exception) -> Any:
+        """Return what the executor is given for an exception; None for one that it let out itself."""
+        if error is not self._raised:
+            return make(tool_name=self._name, success=False, error=error)
+        return self._outcome
+
+
+def tool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
+    return call.run(name, args)
+
+
+async def tool_call_async(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
+    return await call.run_async(name, args)
+
+
+class RuntimeTools:
+    """The sender of `tool_call` in a runtime."""
+
+
+def replaced_execute(patches: Patches, executor_class: Any, make: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """Return the methods of AgenticX's ToolExecutor that run a tool."""
+    stock, stock_async = executor_class.execute, executor_class.aexecute
+
+    @functools.wraps(stock)
+    def execute(self: Any, tool: Any, agent_id: Any = None, task_id: Any = None, **kwargs: Any) -> Any:
+        if not patches.is_live:
+            return stock(self, tool, agent_id, task_id, **kwargs)
+        call = ToolCall(
+            tool.name, lambda args: stock(self, tool, agent_id, task_id, **args), tool=tool, agent_id=agent_id, task_id=task_id
+        )
+        try:
+            return call.outcome(make, self.tool_call(tool.name, kwargs, call))
+        except Exception as error:
+            failed = call.failure(make, error)
+            if failed is None:
+                raise
+            return failed
+
+    @functools.wraps(stock_async)
+    async def aexecute(self: Any, tool: Any, agent_id: Any = None, task_id: Any = None, **kwargs: Any) -> Any:
+        if not patches.is_live:
+            return await stock_async(self, tool, agent_id, task_id, **kwargs)
+        call = ToolCall(
+            tool.name, lambda args: stock_async(self, tool, agent_id, task_id, **args), tool=tool, agent_id=agent_id,
+            task_id=task_id,
+        )  # fmt: skip
+        try:
+            return call.outcome(make, await self.tool_call_async(tool.name, kwargs, call))
+        except Exception as error:
+            failed = call.failure(make, error)
+            if failed is None:
+                raise
+            return failed
+
+    return {"execute": execute, "aexecute": aexecute}
+
+
+Executed = Callable[[Any, str, dict[str, Any]], dict[str, Any]]
+"""Gives the arguments that a runtime's tool gets, for a session, a name and the arguments that the runtime would give."""
+
+
+def replaced_dispatch(patches: Patches, tools: Any, stock: Any, executed: Executed) -> Callable[..., Any]:
+    """Return the function with which a runtime runs a tool."""
+
+    @functools.wraps(stock)
+    async def dispatch(name: str, arguments: Any, session: Any = None, **kwargs: Any) -> Any:
+        if not patches.is_live:
+            return await _dispatched(stock, name, arguments, session, kwargs)
+        hidden = {key: arguments[key] for key in _HIDDEN if key in arguments}
+        args = executed(session, name, {key: value for key, value in arguments.items() if key not in hidden})
+        call = ToolCall(
+            name, lambda args: _dispatched(stock, name, {**args, **hidden}, session, kwargs),
+            agent_id=hidden.get("__agent_id"), session=session,
+        )  # fmt: skip
+        return await tools.tool_call_async(name, args, call)
+
+    return dispatch
+
+
+def _dispatched(stock: Any, name: str, arguments: Any, session: Any, kwargs: Any) -> Any:
+    # One of AgenticX's two functions takes the session by keyword alone.
+    if "session" in (stock.__kwdefaults__ or ()):
+        return stock(name, arguments, session=session, **kwargs)
+    return stock(name, arguments, session, **kwargs)
+
+
+Ended = Callable[[Turn, Exception], None]
+"""Is told of a call that failed after its hooks were asked, and before they were asked again."""
+
+
+def replaced_turns(patches: Patches, points: Points, executor_class: Any, ended: Ended) -> dict[str, Callable[..., Any]]:
+    """Return the methods of AgenticX's AgentExecutor that call a model and a tool."""
+
+    def run(kind: str, agent: Any, call: Callable[[Any], Any]) -> Any:
+        turn = Turn(agent, kind, strict=points.strict)
+        token = TURN.set(turn)
+        try:
+            return call(turn.view())
+        except Exception as error:
+            if turn.blocked is None and turn.context is not None and not turn.has_ended:
+                ended(turn, error)
+            if isinstance(turn.blocked, HookBlocked) and error.__cause__ is None:
+                error.__cause__ = turn.blocked
+            raise
+        finally:
+            TURN.reset(token)
+
+    stock_model, stock_tool = executor_class._get_next_action, executor_class._execute_tool_call
+
+    @functools.wraps(stock_model)
+    def get_next_action(self: Any, agent: Any, task: Any, event_log: Any) -> Any:
+        if not patches.is_live:
+            return stock_model(self, agent, task, event_log)
+        return run("llm", agent, lambda seen: stock_model(self, seen, task, event_log))
+
+    @functools.wraps(stock_tool)
+    def execute_tool_call(self: Any, action: Any, event_log: Any, agent: Any = None) -> Any:
+        if not patches.is_live:
+            return stock_tool(self, action, event_log, agent)
+        return run("tool", agent, lambda seen: stock_tool(self, action, event_log, seen))
+
+    return {"_get_next_action": get_next_action, "_execute_tool_call": execute_tool_call}

@@ -1,0 +1,110 @@
+"""Hooks registered with AgentScope as receivers: one connection each, in the order of AgentScope's own dicts."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from hookbus import Bus, Connection, HookContext, HookError
+
+from .._own_hooks import Mirror
+from ._calls import current
+
+Lookup = Callable[[], Mapping[str, Callable[..., Any]]]
+"""Gives the dict in which AgentScope keeps the hooks of one phase of one agent or class."""
+
+
+class StrictHook:
+    """The receiver for a hook registered with AgentScope, as hookbus understands receivers.
+
+    It holds neither the hook nor the agent and looks the hook up at its turn, so that an agent whose own hook knows it is
+    collected like any other. What it returns is understood as from any receiver of hookbus: a dict patches the arguments,
+    `Block` and `Replace` are verdicts, an awaitable is awaited.
+    """
+
+    on_error: ClassVar[str | None] = None
+    __signature__ = inspect.signature(lambda agent, ctx: None)
+
+    def __init__(self, phase: str, scope: str, name: str, lookup: Lookup) -> None:
+        self.phase, self.scope, self.name, self.lookup = phase, scope, name, lookup
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        # Where `explain` and failures say that this receiver stands.
+        return self.lookup()[self.name]
+
+    def __call__(self, agent: Any, ctx: HookContext) -> Any:
+        hook = self.lookup().get(self.name)
+        if hook is None:
+            return None
+        kwargs = dict(ctx.kwargs)
+        return hook(agent, kwargs) if self.phase == "pre" else hook(agent, kwargs, ctx.result)
+
+
+class FaithfulHook(StrictHook):
+    """The receiver for a hook registered with AgentScope, called and understood exactly as AgentScope 1.0.21 does."""
+
+    on_error = "raise"
+
+    def __call__(self, agent: Any, ctx: HookContext) -> Any:
+        running = current(agent, ctx.hook)
+        if running is None:
+            raise HookError(f"{self.name} was asked outside of a call that came through AgentScope's {ctx.hook}")
+        if self.scope == "class" and running.class_hooks(self.phase) is not self.lookup():
+            return None  # a subclass keeps a dict of its own, which hides this one
+        if self.phase == "pre":
+            return running.ask_pre(self.scope, self.name, ctx)
+        return running.ask_post(self.scope, self.name, ctx)
+
+
+class Registry(Mirror[str]):
+    """Which hook of which agent or class is connected, kept equal to what AgentScope's dicts hold."""
+
+    def __init__(self, bus: Bus, make: type[StrictHook]) -> None:
+        super().__init__()
+        self._bus, self._make = bus, make
+
+    def sync(self, owner: Any, scope: str, hook_type: str, lookup: Lookup) -> None:
+        """Connect what is in the dict and is not connected, disconnect what is not in it any more, and keep its order.
+
+        Args:
+            owner: the agent, or the class whose dict it is.
+            scope: `"instance"` or `"class"`.
+            hook_type: such as `"pre_reply"`.
+            lookup: gives the dict; it must not keep the agent alive.
+
+        Raises:
+            HookError: if one cannot be connected.
+        """
+
+        def connect(_: int, name: str) -> tuple[str, Connection]:
+            receiver = self._make(hook_type.partition("_")[0], scope, name, lookup)
+            options = {"name": str(name) or "''", "on_error": self._make.on_error}
+            return name, self._bus.signal(hook_type).connected_to(receiver, owner, **options)
+
+        self.follow(owner, hook_type, list(lookup()), operator.eq, connect)
+
+    def is_equal(self, owner: Any, hook_type: str, hooks: Mapping[str, Any]) -> bool:
+        """Tell whether just these hooks are connected, in this order."""
+        return self.marks(owner, hook_type) == list(hooks)
+
+
+def dict_owner(cls: type, attribute: str) -> type | None:
+    """Return the class whose dict an agent of this class uses."""
+    return next((base for base in cls.__mro__ if attribute in vars(base)), None)
+
+
+def lookup_of_instance(agent: Any, attribute: str) -> Lookup:
+    """Return a lookup of an agent's dict that does not keep the agent alive."""
+    reference = weakref.ref(agent)
+    return lambda: getattr(reference(), attribute, {})
+
+
+def lookup_of_class(cls: type, attribute: str) -> Lookup:
+    """Return a lookup of the dict a class itself holds."""
+    reference = weakref.ref(cls)
+    return lambda: vars(reference()).get(attribute, {}) if reference() is not None else {}
+

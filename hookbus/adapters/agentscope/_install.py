@@ -1,0 +1,250 @@
+"""`install`: what of AgentScope is replaced, and how it is put back."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import inspect
+import weakref
+from collections.abc import Callable
+from importlib import import_module
+from types import CodeType, FunctionType
+from typing import Any, ClassVar, Final
+
+from hookbus import Bus, HookError, ReceiverError, default_bus, instrument
+
+from .._patches import Patches, Uninstall
+from ._calls import RUNNING, Parameters, Running, current
+from ._hooks import FaithfulHook, Registry, StrictHook, dict_owner, lookup_of_class, lookup_of_instance
+from ._strict import replace_registration
+
+SUPPORTED: Final = ("1.0.21",)
+
+HOOKS: Final = {"reply": "reply", "print": "print", "observe": "observe", "_reasoning": "reasoning", "_acting": "acting"}
+"""AgentScope's hooked methods, and the names of their hooks."""
+
+_REGISTRATION: Final = (
+    "register_instance_hook", "remove_instance_hook", "clear_instance_hooks",
+    "register_class_hook", "remove_class_hook", "clear_class_hooks",
+)  # fmt: skip
+
+
+def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
+    """Let AgentScope's agents run on hookbus: classes that exist and classes made later.
+
+    Args:
+        bus: the bus the signals live on.
+        strict: False keeps AgentScope's documented behaviour for its own hooks (deep copies, a dict replaces all arguments,
+            exceptions go out as they are, class hooks are shared by all classes). True treats them as receivers of hookbus: no
+            copies, a dict patches the arguments, `Block` and `Replace` act, failures are isolated and told, a class hook
+            runs for its class and subclasses only, recursion is hooked at every level.
+
+    `post_acting` is observe-only in effect: ReActAgent has put a tool's result into its memory by then, and uses the output
+    of `_acting` for structured answers alone. Change what a tool gets in `pre_acting`, what it gave in the tool itself.
+
+    Returns:
+        A function that puts AgentScope back as it was, attribute for attribute. Calling it twice does nothing.
+
+    Raises:
+        HookError: if AgentScope is not installed, is another version, or runs on hookbus already.
+    """
+    with Patches("agentscope", *SUPPORTED) as patches:
+        meta = import_module("agentscope.agent._agent_meta")
+        AgentBase = import_module("agentscope.agent").AgentBase
+        adapter = _Adapter(bus, strict, patches, meta)
+        patches.on_restore(adapter.give_back)
+        classes = _with_subclasses(AgentBase)
+        for cls in classes:
+            adapter.adopt(cls)
+        patches.replace(meta._AgentMeta, "__init__", _adopting(meta._AgentMeta, adapter.adopt))
+        if strict:
+            replace_registration(patches, AgentBase, adapter.registry)
+        else:
+            for name in _REGISTRATION:
+                patches.replace(AgentBase, name, _followed(vars(AgentBase)[name], adapter.sync))
+        # Objects that are there already, seen without asking them anything.
+        agents = [thing for thing in gc.get_objects() if issubclass(type(thing), AgentBase)]
+        for owner in (*classes, *agents):
+            adapter.sync(owner)
+    return patches.restore
+
+
+class _Adapter:
+    """What stands in AgentScope's classes while it runs on hookbus."""
+
+    _ever_placed: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
+
+    def __init__(self, bus: Bus, strict: bool, patches: Patches, meta: Any) -> None:
+        self._bus, self._strict, self._patches = bus, strict, patches
+        self._metaclass = meta._AgentMeta
+        self.registry = Registry(bus, StrictHook if strict else FaithfulHook)
+        # What AgentScope's metaclass puts in front of a method; whatever else is there is left alone.
+        self._stock_code = next(const for const in meta._wrap_with_hooks.__code__.co_consts if isinstance(const, CodeType))
+        # Each knows how to give its place back. The classes alone keep them alive, and not the other way round.
+        self._placed: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def adopt(self, cls: type) -> None:
+        """Hook the methods of a class that AgentScope has hooked in its own way."""
+        for attribute, hook in HOOKS.items():
+            raw = vars(cls).get(attribute)
+            if isinstance(raw, FunctionType) and raw.__code__ is self._stock_code:
+                original = raw.__wrapped__  # type: ignore[attr-defined]
+                while original in self._ever_placed:  # `reply = Other.reply` in the body of a class made meanwhile
+                    original = original.__wrapped__
+                if inspect.isfunction(inspect.unwrap(original)):
+                    self._take_over(cls, attribute, hook, raw, original)
+            elif self._strict and raw is None and self._is_of_a_mixin(cls, attribute):
+                undo = instrument(cls, {attribute: hook}, bus=self._bus)
+                self._remember(vars(cls)[attribute], undo)
+
+    def _is_of_a_mixin(self, cls: type, attribute: str) -> bool:
+        """Tell whether a class gets a method from a plain class, which AgentScope's metaclass never saw."""
+        holder = dict_owner(cls, attribute)
+        if holder is None or issubclass(type(holder), self._metaclass):
+            return False
+        return inspect.isfunction(vars(holder)[attribute])
+
+    def _take_over(self, cls: type, attribute: str, hook: str, stock: FunctionType, original: Callable[..., Any]) -> None:
+        parameters = Parameters(original)
+        setattr(cls, attribute, original if self._strict else _body(original, hook, parameters))
+        undo = instrument(cls, {attribute: hook}, bus=self._bus)
+        placed = hooked = vars(cls)[attribute]
+        if not self._strict:
+            placed = self._front(stock, original, hooked, hook, parameters)
+            # What stands for a hookable is what its class holds: `explain` and the scopes look for it there.
+            placed.__hookbus__ = hooked.__hookbus__
+            hooked.__hookbus__.shell = placed
+            setattr(cls, attribute, placed)
+
+        def give_back() -> None:
+            is_ours = vars(cls).get(attribute) is placed
+            if is_ours:
+                setattr(cls, attribute, hooked)
+            undo()
+            if is_ours:
+                setattr(cls, attribute, stock)
+
+        self._remember(placed, give_back)
+
+    def _remember(self, placed: Any, give_back: Callable[[], None]) -> None:
+        placed.__give_back__ = give_back
+        self._placed.add(placed)
+        self._ever_placed.add(placed)
+
+    def _front(
+        self, stock: FunctionType, original: Callable[..., Any], hooked: Callable[..., Any], hook: str, parameters: Parameters
+    ) -> Any:
+        """Return what AgentScope's own wrapper is outside of its hooks: what it binds, refuses, and lets through."""
+
+        @functools.wraps(original)
+        async def front(self_: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if not self._patches.is_live:
+                return await stock(self_, *args, **kwargs)
+            inside = current(self_, hook)
+            if inside is not None and inside.is_in_body:
+                return await original(self_, *args, **kwargs)
+            running = self._begin(self_, hook, parameters)
+            try:
+                call = hooked(self_, *args, **kwargs)
+            except TypeError as error:
+                raise parameters.unbound(original.__name__, args, kwargs, error) from error
+            RUNNING.set(running)
+            try:
+                return await running.ask_late(await call)
+            except ReceiverError as error:
+                if error.__cause__ is not running.failure:
+                    raise
+            finally:
+                RUNNING.set(running.outer)
+            raise running.failure  # type: ignore[misc]
+
+        return front
+
+    def _begin(self, agent: Any, hook: str, parameters: Parameters) -> Running:
+        """Start a call: connect what was put into AgentScope's dicts without its registration methods."""
+        cls = type(agent)
+        for hook_type in (f"pre_{hook}", f"post_{hook}"):
+            own = getattr(agent, f"_instance_{hook_type}_hooks", None)
+            shared = getattr(cls, f"_class_{hook_type}_hooks", None)
+            if own is None or shared is None:
+                raise AssertionError(f"Hooks for {hook} not found in {cls.__name__}")
+            if own:
+                self._sync_instance(agent, hook_type, own)
+            if shared:
+                self._sync_class(cls, hook_type)
+        return Running(agent, hook, parameters, RUNNING.get())
+
+    def sync(self, owner: Any) -> None:
+        """Connect and disconnect until what is connected is what AgentScope's dicts of an agent or class hold."""
+        for hook_type in (f"{phase}_{hook}" for hook in HOOKS.values() for phase in ("pre", "post")):
+            if isinstance(owner, type):
+                self._sync_class(owner, hook_type)
+            elif f"_instance_{hook_type}_hooks" in vars(owner):
+                self._sync_instance(owner, hook_type, vars(owner)[f"_instance_{hook_type}_hooks"])
+
+    def _sync_instance(self, agent: Any, hook_type: str, hooks: dict[str, Any]) -> None:
+        if not self.registry.is_equal(agent, hook_type, hooks):
+            self.registry.sync(agent, "instance", hook_type, lookup_of_instance(agent, f"_instance_{hook_type}_hooks"))
+
+    def _sync_class(self, cls: type, hook_type: str) -> None:
+        attribute = f"_class_{hook_type}_hooks"
+        owner = dict_owner(cls, attribute)
+        if owner is not None and not self.registry.is_equal(owner, hook_type, vars(owner)[attribute]):
+            self.registry.sync(owner, "class", hook_type, lookup_of_class(owner, attribute))
+
+    def give_back(self) -> None:
+        """Put AgentScope's own functions back into every class."""
+        self.registry.clear()
+        for placed in list(self._placed):
+            placed.__give_back__()
+        self._placed.clear()
+
+
+def _body(original: Callable[..., Any], hook: str, parameters: Parameters) -> Callable[..., Any]:
+    """Return the method as hookbus runs it, inside all receivers."""
+
+    async def body(*args: Any, **kwargs: Any) -> Any:
+        running = current(args[0], hook)
+        if running is None:
+            raise HookError(f"{original.__qualname__} was called past AgentScope's {hook}")
+        return await running.run(original, args, kwargs)
+
+    functools.update_wrapper(body, original)
+    del body.__wrapped__  # type: ignore[attr-defined]
+    body.__signature__ = parameters.signature  # type: ignore[attr-defined]
+    return body
+
+
+def _adopting(metaclass: Any, adopt: Callable[[type], None]) -> Callable[..., None]:
+    """Return an `__init__` of the metaclass that adopts every class it makes."""
+
+    def __init__(cls: type, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> None:
+        super(metaclass, cls).__init__(name, bases, namespace, **options)
+        adopt(cls)
+
+    return __init__
+
+
+def _with_subclasses(cls: type) -> list[type]:
+    """Return a class and everything below it, parents first."""
+    found = dict.fromkeys([cls])
+    waiting = [cls]
+    while waiting:
+        for below in list[type](type.__subclasses__(waiting.pop(0))):
+            if below not in found:
+                found[below] = None
+                waiting.append(below)
+    return list(found)
+
+
+def _followed(raw: Any, sync: Callable[[Any], None]) -> Any:
+    """Return a registration method after which the receivers follow suit."""
+    function = getattr(raw, "__func__", raw)
+
+    @functools.wraps(function)
+    def method(owner: Any, *args: Any, **kwargs: Any) -> Any:
+        result = function(owner, *args, **kwargs)
+        sync(owner)
+        return result
+
+    return classmethod(method) if isinstance(raw, classmethod) else method

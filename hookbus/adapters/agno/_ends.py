@@ -1,0 +1,140 @@
+"""The two ends of a tool's call in Agno's own manner: its `pre_hook`, and its `post_hook`."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from .._own_hooks import Hook, OwnHook
+from ._views import shielded
+
+
+class ToolEnds:
+    """One call of a tool, before and after the tool and its `tool_hooks`.
+
+    Attributes:
+        fc: Agno's FunctionCall.
+        function: the tool, which is also the sender.
+        agent, team, run_context: what the tool belongs to; None where there is none.
+    """
+
+    def __init__(self, agno: Any, fc: Any, *, is_async: bool) -> None:
+        self.fc, self.function = fc, fc.function
+        self.agent, self.team, self.run_context = fc.function._agent, fc.function._team, fc.function._run_context
+        self._agno, self._is_async = agno, is_async
+        self._own: Any = None
+        self._phase = ""
+        self._must_end = True
+        # Whether a receiver has let the start, or the end, come about; and what it answered where it has not.
+        self._is_reached = False
+        self._answer: Any = None
+        # What a hook raised to steer the run; what keeps the tool from running; what keeps its result from leaving.
+        self._control: BaseException | None = None
+        self._refusal: BaseException | None = None
+        self._withheld: Exception | None = None
+
+    def ask_own(self, own: OwnHook) -> Any:
+        """Ask the `pre_hook` or `post_hook` of the tool."""
+        known = {"agent": self.agent, "team": self.team, "run_context": self.run_context, "fc": self.fc}
+        hook = self._own
+        try:
+            answer = hook(**self.asked_for(own, hook, known))
+            return self._settled(answer) if self._is_async and inspect.isawaitable(answer) else self.read(answer)
+        except BaseException as error:
+            self.note(error)
+            raise
+
+    async def _settled(self, answer: Any) -> Any:
+        try:
+            return self.read(await answer)
+        except BaseException as error:
+            self.note(error)
+            raise
+
+    def read(self, answer: Any) -> Any:
+        """Return what a `pre_hook` or `post_hook` says to hookbus. Agno takes no notice of what they return."""
+        if inspect.isawaitable(answer):
+            return answer  # hookbus closes it and says so
+        return None
+
+    def note(self, error: BaseException) -> None:
+        """Keep what must go out, and log the rest as Agno does."""
+        if isinstance(error, self._agno.control_flow):
+            self._control = error
+        elif isinstance(error, Exception):
+            self._agno.log_warning(f"Error in {self._phase} callback: {error}")
+            self._agno.log_exception(error)
+
+    def _ready(self, phase: str) -> bool:
+        """Take up the hook of a phase; return whether the phase is due."""
+        self._control, self._phase, self._is_reached = None, phase, False
+        self._own = self.function.pre_hook if phase == "pre-hook" else self.function.post_hook
+        return self.is_due(phase)
+
+    def is_due(self, phase: str) -> bool:
+        """Tell whether a phase comes now."""
+        return True
+
+    def _start_sync(self) -> None:
+        if self._ready("pre-hook"):
+            try:
+                self._answer = self.function.tool_start(self)
+            except Exception as error:
+                self.refuse(error)
+            self.let_out()
+
+    async def _start_async(self) -> None:
+        if self._ready("pre-hook"):
+            try:
+                self._answer = await self.function.atool_start(self)
+            except Exception as error:
+                self.refuse(error)
+            self.let_out()
+
+    def refuse(self, error: Exception) -> None:
+        """Keep the tool from running, as a failed call that the model is told of."""
+        self._refusal = self._control or self._agno.control_flow_in(error) or error
+
+    def let_out(self) -> None:
+        """Raise what a hook raised to steer the run."""
+        if self._control is not None:
+            if isinstance(self._control, self._agno.control_flow[0]):
+                self.fc.error = str(self._control)
+            raise self._control
+
+    def _end_sync(self) -> None:
+        if self._ready("post-hook"):
+            try:
+                self._answer = self.function.tool_end(self)
+            except Exception as error:
+                self._withheld = error
+            self.let_out()
+
+    async def _end_async(self) -> None:
+        if self._ready("post-hook"):
+            try:
+                self._answer = await self.function.atool_end(self)
+            except Exception as error:
+                self._withheld = error
+            self.let_out()
+
+    def outcome(self, outcome: Any) -> Any:
+        """Return what the caller of the tool gets: nothing of it where a receiver of its end stopped it."""
+        if self._withheld is not None:
+            self.fc.error, self.fc.result = str(self._withheld), None
+            return type(outcome)(status="failure", error=str(self._withheld))
+        if not self._is_reached and self._must_end:
+            outcome.result = self.fc.result = self._answer
+        return outcome
+
+    def reach(self) -> None:
+        """Note that the start, or the end, comes about."""
+        self._is_reached = True
+
+    def asked_for(self, own: OwnHook, hook: Hook, known: dict[str, Any]) -> dict[str, Any]:
+        """Return what a hook asks for of what is known."""
+        names = own.names if own.names is not None else inspect.signature(hook).parameters
+        asked = {name: known[name] for name in names if name in known}
+        if "run_context" in asked:
+            asked["run_context"] = shielded(asked["run_context"])
+        return asked

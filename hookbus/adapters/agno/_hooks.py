@@ -1,0 +1,63 @@
+"""Agno's own hooks as receivers: one connection for each, in the order of Agno's own lists."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from hookbus import Bus, Connection
+
+from .._own_hooks import Hook, Mirror, OwnHook, title_of
+
+
+class AroundHook(OwnHook):
+    """The same for a hook that has the rest of the call inside."""
+
+    __signature__ = inspect.signature(lambda owner, call, ctx, call_next: None)
+
+    def __call__(self, owner: Any, call: Any, ctx: Any, call_next: Hook) -> Any:  # type: ignore[override]
+        return call.ask_around(self, ctx.kwargs, call_next)
+
+
+def is_async_hook(hook: Any) -> bool:
+    """Tell whether a hook is known to be async: a coroutine function, a partial of one, or an object with async `__call__`."""
+    while isinstance(hook, functools.partial):
+        hook = hook.func
+    call = getattr(type(hook), "__call__", None)  # noqa: B004 - the method itself is wanted
+    return any(inspect.iscoroutinefunction(each) for each in (hook, inspect.unwrap(hook), call))
+
+
+class Registry(Mirror[OwnHook]):
+    """Which hooks of which owner are connected, kept equal to Agno's own lists."""
+
+    def __init__(self, bus: Bus) -> None:
+        super().__init__()
+        self._bus = bus
+
+    def sync(self, owner: Any, signal: str, hooks: Sequence[Hook], **options: Any) -> None:
+        """Connect the hooks that are in the list and are not connected, disconnect what is not in it any more.
+
+        Args:
+            owner: the tool, agent or team whose hooks these are.
+            signal: such as `"around_tool_call"`.
+            hooks: the list, outermost first.
+            options: how each is connected.
+
+        Raises:
+            HookError: if one cannot be connected.
+        """
+        make = AroundHook if signal.startswith("around_") else OwnHook
+
+        def connect(index: int, hook: Hook) -> tuple[OwnHook, Connection]:
+            own = make(hook, index)
+            return own, self._bus.signal(signal).connected_to(own, owner, name=title_of(hook), **options)
+
+        marks = self.marks(owner, signal)
+        if len(marks) != len(hooks) or not all(map(_is_of, marks, hooks)):
+            self.follow(owner, signal, hooks, _is_of, connect)
+
+
+def _is_of(own: OwnHook, hook: Hook) -> bool:
+    return own.is_same(hook) is not None

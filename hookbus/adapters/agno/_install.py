@@ -1,0 +1,278 @@
+"""`install`: what of Agno is replaced, and how it is put back."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+import weakref
+from collections.abc import AsyncGenerator, Callable, Generator
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, ReceiverError, default_bus, instrument
+
+from .._own_hooks import OwnHook, View
+from .._patches import Patches, Uninstall
+from ._calls import ToolCall, connect, is_listened_to
+from ._checks import replace_registration
+from ._hooks import Registry, is_async_hook
+from ._runs import replace_runs
+from ._strict import StrictToolCall, merge_scopes
+
+SUPPORTED: Final = ("2.9.0", "3.1.10")
+
+_PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
+
+
+def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
+    """Let Agno's tools, agents and teams run on hookbus.
+
+    Hooks of a tool, whose sender is its `Function`: `tool_start` (`call`), where `pre_hook` is a receiver of `pre`;
+    `tool_call` (`name`, `args`, `call`), where `tool_hooks` are arounds; `tool_end` (`call`), where `post_hook` is a receiver
+    of `pre`. Hooks of a run, whose sender is the agent or team: `run_input` and `run_output`, streams of Agno's events, where
+    `pre_hooks` and `post_hooks` are arounds.
+
+    Args:
+        bus: the bus the signals live on.
+        strict: False keeps Agno's documented behaviour for its own hooks. True treats them as receivers of hookbus: what a hook
+            gives to next reaches the tool, whatever is async is awaited or refused, a pre_hook or a hook of a run that fails
+            stops it, hooks of an agent and of its tools are merged, a hook whose arguments cannot be served is refused.
+
+    Returns:
+        A function that puts Agno back as it was, attribute for attribute. Calling it twice does nothing.
+
+    Raises:
+        HookError: if Agno is not installed, is another version, or runs on hookbus already.
+    """
+    with Patches("agno", *SUPPORTED) as patches:
+        adapter = _Adapter(bus, strict, patches)
+        patches.on_restore(adapter.registry.clear)
+        function_class, call_class = adapter.module.Function, adapter.module.FunctionCall
+        for function in (tool_start, atool_start, tool_call, atool_call, stool_call, astool_call, tool_end, atool_end):
+            _add_hook(patches, bus, function_class, function)
+        for name in ("agent", "team"):
+            owner = getattr(import_module(f"agno.{name}"), name.title())
+            for method in (run_input, arun_input, run_output, arun_output):
+                _add_hook(patches, bus, owner, method)
+            adapter.watch_runs(owner, f"initialize_{name}")
+            patches.replace(owner, "__init__", adapter.making(owner.__init__, adapter.connect_runs))
+        for colour, make in (("", adapter.executing), ("a", adapter.executing_async)):
+            name = f"_{colour}execute" if hasattr(call_class, "_execute") else f"{colour}execute"
+            patches.replace(call_class, name, make(getattr(call_class, name)))
+        model_class = import_module("agno.models.base").Model
+        patches.replace(model_class, "arun_function_call", adapter.running(model_class.arun_function_call))
+        patches.replace(function_class, "__init__", adapter.making(function_class.__init__, adapter.is_hooked))
+        replace_runs(patches, adapter.registry, strict=strict)
+        if strict:
+            merge_scopes(patches, function_class)
+            replace_registration(patches)
+    return patches.restore
+
+
+def _add_hook(patches: Patches, bus: Bus, cls: Any, function: Callable[..., Any]) -> None:
+    name = function.__name__
+    patches.replace(cls, name, function)
+    hook = name.removeprefix("a").removeprefix("s") if name.endswith("_call") else name.removeprefix("a")
+    patches.on_restore(instrument(cls, {name: hook}, bus=bus))
+
+
+class _Adapter:
+    """What stands in Agno's classes while it runs on hookbus; to a call, Agno itself."""
+
+    def __init__(self, bus: Bus, strict: bool, patches: Patches) -> None:
+        self._bus, self._strict, self._patches = bus, strict, patches
+        self.module = import_module("agno.tools.function")
+        self.registry = Registry(bus)
+        call_class = self.module.FunctionCall
+        self.build = call_class._build_nested_execution_chain
+        self.build_async = call_class._build_nested_execution_chain_async
+        self.log_warning, self.log_exception = self.module.log_warning, self.module.log_exception
+        self.control_flow = (self.module.AgentRunException, self.module.RunCancelledException)
+        self._signals = [bus.signal(f"{phase}_{hook}") for hook in ("tool_call", "tool_start", "tool_end") for phase in _PHASES]
+
+    # -- tools ------------------------------------------------------------------------------------------------------------
+
+    def is_hooked(self, function: Any) -> bool:
+        """Tell whether a tool has hooks, or anybody listens to it; connect its own."""
+        if not self._patches.is_live:
+            return False
+        if function.tool_hooks is not None or function.pre_hook is not None or function.post_hook is not None:
+            connect(self.registry, function, "block" if self._strict else None)
+            return True
+        return is_listened_to(self._bus, self._signals, function)
+
+    def must_await(self, function: Any) -> bool:
+        """Tell whether an async run must not send the call of a tool into a thread as a whole."""
+        if self._strict:
+            return True
+        heard = (signal for signal in self._signals if signal.has_shared or signal.has_own(function))
+        return any(
+            is_async_hook(each) for signal in heard for each in signal.receivers_for(function) if not isinstance(each, OwnHook)
+        )
+
+    def begin(self, fc: Any, **how: bool) -> ToolCall:
+        return (StrictToolCall if self._strict else ToolCall)(self, fc, **how)
+
+    def executing(self, stock: Callable[..., Any]) -> Callable[..., Any]:
+        def execute(fc: Any) -> Any:
+            if fc.function.entrypoint is None or not self.is_hooked(fc.function):
+                return stock(fc)
+            call = self.begin(fc, is_async=False, off_loop=False)
+            return call.outcome(stock(call.view()))
+
+        return execute
+
+    def executing_async(self, stock: Callable[..., Any]) -> Callable[..., Any]:
+        async def aexecute(fc: Any) -> Any:
+            if fc.function.entrypoint is None or not self.is_hooked(fc.function):
+                return await stock(fc)
+            call = self.begin(fc, is_async=True, off_loop=self.must_await(fc.function))
+            return call.outcome(await stock(call.view()))
+
+        return aexecute
+
+    def running(self, stock: Callable[..., Any]) -> Callable[..., Any]:
+        async def arun_function_call(model: Any, function_call: Any) -> Any:
+            function = function_call.function
+            if not self.is_hooked(function) or not self.must_await(function):
+                return await stock(model, function_call)
+            # Agno looks for an async hook to know whether it must await.
+            seen = View(function_call, function=View(function, tool_hooks=[_awaited]))
+            success, timer, _, result = await stock(model, seen)
+            return success, timer, function_call, result
+
+        return arun_function_call
+
+    def making(self, stock: Callable[..., Any], connect: Callable[[Any], object]) -> Callable[..., Any]:
+        """Return an `__init__` after which the hooks a thing was made with are connected."""
+
+        @functools.wraps(stock)
+        def __init__(made: Any, /, *args: Any, **kwargs: Any) -> None:
+            stock(made, *args, **kwargs)
+            if self._patches.is_live:
+                connect(made)
+
+        return __init__
+
+    def control_flow_in(self, error: BaseException) -> BaseException | None:
+        """Return what a receiver raised to steer the run, and asked to have raised."""
+        cause = error.__cause__ if isinstance(error, ReceiverError) else None
+        return cause if isinstance(cause, self.control_flow) else None
+
+    async def in_thread(self, run: Callable[..., Any], next_func: Callable[..., Any]) -> Any:
+        """Run a plain hook of an async call in a thread, where what its next gives it is a value and no coroutine."""
+        loop, home = asyncio.get_running_loop(), threading.get_ident()
+        begun: list[Any] = []
+
+        def next_one(**kwargs: Any) -> Any:
+            if threading.get_ident() == home:
+                return next_func(**kwargs)
+            begun.append(asyncio.run_coroutine_threadsafe(next_func(**kwargs), loop))
+            return begun[-1].result()
+
+        try:
+            return await asyncio.to_thread(run, next_one)
+        finally:
+            for future in begun:
+                future.cancel()
+
+    # -- runs -------------------------------------------------------------------------------------------------------------
+
+    def connect_runs(self, owner: Any) -> None:
+        """Connect the hooks of an agent or team, as they are now."""
+        self.registry.sync(owner, "around_run_input", owner.pre_hooks or ())
+        self.registry.sync(owner, "around_run_output", owner.post_hooks or ())
+
+    def watch_runs(self, cls: Any, method: str) -> None:
+        """Let receivers hear of the runs of an agent or team without hooks: Agno asks nobody where its list is None."""
+        stock = getattr(cls, method)
+        signals = {f"{phase}_hooks": [self._bus.signal(f"{each}_{hook}") for each in _PHASES]
+                   for hook, phase in (("run_input", "pre"), ("run_output", "post"))}  # fmt: skip
+        filled: list[tuple[weakref.ref[Any], str]] = []
+
+        def initialize(owner: Any, *args: Any, **kwargs: Any) -> Any:
+            for attribute, listened in signals.items():
+                if self._patches.is_live and getattr(owner, attribute) is None and is_listened_to(self._bus, listened, owner):
+                    setattr(owner, attribute, [])
+                    filled.append((weakref.ref(owner), attribute))
+            return stock(owner, *args, **kwargs)
+
+        def empty() -> None:
+            for reference, attribute in filled:
+                if getattr(reference(), attribute, None) == []:
+                    setattr(reference(), attribute, None)
+
+        self._patches.replace(cls, method, initialize)
+        self._patches.on_restore(empty)
+
+
+async def _awaited() -> None:
+    """Stand for an async hook."""
+
+
+def tool_start(self: Any, call: Any) -> None:
+    """Run the `pre_hook` of a tool: it is a receiver of this."""
+    call.reach()
+
+
+async def atool_start(self: Any, call: Any) -> None:
+    """Run the `pre_hook` of a tool in an async call."""
+    call.reach()
+
+
+def tool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
+    """Call a tool, inside its `tool_hooks`."""
+    return call.run(name, args)
+
+
+async def atool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
+    """Call a tool, inside its `tool_hooks`, from async code."""
+    return await call.run_async(name, args)
+
+
+def stool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Generator[Any, Any, Any]:
+    """Call a tool that streams."""
+    return (yield from call.run(name, args))
+
+
+async def astool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> AsyncGenerator[Any, None]:
+    """Call a tool that streams, from async code."""
+    items = await call.run_async(name, args)
+    try:
+        async for item in items:
+            yield item
+    finally:
+        await items.aclose()
+
+
+def tool_end(self: Any, call: Any) -> None:
+    """Run the `post_hook` of a tool: it is a receiver of this."""
+    call.reach()
+
+
+async def atool_end(self: Any, call: Any) -> None:
+    """Run the `post_hook` of a tool in an async call."""
+    call.reach()
+
+
+def run_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
+    """Take the input of a run, once its hooks have seen it."""
+    yield from call.finish(run_input)
+
+
+async def arun_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
+    """Take the input of an async run, once its hooks have seen it."""
+    for event in call.finish(run_input):
+        yield event
+
+
+def run_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
+    """Take the output of a run, once its hooks have seen it."""
+    yield from call.finish(run_output)
+
+
+async def arun_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
+    """Take the output of an async run, once its hooks have seen it."""
+    for event in call.finish(run_output):
+        yield event

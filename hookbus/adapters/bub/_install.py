@@ -1,0 +1,184 @@
+"""`install`: what of Bub is replaced, and how it is put back."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import inspect
+import weakref
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookError, default_bus, instrument
+from hookbus.exceptions import did_you_mean
+
+from .._patches import Patches, Uninstall
+from ._agent import Interceptions, hook_agent
+from ._interception import Interception
+from ._plugins import Plugins
+from ._questions import INTERCEPTION, Questions
+from ._runtime import ASYNC, METHODS, STOCK
+from ._strict import METHODS as STRICT_METHODS
+from ._strict import check_plugin
+from ._tools import hook_tools
+
+SUPPORTED: Final = ("0.5.1",)
+
+
+def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
+    """Let Bub's runtimes run on hookbus: those that exist and those made later.
+
+    Every hook of Bub is a question of the same name, with the same arguments: answer it with
+    `bus.signal("build_prompt").connect(...)`, guard it with `pre_build_prompt`, wrap it with `around_build_prompt`. The four of
+    `AgentHooks` are methods whose sender is the `AgentHooks`: `before_llm_call` (`request`, `state`), `after_llm_call`
+    (`request`, `result`, `state`), `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`, `state`), where
+    plugins are receivers of `pre`. Besides, `tool_call` (`name`, `arguments`, `call`, `tool`) is what runs between the last
+    two, and `turn` (`inbound`, `stream_output`), whose sender is the framework, is a whole turn.
+
+    Args:
+        bus: the bus the signals live on.
+        strict: False keeps Bub's documented behaviour for its plugins. True treats them as receivers of hookbus: one that
+            fails is isolated and told, and as a policy of tools or models it blocks; wrappers wrap; what is async is refused
+            where Bub cannot await; a name that no hook has is refused; only what is returned changes a call.
+
+    Returns:
+        A function that puts Bub back as it was, attribute for attribute. Calling it twice does nothing.
+
+    Raises:
+        HookError: if Bub is not installed, is another version, or runs on hookbus already.
+    """
+    with Patches("bub", *SUPPORTED) as patches:
+        runtime, agent, framework = map(import_module, ("bub.hooks.runtime", "bub.hooks.interception", "bub.framework"))
+        Interception.types = agent
+        adapter = _Adapter(bus, strict, patches)
+        patches.on_restore(adapter.give_back)
+        adapter.declare(framework)
+        for name, method in {**METHODS, **(STRICT_METHODS if strict else {})}.items():
+            STOCK[name] = vars(runtime.HookRuntime)[name]
+            patches.replace(runtime.HookRuntime, name, method)
+        for name in ASYNC:
+            inspect.markcoroutinefunction(METHODS[name])  # type: ignore[attr-defined,unused-ignore]  # Bub needs Python 3.12
+        for cls, adopt in ((runtime.HookRuntime, adapter.plugins_of), (agent.AgentHooks, adapter.interceptions_of)):
+            patches.replace(cls, "__init__", _adopting(cls.__init__))
+            patches.replace(cls, "_hookbus", _OnFirstUse(adopt))
+        hook_agent(patches, bus, agent)
+        hook_tools(patches, bus, import_module("bub.tools"), import_module("bub.errors"))
+        patches.on_restore(instrument(framework.BubFramework, {"process_inbound": "turn"}, bus=bus))
+        patches.replace(framework.BubFramework, "question", adapter.question)
+        # Objects that are there already, seen without asking them anything.
+        for thing in gc.get_objects():
+            if issubclass(type(thing), (runtime.HookRuntime, agent.AgentHooks)):
+                thing._hookbus.sync()
+    return patches.restore
+
+
+def _adopting(stock: Any) -> Any:
+    """Return an `__init__` after which the plugins that are there are connected."""
+
+    @functools.wraps(stock)
+    def __init__(made: Any, /, *args: Any, **kwargs: Any) -> None:
+        stock(made, *args, **kwargs)
+        made._hookbus.sync()
+
+    return __init__
+
+
+class _OnFirstUse:
+    """An attribute that is made for each object when it is first asked for, and stays in the object."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
+
+    def __get__(self, owner: Any, cls: type) -> Any:
+        if owner is None:
+            return self
+        made = vars(owner)["_hookbus"] = self._make(owner)
+        return made
+
+
+class _Adapter:
+    """What stands in Bub's classes while it runs on hookbus."""
+
+    def __init__(self, bus: Bus, strict: bool, patches: Patches) -> None:
+        self._strict, self._patches = strict, patches
+        self._questions = Questions(bus, strict=strict)
+        self._owners: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._managers: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def declare(self, framework: Any) -> None:
+        """Make the questions of Bub's own hooks, before any runtime asks one."""
+        manager = framework.pluggy.PluginManager(framework.BUB_HOOK_NAMESPACE)
+        manager.add_hookspecs(framework.BubHookSpecs)
+        for caller in vars(manager.hook).values():
+            self._questions.of(caller)
+
+    def plugins_of(self, runtime: Any) -> Plugins:
+        """Connect the plugins of a runtime, and those that it will have."""
+        manager = runtime._plugin_manager
+        plugins = Plugins(self._questions, manager)
+        self._adopt(runtime, plugins)
+        if manager not in self._managers:
+            self._managers.add(manager)
+            for name in ("register", "unregister"):
+                vars(manager)[name] = self._following(manager, name)
+        return plugins
+
+    def interceptions_of(self, hooks: Any) -> Interceptions:
+        """Connect the plugins of the runtime of an `AgentHooks`."""
+        interceptions = Interceptions(self._questions, hooks)
+        self._adopt(hooks, interceptions)
+        return interceptions
+
+    def _adopt(self, owner: Any, plugins: Plugins | Interceptions) -> None:
+        self._owners.add(owner)
+        self._questions.adopt(owner, plugins.connected)
+
+    def _following(self, manager: Any, name: str) -> Callable[..., Any]:
+        """Return a method of pluggy after which the receivers follow suit."""
+        stock, reference = getattr(type(manager), name), weakref.ref(manager)
+
+        @functools.wraps(stock)
+        def follow(*args: Any, **kwargs: Any) -> Any:
+            manager = reference()
+            if self._strict and name == "register" and self._patches.is_live:
+                check_plugin(manager, args[0] if args else kwargs["plugin"])
+            result = stock(manager, *args, **kwargs)
+            for owner in list(self._owners):
+                runtime = getattr(owner, "_runtime", owner)
+                if self._patches.is_live and getattr(runtime, "_plugin_manager", None) is manager:
+                    owner._hookbus.sync()
+            return result
+
+        return follow
+
+    @property
+    def question(self) -> Callable[[Any, str], Any]:
+        """A method of the framework that gives one of its hooks."""
+
+        def question(framework: Any, name: str) -> Any:
+            """Return a hook of Bub, for `explain`.
+
+            Raises:
+                HookError: for a name that no hook has.
+            """
+            plugins = framework._hook_runtime._hookbus
+            if name in INTERCEPTION:
+                return getattr(framework.get_agent_hooks(), name)
+            plugins.sync()
+            asked = plugins.panels[name].question if name in plugins.panels else None
+            if asked is None:
+                raise HookError(f"Bub has no hook {name!r}{did_you_mean(name, plugins.panels)}")
+            return asked.ask
+
+        return question
+
+    def give_back(self) -> None:
+        """Disconnect everything, and take away what was put into Bub's objects."""
+        for owner in list(self._owners):
+            for panel in vars(owner).pop("_hookbus").panels.values():
+                panel.disconnect()
+        for manager in list(self._managers):
+            for name in ("register", "unregister"):
+                vars(manager).pop(name, None)
+        self._questions.retire()

@@ -1,0 +1,213 @@
+"""The plugins of one runtime: their implementations as receivers, kept equal to pluggy's own lists, and asked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from hookbus import Connection, HookError, ReceiverError, modes
+from hookbus.exceptions import did_you_mean
+
+from ._calls import ASKING, Asking, Done, PlainAsking, is_awaitable, is_unusual
+from ._questions import Connected, Panel, Question, Questions
+from ._receivers import Implementation, Wrapper, implementation
+
+
+def names_of(impl: Any, known: Sequence[str], *, strict: bool) -> tuple[str, ...]:
+    """Return the names an implementation is given of those that are known."""
+    if not strict:
+        return tuple(name for name in impl.argnames if name in known)
+    parameters = inspect.signature(impl.function).parameters.values()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return tuple(known)
+    return tuple(each.name for each in parameters if each.name in known)
+
+
+def receiver_name(impl: Any) -> str:
+    """Return what a receiver is called in `explain` and events: its plugin, or its function where that has no name."""
+    name = str(impl.plugin_name or "")
+    return str(impl.function.__qualname__) if not name or name.isdigit() else name
+
+
+class Plugins:
+    """The plugins of one `HookRuntime`."""
+
+    def __init__(self, questions: Questions, manager: Any) -> None:
+        self._questions, self._manager = questions, manager
+        self._strict = questions.strict
+        self.panels: dict[str, Panel] = {}
+        self.connected: list[Connected] = []
+
+    def panel(self, hook: str) -> Panel:
+        """Return the implementations of a hook as they are now.
+
+        Raises:
+            HookError: for a hook nobody has, with `strict=True`; else nobody implements it.
+        """
+        caller: Any = getattr(self._manager.hook, hook, None)
+        panel = self.panels.get(hook)
+        if panel is None:
+            if caller is None or not hasattr(caller, "get_hookimpls"):
+                if self._strict and hook != "on_error":
+                    raise HookError(f"Bub has no hook {hook!r}{did_you_mean(hook, vars(self._manager.hook))}")
+                return Panel()
+            question = self._questions.of(caller)
+            panel = self.panels.setdefault(hook, Panel(question.listeners if question else None, question))
+            self.connected.append(panel.connected)
+        stored = caller.get_hookimpls()
+        if stored != panel.stored:
+            with self._questions.lock:
+                panel.put(stored, partial(self._connect, panel.question, hook))
+        return panel
+
+    def sync(self) -> None:
+        """Look at every hook."""
+        for hook in list(vars(self._manager.hook)):
+            self.panel(hook)
+
+    def impls_of(self, hook: str) -> Sequence[Any]:
+        return self.panels[hook].impls
+
+    def rank(self, impl: Any) -> tuple[int, int]:
+        """Return the place of an implementation among those of all hooks; the highest runs first."""
+        place = [name for name, _ in self._manager.list_name_plugin()].index(impl.plugin_name)
+        return (-1, -place) if impl.trylast else (int(impl.tryfirst), place)
+
+    def marks(self, hook: str) -> set[tuple[str, str]]:
+        """Return name and place of the receivers that stand for implementations."""
+        receivers = self._questions.bus.signal(hook).connections()
+        return {(each.name, each.where) for each in receivers if isinstance(each.function, Implementation)}
+
+    def _connect(
+        self, question: Question | None, hook: str, impl: Any, index: int
+    ) -> tuple[tuple[str, ...], Connection | None, bool]:
+        if question is None:
+            return tuple(impl.argnames), None, False
+        names, signal = names_of(impl, question.names, strict=self._strict), self._questions.bus.signal
+        if self._strict and (impl.wrapper or impl.hookwrapper):
+            wrapper = Wrapper(self, hook, index, names)
+            return names, signal(f"around_{hook}").connected_to(wrapper, name=receiver_name(impl)), False
+        own, on_error = implementation(self, hook, index, names, impl), "isolate"
+        if not self._strict and hook != "on_error":
+            on_error = "raise"
+        return names, signal(hook).connected_to(own, name=receiver_name(impl), on_error=on_error), True
+
+    # -- in line: where nobody else listens -----------------------------------------------------------------------------
+
+    async def call(self, hook: str, kwargs: Mapping[str, Any], *, is_first: bool = False) -> Any:
+        """Ask everybody, or until one answers: in line, and from where that is not enough on through hookbus."""
+        panel, done = self.panel(hook), []
+        if panel.listeners is None or panel.listeners.is_quiet():
+            for function, names in panel.turns[: panel.known]:
+                value, error = None, None
+                try:
+                    value = function(**{name: kwargs[name] for name in names if name in kwargs})
+                    if value is not None and is_awaitable(value):
+                        value = await value
+                except BaseException as raised:  # what becomes of it, hookbus decides
+                    error = raised
+                done.append((value, error))
+                if error is not None or (self._strict and is_unusual(value)):
+                    break
+                if is_first and value is not None:
+                    return value
+            else:
+                if panel.known == len(panel.turns):
+                    return self._all(done, is_first)
+        return await self.ask(panel, self.asking(panel, hook, is_first=is_first, done=done), kwargs)
+
+    def call_sync(self, hook: str, kwargs: Mapping[str, Any], *, is_first: bool = False) -> Any:
+        """Do the same without awaiting."""
+        panel, done = self.panel(hook), []
+        if panel.listeners is None or panel.listeners.is_quiet():
+            for function, names in panel.turns[: panel.known]:
+                value, error = None, None
+                try:
+                    value = function(**{name: kwargs[name] for name in names if name in kwargs})
+                except BaseException as raised:  # what becomes of it, hookbus decides
+                    error = raised
+                done.append((value, error))
+                if error is not None or is_awaitable(value) or (self._strict and is_unusual(value)):
+                    break
+                if is_first and value is not None:
+                    return value
+            else:
+                if panel.known == len(panel.turns):
+                    return self._all(done, is_first)
+        return self.ask_sync(panel, self.asking(panel, hook, is_first=is_first, is_sync=True, done=done), kwargs)
+
+    def _all(self, done: list[Done], is_first: bool) -> Any:
+        if is_first:
+            return None
+        return [value for value, _ in done if value is not None or not self._strict]
+
+    # -- through hookbus --------------------------------------------------------------------------------------------------
+
+    def asking(self, panel: Panel, hook: str, kind: type[Asking] | None = None, **how: Any) -> Asking:
+        kind = PlainAsking if self._strict else kind or Asking
+        return kind(self, hook, panel.impls, **how)
+
+    async def ask(self, panel: Panel, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
+        """Ask a question that may await, and let out what an implementation raised as it is."""
+        outer = ASKING.get()
+        ASKING.set(asking)
+        try:
+            asked = _asked(panel, asking, kwargs)
+            return _understood(asking, await asked if inspect.isawaitable(asked) else asked)
+        except ReceiverError as error:
+            if not asking.is_failure(error):
+                raise
+        finally:
+            ASKING.set(outer)
+            _note(panel, asking)
+        raise asking.failure  # type: ignore[misc]
+
+    def ask_sync(self, panel: Panel, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
+        """Ask without awaiting."""
+        outer = ASKING.get()
+        ASKING.set(asking)
+        try:
+            asked = _asked(panel, asking, kwargs)
+            return _understood(asking, _driven(asked, asking.hook) if inspect.iscoroutine(asked) else asked)
+        except ReceiverError as error:
+            if not asking.is_failure(error):
+                raise
+        finally:
+            ASKING.set(outer)
+            _note(panel, asking)
+        raise asking.failure  # type: ignore[misc]
+
+
+def _asked(panel: Panel, asking: Asking, kwargs: Mapping[str, Any]) -> Any:
+    question: Any = panel.question
+    if question is None:  # hookbus knows nothing of it: what went wrong in line goes out
+        raise asking.done[-1][1] or HookError(f"{asking.hook} answered what it cannot")
+    given = {name: kwargs[name] for name in question.names if name in kwargs}
+    return question.ask(**given) if question.gives(asking.is_first) else question.ask.ask(**given)
+
+
+def _note(panel: Panel, asking: Asking) -> None:
+    """Note how many implementations have fired, unless there are others by now."""
+    if panel.impls is asking.impls and asking.only is None:
+        panel.known = max(panel.known, asking.reached)
+
+
+def _understood(asking: Asking, result: Any) -> Any:
+    """Return all answers, or the first, where the question itself gives the other."""
+    if type(result) is not modes.Answers:
+        return asking.result(result)
+    values = [answer.value for answer in result.answers if answer.value is not None]
+    return next(iter(values), None) if asking.is_first else values
+
+
+def _driven(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:
+    """Run a coroutine that has nothing to wait for; a receiver that waits all the same fails."""
+    try:
+        coroutine.send(None)
+        coroutine.throw(HookError(f"{hook} is asked where Bub cannot await, and a receiver waits: write a plain def"))
+    except StopIteration as end:
+        return end.value
+    coroutine.close()
+    raise HookError(f"a receiver of {hook} waits where Bub cannot await: write a plain def")

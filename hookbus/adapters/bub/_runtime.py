@@ -1,0 +1,83 @@
+"""The methods of Bub's `HookRuntime`, on hookbus. Where nobody else listens, Bub's implementations are called in line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ._calls import Notice
+from ._plugins import Plugins
+
+STOCK: Final[dict[str, Callable[..., Any]]] = {}
+"""Bub's own methods. Somebody may have kept one of these here after hookbus is gone."""
+
+ASYNC: Final = ("call_first", "call_many")
+"""The methods that give a coroutine of their own making: one coroutine less for every hook of a turn."""
+
+
+def _plugins(runtime: Any) -> Plugins | None:
+    plugins: Plugins | None = getattr(runtime, "_hookbus", None)
+    return plugins
+
+
+def call_first(runtime: Any, /, hook_name: str, **kwargs: Any) -> Any:
+    plugins = _plugins(runtime)
+    if plugins is None:
+        return STOCK["call_first"](runtime, hook_name, **kwargs)
+    return plugins.call(hook_name, kwargs, is_first=True)
+
+
+def call_many(runtime: Any, /, hook_name: str, **kwargs: Any) -> Any:
+    plugins = _plugins(runtime)
+    if plugins is None:
+        return STOCK["call_many"](runtime, hook_name, **kwargs)
+    return plugins.call(hook_name, kwargs)
+
+
+def call_first_sync(runtime: Any, /, hook_name: str, **kwargs: Any) -> Any:
+    plugins = _plugins(runtime)
+    if plugins is None:
+        return STOCK["call_first_sync"](runtime, hook_name, **kwargs)
+    return plugins.call_sync(hook_name, kwargs, is_first=True)
+
+
+def call_many_sync(runtime: Any, /, hook_name: str, **kwargs: Any) -> Any:
+    plugins = _plugins(runtime)
+    if plugins is None:
+        return STOCK["call_many_sync"](runtime, hook_name, **kwargs)
+    return plugins.call_sync(hook_name, kwargs)
+
+
+async def notify_error(runtime: Any, /, *, stage: str, error: Exception, message: Any) -> None:
+    told, plugins = {"stage": stage, "error": error, "message": message}, _plugins(runtime)
+    panel = plugins and plugins.panel("on_error")
+    if not plugins or not panel or panel.question is None:
+        await STOCK["notify_error"](runtime, **told)
+    else:
+        await plugins.ask(panel, plugins.asking(panel, "on_error", Notice, stage=stage), told)
+
+
+def notify_error_sync(runtime: Any, /, *, stage: str, error: Exception, message: Any) -> None:
+    told, plugins = {"stage": stage, "error": error, "message": message}, _plugins(runtime)
+    panel = plugins and plugins.panel("on_error")
+    if not plugins or not panel or panel.question is None:
+        STOCK["notify_error_sync"](runtime, **told)
+    else:
+        plugins.ask_sync(panel, plugins.asking(panel, "on_error", Notice, stage=stage, is_sync=True), told)
+
+
+def _invoke_impl_sync(runtime: Any, /, *, hook_name: str, impl: Any, call_kwargs: Any, kwargs: Any) -> Any:
+    """Ask one implementation, as Bub does for `onboard_config` and for no other hook."""
+    plugins = _plugins(runtime)
+    panel = plugins and plugins.panel(hook_name) if hook_name == "onboard_config" else None
+    if not plugins or not panel or panel.question is None or impl not in panel.impls:
+        return STOCK["_invoke_impl_sync"](runtime, hook_name=hook_name, impl=impl, call_kwargs=call_kwargs, kwargs=kwargs)
+    asking = plugins.asking(panel, hook_name, is_sync=True, only=[impl], with_others=False)
+    answers = plugins.ask_sync(panel, asking, kwargs)
+    return answers[0] if answers else None
+
+
+METHODS: Final[dict[str, Callable[..., Any]]] = {
+    each.__name__: each
+    for each in (call_first, call_many, call_first_sync, call_many_sync, notify_error, notify_error_sync, _invoke_impl_sync)
+}

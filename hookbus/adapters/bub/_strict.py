@@ -1,0 +1,97 @@
+"""What `strict=True` makes of Bub's registration, its report, and the ways it finds its model."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from importlib import import_module
+from itertools import groupby
+from typing import Any, Final
+
+from hookbus import HookError
+from hookbus.exceptions import did_you_mean
+
+from ._plugins import Plugins
+from ._questions import SYNC_ONLY
+
+_MODELS: Final = ("run_model", "run_model_stream")
+
+
+def check_plugin(manager: Any, plugin: Any) -> None:
+    """Refuse a plugin that implements what no hook is, or that is async where Bub cannot await.
+
+    Raises:
+        HookError: naming the implementation and where it stands; nothing is registered then.
+    """
+    known = [name for name, caller in vars(manager.hook).items() if caller.has_spec()]
+    for attribute in dir(plugin) if plugin is not None else ():
+        options = manager.parse_hookimpl_opts(plugin, attribute)
+        if options is None:
+            continue
+        function, hook = inspect.unwrap(getattr(plugin, attribute)), options.get("specname") or attribute
+        where = f"{function.__qualname__} ({function.__code__.co_filename}:{function.__code__.co_firstlineno})"
+        if hook not in known and not options.get("optionalhook"):
+            raise HookError(f"{where} implements {hook!r}, which is no hook of Bub{did_you_mean(hook, known)}")
+        if hook in SYNC_ONLY and inspect.iscoroutinefunction(function):
+            raise HookError(f"{where} is async, but Bub asks {hook} where it cannot await: write a plain def")
+
+
+def hook_report(runtime: Any) -> dict[str, list[str]]:
+    """Return the plugins of each hook, in the order they run."""
+    plugins: Plugins = runtime._hookbus
+    plugins.sync()
+    return {hook: [impl.plugin_name for impl in panel.impls] for hook, panel in sorted(plugins.panels.items()) if panel.impls}
+
+
+async def _ask_models(runtime: Any, **given: Any) -> tuple[str, Any]:
+    """Ask the models in their order, text and streams alike, until one answers; return the hook it is of, and the answer."""
+    plugins: Plugins = runtime._hookbus
+    panels = {hook: plugins.panel(hook) for hook in _MODELS}
+    # A hook is with the place of its implementation in the order of both.
+    ranked = [(plugins.rank(impl), hook, impl) for hook in _MODELS for impl in panels[hook].impls]
+    ranked.sort(key=lambda each: each[0], reverse=True)
+    parts = [(hook, [impl for _, _, impl in part]) for hook, part in groupby(ranked, key=lambda each: each[1])]
+    asked: set[str] = set()
+    for hook, impls in [*parts, *((hook, []) for hook in _MODELS)]:
+        if not impls and hook in asked:
+            continue
+        asking = plugins.asking(panels[hook], hook, is_first=True, only=impls, with_others=hook not in asked)
+        asked.add(hook)
+        answer = await plugins.ask(panels[hook], asking, given)
+        if answer is not None:
+            return hook, answer
+    return "", None
+
+
+async def run_model(runtime: Any, prompt: Any, session_id: str, state: Any) -> str | None:
+    """Return the text of the first model that answers, the text of its stream if it gives one."""
+    hook, answer = await _ask_models(runtime, prompt=prompt, session_id=session_id, state=state)
+    if hook != "run_model_stream":
+        if answer is None or isinstance(answer, str):
+            return answer
+        raise TypeError(f"run_model gave a {type(answer).__name__} where Bub takes a text")
+    async with aclosing(_checked(answer)) as stream:
+        return "".join([str(event.data.get("delta", "")) async for event in stream if event.kind == "text"])
+
+
+async def run_model_stream(runtime: Any, prompt: Any, session_id: str, state: Any) -> Any:
+    """Return the stream of the first model that answers, or a stream of its text in one piece."""
+    hook, answer = await _ask_models(runtime, prompt=prompt, session_id=session_id, state=state)
+    if hook != "run_model":
+        return answer if answer is None else _checked(answer)
+    streaming = import_module("bub.streaming")
+
+    async def pieces() -> AsyncGenerator[Any, None]:
+        yield streaming.StreamEvent("text", {"delta": answer})
+
+    return streaming.AsyncStreamEvents(pieces(), state=streaming.StreamState())
+
+
+def _checked(stream: Any) -> Any:
+    if not isinstance(stream, import_module("bub.streaming").AsyncStreamEvents):
+        raise TypeError(f"run_model_stream gave a {type(stream).__name__} where Bub takes an AsyncStreamEvents")
+    return stream
+
+
+METHODS: Final = {each.__name__: each for each in (hook_report, run_model, run_model_stream)}

@@ -1,0 +1,92 @@
+"""Hooks nobody waits for: so many at once, so many waiting, and what does not fit is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
+
+from hookbus import HookError
+
+from ._errors import milliseconds, one_line
+
+Job = tuple[Callable[[], Awaitable[Any]], str]
+
+
+class Background:
+    """Runs what nobody waits for.
+
+    Attributes:
+        dropped: how many did not fit.
+    """
+
+    def __init__(
+        self, *, most_running: int = 16, most_queued: int = 256, seconds: float = 2.0, on_full: Literal["drop", "raise"] = "drop",
+        on_drop: Callable[[str], object] | None = None, logger: logging.Logger | None = None,
+    ) -> None:  # fmt: skip
+        """Make an empty one.
+
+        Args:
+            seconds: after which one that still runs is logged; it goes on, and keeps its place.
+            on_full: whether what does not fit is dropped, with a line in the log, or refused with HookError.
+            on_drop: called with the label of each that did not fit.
+        """
+        if on_full not in ("drop", "raise"):
+            raise HookError(f"on_full={on_full!r} is unknown; write 'drop' or 'raise'")
+        self._most_running, self._most_queued, self._seconds = most_running, most_queued, seconds
+        self._on_full, self._on_drop = on_full, on_drop
+        self._logger = logger or logging.getLogger("hookbus.adapters.openclaw")
+        self._queue: deque[Job] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.dropped: int = 0
+
+    @property
+    def running(self) -> int:
+        """How many run now."""
+        return len(self._tasks)
+
+    def start(self, work: Callable[[], Awaitable[Any]], label: str) -> bool:
+        """Run `work` as soon as there is a place; return whether it fitted. The label is for logs and `on_drop`.
+
+        Raises:
+            HookError: if it does not fit, with `on_full="raise"`.
+        """
+        if self.running >= self._most_running and len(self._queue) >= self._most_queued:
+            self.dropped += 1
+            self._logger.warning("%s: queue full; dropping hook", label)
+            if self._on_drop is not None:
+                self._on_drop(label)
+            if self._on_full == "raise":
+                raise HookError(f"{label} does not fit: {self.running} run and {len(self._queue)} wait")
+            return False
+        self._queue.append((work, label))
+        self._fill()
+        return True
+
+    async def drain(self) -> None:
+        """Wait until nothing runs or waits any more."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    def _fill(self) -> None:
+        while self._queue and self.running < self._most_running:
+            task = asyncio.ensure_future(self._run(*self._queue.popleft()))
+            self._tasks.add(task)
+            task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._fill()
+
+    async def _run(self, work: Callable[[], Awaitable[Any]], label: str) -> None:
+        late = asyncio.get_running_loop().call_later(
+            self._seconds, self._logger.warning, "%s: timed out after %dms", label, milliseconds(self._seconds)
+        )  # fmt: skip
+        try:
+            await work()
+        except Exception as error:
+            self._logger.warning("%s: %s", label, one_line(error))
+        finally:
+            late.cancel()

@@ -1,0 +1,248 @@
+"""One run of one hook: what is known before anybody is asked, and what the handlers have made of it so far."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from hookbus import HookError
+
+from ._errors import HandlerError, HandlerErrors, failure, first_line, with_causes
+from ._hooks import FROZEN, ClawHook
+from ._merges import visible_payload
+from ._values import MISSING, NULL, IsolationError, clone, first, frozen, get, is_truthy, spread
+
+if TYPE_CHECKING:
+    from ._registry import Registry
+
+Handler = Callable[..., Any]
+Receipt = Literal["allowed", "blocked", "approval_required", "failed_open", "failed_closed"]
+
+
+@attrs.frozen(eq=False)
+class Registration:
+    """One handler of one plugin, with what `Registry.prepare` was given.
+
+    Attributes:
+        plugin_id: the plugin.
+        hook: what it is for.
+        handler: what is called with event and ctx.
+        name: what it is called in events, `explain` and errors: the plugin, with a number where it has several for a hook.
+        registration_id: who it is among the plugin's handlers.
+        priority: higher is asked first.
+        timeout: the seconds it may take, where the operator or the plugin has said so.
+        matcher: the tools it is for; None for all.
+        eligible_triggers: of `before_agent_reply`, what it is for; None for all.
+        eligible_dispatch_kinds: of `reply_dispatch`, what it is for; None for all.
+        requires_tool_authority: of `before_prompt_build`, whether it is asked in the authorised build only.
+        overlay: what has it only inside a `with` block of its own; None for the others.
+    """
+
+    plugin_id: str
+    hook: ClawHook
+    handler: Handler
+    name: str
+    registration_id: str | None = None
+    priority: float = 0
+    timeout: float | None = None
+    matcher: Callable[[str], bool] | None = None
+    eligible_triggers: tuple[str, ...] | None = None
+    eligible_dispatch_kinds: tuple[str, ...] | None = None
+    requires_tool_authority: bool = False
+    overlay: object = None
+
+    def is_same_as(self, other: Registration) -> bool:
+        """Tell whether it is the same handler of the same plugin for the same hook."""
+        mine, others = ((each.plugin_id, each.hook.name, each.handler, each.registration_id) for each in (self, other))
+        return mine == others
+
+    def is_eligible(self, ctx: Any) -> bool:
+        """Tell whether it is for runs of this kind, as their ctx says it."""
+        if self.eligible_dispatch_kinds is not None:
+            kind = get(ctx, "dispatchKind")
+            return kind not in ("agent", "acp") or kind in self.eligible_dispatch_kinds
+        return self.eligible_triggers is None or get(ctx, "trigger") in self.eligible_triggers
+
+
+@attrs.define(eq=False)
+class Dispatch:
+    """One run of one hook, from the first handler to the last.
+
+    Attributes:
+        catches: whether a handler that fails is logged and the next one asked; else the failure is raised.
+        registry: whose handlers are asked.
+        budgets: the seconds a handler has, by hook, where the runner was told other than usual.
+        only: the one plugin that is asked, if it is a targeted run.
+        authority: the tool authority of an authorised prompt build; None in an ordinary one.
+        call: the tool call it is part of, if it is.
+        merged: what the handlers have returned so far, merged.
+        first_error: what the first failing handler said, of a claim.
+        assert_active: raises between handlers once the host has stopped waiting.
+        receipt: is told what each handler of `before_tool_call` decided.
+    """
+
+    hook: ClawHook
+    event: Any
+    ctx: Any
+    catches: bool
+    registry: Registry
+    logger: logging.Logger
+    budgets: Mapping[str, float] = attrs.field(factory=dict)
+    only: str | None = None
+    authority: Any = None
+    receipt: Callable[[str, Receipt], object] | None = None
+    assert_active: Callable[[], object] = bool
+    call: Any = None
+    merged: Any = MISSING
+    first_error: str | None = None
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether the defects of OpenClaw are cured."""
+        return self.registry.is_strict
+
+    # -- who is asked ---------------------------------------------------------------------------------------------------
+
+    def asks(self, registration: Registration, event: Any, ctx: Any) -> bool:
+        """Tell whether a handler is asked in this run."""
+        if not self.registry.is_visible(registration) or self.only not in (None, registration.plugin_id):
+            return False
+        if registration.requires_tool_authority is not (self.authority is not None) and self.hook.name == "before_prompt_build":
+            return False
+        if registration.matcher is not None and not registration.matcher(str(get(event, "toolName"))):
+            return False
+        return registration.is_eligible(ctx)
+
+    def budget(self, registration: Registration) -> float | None:
+        """Return the seconds a handler has, or None."""
+        return registration.timeout or self.budgets.get(self.hook.name, self.hook.budget)
+
+    # -- what it sees ---------------------------------------------------------------------------------------------------
+
+    def event_for(self, event: Any) -> Any:
+        """Return the event as the next handler gets it.
+
+        Raises:
+            IsolationError: if it is to be a copy and cannot be copied.
+        """
+        self.event, name = event, self.hook.name
+        if name == "reply_payload_sending":
+            return {**spread(event), "payload": visible_payload(first(get(self.merged, "payload"), get(event, "payload")))}
+        if self.hook.kind == "sync":
+            message = get(event, "message") if self.merged is MISSING else self.merged
+            event = event if message is MISSING else {**spread(event), "message": message}
+            return clone(event, name) if self.is_strict else event
+        if self.is_strict:
+            return self._latest(event)
+        return clone(event, name) if name == "before_tool_call" else event
+
+    def _latest(self, event: Any) -> Any:
+        """Return a copy of the event with what was made of it so far; one that nobody can write to where nothing comes back."""
+        if not self.hook.merges:
+            return event if self.hook.name in FROZEN else frozen(event)
+        chained = {"before_tool_call": "params", "message_sending": "content"}.get(self.hook.name, "")
+        latest = get(self.merged, chained)
+        return clone(event if latest is MISSING else {**spread(event), chained: latest}, self.hook.name)
+
+    # -- what it returns ------------------------------------------------------------------------------------------------
+
+    def take(self, name: str, returned: Any) -> str | Exception | None:
+        """Merge what a handler returned; or say why it is no answer.
+
+        Raises:
+            IsolationError: if params that are to be frozen cannot be copied.
+        """
+        if self.receipt is not None and self.hook.name == "before_tool_call":
+            self.receipt(self.plugin_of(name), _receipt_for(returned))
+        if returned is None or (returned is NULL and self.hook.kind != "gate"):
+            return None
+        wrong = self._malformed(returned) if self.is_strict else None
+        if wrong is None:
+            try:
+                self.merged = self.hook.merge(self.merged, returned, self.plugin_of(name), self.event)
+            except IsolationError:
+                raise
+            except Exception as error:  # of the rule, on what was returned: the handler's failure
+                return error
+        return wrong
+
+    def _malformed(self, returned: Any) -> str | None:
+        hook = self.hook
+        if hook.kind == "gate":
+            return None  # it blocks
+        if not isinstance(returned, Mapping):
+            return f"a {type(returned).__name__} is no result of {hook.name}; return a mapping"
+        unknown = sorted(set(returned) - hook.keys) if hook.keys else []
+        if unknown:
+            return f"{hook.name} has no result {unknown[0]!r}; known are {', '.join(sorted(hook.keys))}"
+        for key in ("block", "cancel"):
+            if key in returned and not isinstance(returned[key], bool):
+                return f"{key} is True or False, not {returned[key]!r:.40}"
+        if "params" in returned and get(self.merged, "requireApproval") is not MISSING:
+            return "an approval is requested for other params, which nobody can change any more"
+        return None
+
+    def plugin_of(self, name: str) -> str:
+        """Return the plugin a receiver belongs to; one that was connected to hookbus itself goes by its own name."""
+        registration = self.registry.find(self.hook.name, name)
+        return name if registration is None else registration.plugin_id
+
+    # -- failures -------------------------------------------------------------------------------------------------------
+
+    def fail(self, name: str, error: BaseException) -> None:
+        """Log the failure of a handler, or raise it.
+
+        Raises:
+            HandlerError: where the hook fails closed.
+            IsolationError: if the event could not be copied.
+        """
+        plugin, hook = self.plugin_of(name), self.hook
+        catches = self.catches and not isinstance(error, IsolationError)
+        if self.receipt is not None and hook.name == "before_tool_call":
+            self.receipt(plugin, "failed_open" if catches else "failed_closed")
+        if isinstance(error, IsolationError):
+            raise error
+        self.first_error = self.first_error or first_line(error)
+        failed = failure(hook.name, plugin, error, is_sync=hook.kind == "sync")
+        if not catches:
+            raise failed from error
+        self.logger.error("%s", failed)
+
+    def fail_together(self, failed: list[tuple[str, BaseException]]) -> None:
+        """Log the failures of observers, or raise them as one."""
+        raised: list[HandlerError] = []
+        for name, error in failed:
+            try:
+                self.fail(name, error)
+            except HandlerError as one:
+                raised.append(one)
+        if len(raised) == 1:
+            raise raised[0]
+        if raised:
+            raise HandlerErrors("; ".join(map(with_causes, raised)), raised)
+
+
+
+def _receipt_for(returned: Any) -> Receipt:
+    if get(returned, "block") is True:
+        return "blocked"
+    return "approval_required" if is_truthy(get(returned, "requireApproval")) else "allowed"
+
+
+DISPATCH: ContextVar[Dispatch | None] = ContextVar("hookbus_openclaw_dispatch", default=None)
+
+
+def current(hook: str) -> Dispatch:
+    """Return the run that is under way.
+
+    Raises:
+        HookError: if the hook is asked past a runner.
+    """
+    dispatch = DISPATCH.get()
+    if dispatch is None or dispatch.hook.name != hook:
+        raise HookError(f"{hook} is asked through a runner: HookRunner(registry).run({hook!r}, event, ctx)")
+    return dispatch

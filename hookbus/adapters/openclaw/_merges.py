@@ -1,0 +1,286 @@
+"""How what handlers return becomes one result: a function per hook, of what there is and what is added."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from ._values import (
+    MISSING,
+    NULL,
+    clone,
+    first,
+    get,
+    is_nullish,
+    is_truthy,
+    joined,
+    last,
+    spread,
+    sticky,
+    without_missing,
+)
+
+Merge = Callable[[Any, Any, str, Any], Any]
+"""`merge(merged, returned, plugin_id, event)`; `merged` is MISSING before anybody has returned anything."""
+
+
+def replace(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    return returned
+
+
+# -- prompts ------------------------------------------------------------------------------------------------------------
+
+
+def model(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    keys = ("modelOverride", "providerOverride")
+    return without_missing(**{key: first(get(merged, key), get(returned, key)) for key in keys})
+
+
+def contexts(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    return _joined(merged, returned, "prependContext", "appendContext")
+
+
+def prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    allowed = [tools_allowed(get(each, "toolsAllow")) for each in (merged, returned)]
+    given = [each for each in allowed if each is not None]
+    return {
+        **without_missing(systemPrompt=first(get(merged, "systemPrompt"), get(returned, "systemPrompt"))),
+        **_joined(merged, returned, "prependContext", "appendContext"),
+        **({"toolsAllow": intersected(*given) if len(given) == 2 else given[0]} if given else {}),
+        **_joined(merged, returned, "prependSystemContext", "appendSystemContext"),
+    }
+
+
+def older_prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    """`before_agent_start`, which OpenClaw has removed: the last system prompt stands, prepended contexts are joined."""
+    said = last(get(merged, "systemPrompt"), get(returned, "systemPrompt"))
+    return {**without_missing(systemPrompt=said), **_joined(merged, returned, "prependContext")}
+
+
+def _joined(merged: Any, returned: Any, *keys: str) -> dict[str, Any]:
+    return without_missing(**{key: joined(get(merged, key), get(returned, key)) for key in keys})
+
+
+# -- lists of tools -----------------------------------------------------------------------------------------------------
+
+
+_ALIASES: Final = {"bash": "exec", "apply-patch": "apply_patch", "cron": "automations"}
+
+
+class _Allowed(list[str]):
+    """A list of tools that several handlers have narrowed, with the list of each: two globs have no common glob."""
+
+    lists: tuple[list[str], ...] = ()
+
+
+def tools_allowed(value: Any) -> list[str] | None:
+    """Return a list of tools as it narrows: None where there is none, nothing where it is malformed."""
+    if value is MISSING:
+        return None
+    is_list = isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
+    return value if isinstance(value, _Allowed) else list(value) if is_list else []
+
+
+def intersected(one: list[str], other: list[str]) -> list[str]:
+    """Return the names and globs of two lists that both lists allow."""
+    lists = (*_lists(one), *_lists(other))
+    common = lists[0]
+    for each in lists[1:]:
+        common = _common(common, each)
+    made = _Allowed(common)
+    made.lists = lists
+    return made
+
+
+def _lists(tools: list[str]) -> tuple[list[str], ...]:
+    return tools.lists if isinstance(tools, _Allowed) else (tools,)
+
+
+def _common(one: list[str], other: list[str]) -> list[str]:
+    if not one or not other:
+        return []
+    one, other = (list(dict.fromkeys(name for name in map(tool_id, tools) if name)) for tools in (one, other))
+    if "*" in one:
+        return other
+    if "*" in other:
+        return one
+    return [name for name in dict.fromkeys([*one, *other]) if _allows(one, name) and _allows(other, name)]
+
+
+def tool_id(name: str) -> str:
+    """Return the name of a tool as policies compare it."""
+    name = name.strip().lower()
+    return _ALIASES.get(name, name)
+
+
+def _allows(tools: list[str], name: str) -> bool:
+    if not tools:
+        return True
+    names = (name, "write") if name == "apply_patch" else (name,)
+    globs = [re.compile(".*".join(map(re.escape, tool.split("*")))) for tool in tools]
+    return any(glob.fullmatch(each) for glob in globs for each in names)
+
+
+# -- runs ---------------------------------------------------------------------------------------------------------------
+
+
+INVALID: Final = {"outcome": "block", "reason": "before_agent_run returned an invalid decision"}
+
+
+def decision(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    """The most restrictive decision, with the plugin it comes from; what is no decision blocks."""
+    made = returned if is_decision(returned) else dict(INVALID)
+    if merged is MISSING or (made["outcome"] == "block" and merged["decision"]["outcome"] != "block"):
+        return {"decision": made, "pluginId": plugin}
+    return merged
+
+
+def is_decision(value: Any) -> bool:
+    """Tell whether a value is exactly a pass, or a block with a reason."""
+    if not isinstance(value, Mapping):
+        return False
+    if value.get("outcome") == "pass":
+        return len(value) == 1
+    if value.get("outcome") != "block" or not set(value) <= {"outcome", "reason", "message", "category", "metadata"}:
+        return False
+    texts = [value.get("reason"), *(value[key] for key in ("message", "category") if key in value)]
+    return all(isinstance(text, str) and text.strip() for text in texts) and isinstance(value.get("metadata", {}), Mapping)
+
+
+class _Revision(dict[str, Any]):
+    """A revision that several handlers asked for.
+
+    Attributes:
+        candidates: what each of them proposes to retry with.
+    """
+
+    candidates: tuple[dict[str, Any], ...] = ()
+
+
+def finalize(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    before, now = get(merged, "action"), get(returned, "action")
+    if before == "finalize":
+        return merged
+    reason = get(returned, "reason")
+    if now == "finalize":
+        return without_missing(action="finalize", reason=reason)
+    if now == "revise":
+        candidates = (*retry_candidates(merged), *(retry_candidates(returned) if before == "revise" else _retry(returned)))
+        reason = joined(get(merged, "reason"), reason) if before == "revise" else reason
+        made = _Revision(without_missing(action="revise", reason=reason, retry=candidates[0] if candidates else MISSING))
+        made.candidates = candidates if len(candidates) > 1 else ()
+        return made
+    if before == "revise":
+        return merged
+    if now == "continue":
+        return without_missing(action="continue", reason=reason)
+    return returned if is_nullish(merged) else merged
+
+
+def retry_candidates(result: Any) -> tuple[dict[str, Any], ...]:
+    """Return what the handlers that asked for a revision propose: `instruction`, `idempotencyKey`, `maxAttempts`."""
+    if get(result, "action") != "revise":
+        return ()
+    listed = result.candidates if isinstance(result, _Revision) else get(result, "retryCandidates")
+    if isinstance(listed, (list, tuple)) and listed:
+        return tuple(each for given in listed for each in _retry({"retry": given}))
+    return _retry(result)
+
+
+def _retry(result: Any) -> tuple[dict[str, Any], ...]:
+    retry = get(result, "retry")
+    instruction = get(retry, "instruction")
+    text = instruction.strip() if isinstance(instruction, str) else ""
+    return ({**spread(retry), "instruction": text},) if text else ()
+
+
+# -- tools, messages, installs ------------------------------------------------------------------------------------------
+
+
+def tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    """The last params stand until an approval is requested, which freezes them; the first request stands."""
+    if get(merged, "block") is True:
+        return merged
+    approval, asked = get(merged, "requireApproval"), get(returned, "requireApproval")
+    params = last(get(merged, "params"), get(returned, "params"))
+    if approval is not MISSING:
+        params = get(merged, "params")
+    elif is_truthy(asked):
+        approval = {**spread(asked), "pluginId": plugin}
+        params = clone(params, "before_tool_call")
+    return without_missing(
+        params=params,
+        block=sticky(get(merged, "block"), get(returned, "block")),
+        blockReason=last(get(merged, "blockReason"), get(returned, "blockReason")),
+        requireApproval=approval,
+    )
+
+
+def chained_tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    """The same where params patch: what one handler changes and the next one does not stays changed."""
+    params = get(returned, "params")
+    if isinstance(params, Mapping):
+        before = get(merged, "params")
+        before = get(event, "params") if before is MISSING else before
+        returned = {**returned, "params": {**spread(before), **params}}
+    return tool_call(merged, returned, plugin, event)
+
+
+def message(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    return without_missing(
+        content=last(get(merged, "content"), get(returned, "content")),
+        cancel=sticky(get(merged, "cancel"), get(returned, "cancel")),
+        cancelReason=last(get(merged, "cancelReason"), get(returned, "cancelReason")),
+        metadata=last(get(merged, "metadata"), get(returned, "metadata")),
+    )
+
+
+def payload(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    """The latest payload; whether its media are trusted is for the host to say, not for a handler."""
+    before, now = first(get(merged, "payload"), get(event, "payload")), get(returned, "payload")
+    return without_missing(
+        payload=before if now is MISSING else _accepted(before, now),
+        cancel=sticky(get(merged, "cancel"), get(returned, "cancel")),
+        reason=last(get(merged, "reason"), get(returned, "reason")),
+    )
+
+
+def visible_payload(value: Any) -> dict[str, Any]:
+    """Return a copy of a payload as a handler may see it."""
+    shown: dict[str, Any] = clone({key: item for key, item in spread(value).items() if key != "trustedLocalMedia"}, "payload")
+    return shown
+
+
+def _accepted(before: Any, now: Any) -> dict[str, Any]:
+    if is_nullish(now):
+        raise TypeError("a payload cannot be null")
+    made = visible_payload(now)
+    media = [(get(each, "mediaUrl"), list(each.get("mediaUrls") or ())) for each in (spread(before), made)]
+    return {**made, "trustedLocalMedia": True} if get(before, "trustedLocalMedia") is True and media[0] == media[1] else made
+
+
+def install(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    found = [*_listed(get(merged, "findings")), *_listed(get(returned, "findings"))]
+    return without_missing(
+        findings=found or MISSING,
+        block=sticky(get(merged, "block"), get(returned, "block")),
+        blockReason=last(get(merged, "blockReason"), get(returned, "blockReason")),
+    )
+
+
+def _listed(findings: Any) -> Any:
+    return () if is_nullish(findings) else findings
+
+
+def environment(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    return {**spread(merged), **spread(returned)} if is_truthy(merged) else returned
+
+
+def delivery_target(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
+    return merged if is_truthy(get(merged, "origin")) else returned
+
+
+def plain(value: Any) -> Any:
+    """Return a result as the host gets it: None where there is none."""
+    return None if value is MISSING or value is NULL else value

@@ -1,0 +1,100 @@
+"""The modes of OpenClaw's questions: whom each kind asks, in what order, and what its run gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hookbus.modes import Receiver, Reject, Steps
+
+from ._dispatch import Dispatch, current
+from ._errors import first_line, one_line
+from ._hooks import ClawHook
+from ._merges import plain
+from ._values import MISSING, get, is_truthy
+
+Run = Callable[[Dispatch, Sequence[Receiver[Any]]], Steps[Any, Any]]
+
+
+def mode_of(hook: ClawHook) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
+    """Return the mode of a hook; its name says the hook's rule."""
+    run: Run = {"claim": claim, "sync": chain, "evaluate": evaluate, "observe": observe}.get(hook.kind, merge)
+
+    def mode(receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
+        dispatch = current(hook.name)
+        return (yield from run(dispatch, receivers))
+
+    mode.__name__, mode.__qualname__ = hook.kind, f"{hook.kind}: {hook.rule}"
+    return mode
+
+
+def merge(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
+    """Ask one after the other and merge, until one ends it."""
+    for receiver in receivers:
+        dispatch.assert_active()
+        [answer] = yield [receiver]
+        wrong = answer.error or dispatch.take(receiver.name, answer.value)
+        if isinstance(wrong, str):
+            yield Reject(answer, wrong)
+            wrong = TypeError(wrong)
+        if wrong is not None:
+            dispatch.fail(receiver.name, wrong)
+        dispatch.assert_active()
+        if dispatch.hook.is_over(dispatch.merged):
+            dispatch.logger.debug("[hooks] %s decided by %s; skipping remaining handlers", dispatch.hook.name, receiver.name)
+            break
+    return plain(dispatch.merged)
+
+
+def claim(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
+    """Ask one after the other until one handles it."""
+    for receiver in receivers:
+        [answer] = yield [receiver]
+        if answer.error is not None:
+            dispatch.fail(receiver.name, answer.error)
+        elif is_truthy(get(answer.value, "handled")):
+            return answer.value
+    return None
+
+
+def chain(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
+    """Ask one after the other about the latest message, until one blocks; the message as it is then."""
+    dispatch.merged, is_write = get(dispatch.event, "message"), dispatch.hook.name == "before_message_write"
+    for receiver in receivers:
+        [answer] = yield [receiver]
+        if answer.error is not None:
+            dispatch.fail(receiver.name, answer.error)
+        elif is_write and is_truthy(get(answer.value, "block")):
+            return {"block": True}
+        elif is_truthy(get(answer.value, "message")):
+            dispatch.merged = get(answer.value, "message")
+    if not receivers:
+        return None
+    return {} if dispatch.merged is MISSING else {"message": dispatch.merged}
+
+
+def observe(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
+    """Ask everybody side by side; nothing comes back."""
+    answers = yield receivers
+    dispatch.fail_together([(answer.receiver, answer.error) for answer in answers if answer.error is not None])
+
+
+def evaluate(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
+    """Ask everybody side by side; every outcome with who it is from, failures too."""
+    outcomes = []
+    for answer in (yield receivers):
+        registration = dispatch.registry.find(dispatch.hook.name, answer.receiver)
+        plugin = dispatch.plugin_of(answer.receiver)
+        outcome: dict[str, Any] = {"evaluatorId": (registration and registration.registration_id) or plugin, "pluginId": plugin}
+        known = dispatch.registry.plugins.get(plugin)
+        outcome |= {"pluginVersion": known.version} if known and known.version else {}
+        if answer.error is not None:
+            said = one_line(answer.error)
+            dispatch.logger.error("[hooks] %s handler from %s failed: %s", dispatch.hook.name, plugin, said)
+            outcome |= {"status": "error", "error": first_line(answer.error)}
+        elif is_truthy(answer.value):
+            outcome |= {"status": "completed", "result": answer.value}
+        else:
+            outcome |= {"status": "skipped"}
+        outcomes.append(outcome)
+    return outcomes

@@ -1,0 +1,296 @@
+"""What plugins have registered: typed hooks as receivers of hookspecs, and whatever else has a kind and a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import attrs
+
+from hookbus import Bus, Connection, HookError, hookspec
+from hookbus.exceptions import did_you_mean
+
+from ._budgets import Timeouts, check_timeouts, is_seconds
+from ._dispatch import Handler, Registration
+from ._errors import milliseconds
+from ._hooks import HOOKS, MATCHED, OLDER, ClawHook, strict
+from ._modes import mode_of
+from ._plugins import Diagnostic, Matcher, Plugin, PluginApi, eligible, exact_matcher, free_matcher
+from ._tools import PRE, TRUSTED, PolicyAnswering, ToolAnswering
+from ._turns import AsyncAnswering, SyncAnswering
+
+_overlays: ContextVar[tuple[object, ...]] = ContextVar("hookbus_openclaw_overlays", default=())
+
+
+class Registry:
+    """The plugins of one host, with their handlers on a bus of hookbus.
+
+    Everywhere `plugin_id` is the id of a plugin, `hook` the name of one of OpenClaw's hooks, and `handler` a function of event
+    and ctx, plain or async.
+
+    Attributes:
+        bus: where the hooks are declared, one hookspec each, of the same names.
+        is_strict: whether the defects of OpenClaw are cured.
+        hooks: the hooks there are, by name.
+        plugins: the plugins, by id.
+        diagnostics: what was refused, and why.
+    """
+
+    def __init__(
+        self, bus: Bus | None = None, *, strict: bool = False, timeouts: Timeouts | None = None, older: bool = False
+    ) -> None:
+        """Declare the hooks on a bus.
+
+        Args:
+            bus: the bus; None makes one.
+            strict: cure the defects of OpenClaw instead of keeping them.
+            timeouts: the operator's word, in seconds: for each plugin a number for all its handlers, or a mapping of hook to
+                number; it goes before what the plugin says.
+            older: have `before_agent_start`, too, which OpenClaw has removed.
+
+        Raises:
+            HookError: if a timeout is not between 0.001 and 600, or the bus has one of these hooks already.
+        """
+        self.bus: Bus = Bus() if bus is None else bus
+        self.is_strict = strict
+        self.hooks: dict[str, ClawHook] = _hooks(strict, older)
+        self._timeouts = dict(timeouts or {})
+        check_timeouts(self._timeouts, self.hooks)
+        taken = sorted(set(self.hooks) & set(self.bus.hook_names()))
+        if taken:
+            raise HookError(f"this bus has the hook {taken[0]} already; one bus has one registry: give this one a Bus()")
+        self.plugins: dict[str, Plugin] = {}
+        self.diagnostics: list[Diagnostic] = []
+        self.specs: dict[str, Any] = {name: _declare(hook, self.bus) for name, hook in self.hooks.items()}
+        self._registered: dict[tuple[str, str], tuple[Registration, list[Connection]]] = {}
+        self._provided: dict[tuple[str, str], tuple[str, Any]] = {}
+
+    # -- typed hooks ----------------------------------------------------------------------------------------------------
+
+    def on(self, plugin_id: str, hook: str, handler: Handler, **options: Any) -> Callable[[], None] | None:
+        """Register a handler `(event, ctx)` of a plugin for a hook, as `api.on` of OpenClaw.
+
+        Args:
+            options: those of `prepare`.
+
+        Returns:
+            With `strict=True` its off switch; else None, as OpenClaw has it.
+
+        Raises:
+            TypeError: for a matcher that is none.
+            HookError: if the handler is not callable; with `strict=True` also for what else is malformed.
+        """
+        registration = self.prepare(plugin_id, hook, handler, **options)
+        if registration is None:
+            return None
+        self.plugins.setdefault(plugin_id, Plugin(plugin_id))
+        key = self._connect(registration)
+        return (lambda: self._disconnect(key)) if self.is_strict else None
+
+    def prepare(
+        self, plugin_id: str, hook: str, handler: Handler, *, priority: float | None = None, timeout: float | None = None,
+        matcher: Matcher | None = None, registration_id: str | None = None, eligible_triggers: Sequence[str] | None = None,
+        eligible_dispatch_kinds: Sequence[str] | None = None, requires_tool_authority: bool = False,
+    ) -> Registration | None:  # fmt: skip
+        """Check a registration and return it; None, with a diagnostic, for a hook nobody has.
+
+        Args:
+            priority: higher is asked first; None is 0. Of equals the one registered first.
+            timeout: the seconds it may take; the operator's word goes first, the hook's own budget last.
+            matcher: the exact ids of the tools it is for, of `before_tool_call` and `after_tool_call`; with `strict=True`
+                globs, a pattern, or a predicate of the id, too.
+            registration_id: who it is among the plugin's handlers, as the outcomes of evaluators say it.
+            eligible_triggers: of `before_agent_reply`: `cron`, `heartbeat`, `user`.
+            eligible_dispatch_kinds: of `reply_dispatch`: `agent`, `acp`.
+            requires_tool_authority: of `before_prompt_build`: asked in the authorised build and not in the ordinary one.
+
+        Raises:
+            HookError: as `on`.
+            TypeError: as `on`.
+        """
+        if not callable(handler):
+            raise HookError(f"{plugin_id} cannot register {handler!r:.60} for {hook}: it is not callable")
+        if hook not in self.hooks:
+            self._object(plugin_id, f'unknown typed hook "{hook}" ignored', did_you_mean(str(hook), self.hooks))
+            return None
+        triggers = eligible(eligible_triggers, ("cron", "heartbeat", "user")) if hook == "before_agent_reply" else None
+        kinds = eligible(eligible_dispatch_kinds, ("agent", "acp")) if hook == "reply_dispatch" else None
+        return Registration(
+            plugin_id, self.hooks[hook], handler, plugin_id, registration_id, 0 if priority is None else priority,
+            self._timeout(plugin_id, hook, timeout), self._matcher(plugin_id, hook, matcher), triggers, kinds,
+            requires_tool_authority=hook == "before_prompt_build" and requires_tool_authority is True,
+        )  # fmt: skip
+
+    def _object(self, plugin_id: str, problem: str, advice: str = "") -> None:
+        """Note what is wrong with a registration; with `strict=True` refuse it."""
+        if self.is_strict:
+            raise HookError(f"{plugin_id}: {problem}{advice}")
+        self.diagnostics.append(Diagnostic("warn", plugin_id, problem))
+
+    def _matcher(self, plugin_id: str, hook: str, matcher: Matcher | None) -> Callable[[str], bool] | None:
+        if matcher is None:
+            return None
+        if hook in MATCHED:
+            return free_matcher(matcher) if self.is_strict else exact_matcher(matcher)
+        self._object(plugin_id, f'typed hook "{hook}" ignores tool matcher', f"; {' and '.join(MATCHED)} take one")
+        return None
+
+    def _timeout(self, plugin_id: str, hook: str, given: float | None) -> float | None:
+        """Return the seconds of the operator's word for the hook, for the plugin, or of the plugin's own."""
+        said = self._timeouts.get(plugin_id)
+        operators = said.get(hook, said.get("*")) if isinstance(said, Mapping) else said
+        if operators is not None:
+            return milliseconds(operators) / 1000
+        if given is not None and not is_seconds(given):
+            self._object(plugin_id, f'typed hook "{hook}" ignores a timeout of {given!r:.40}', "; give seconds, from 0.001 on")
+            return None
+        return None if given is None else milliseconds(given) / 1000
+
+    def _connect(self, registration: Registration) -> tuple[str, str]:
+        """Connect a handler and return its key. With `strict=True` one that is there already takes the new options."""
+        hook, plugin = registration.hook, registration.plugin_id
+        mine = [each for each, _ in self._registered.values() if (each.hook, each.plugin_id) == (hook, plugin)]
+        again = [each for each in mine if each.is_same_as(registration) and not registration.overlay] if self.is_strict else []
+        taken = {each.name for each in mine}
+        names = (plugin, *(f"{plugin}#{number}" for number in range(2, len(mine) + 3)))
+        name = again[0].name if again else next(name for name in names if name not in taken)
+        registration = attrs.evolve(registration, name=name)
+        receiver = SyncAnswering(registration) if hook.kind == "sync" else AsyncAnswering(registration)
+        if again:
+            self._disconnect((hook.name, name))
+        place: dict[str, Any] = {"name": name, "priority": registration.priority}
+        connections = [self.specs[hook.name].connected_to(receiver, when=receiver.is_asked, **place)]
+        if hook.name == "before_tool_call":
+            in_call = ToolAnswering(registration)
+            connections.append(self.bus.signal(PRE).connected_to(in_call, when=in_call.is_asked, **place))
+        self._registered[hook.name, name] = registration, connections
+        return hook.name, name
+
+    def _disconnect(self, key: tuple[str, str]) -> None:
+        if key in self._registered:
+            for connection in self._registered.pop(key)[1]:
+                connection.disconnect()
+
+    @property
+    def typed_hooks(self) -> tuple[Registration, ...]:
+        """The handlers that are registered, in the order they were."""
+        return tuple(each for each, _ in self._registered.values() if self.is_visible(each))
+
+    def is_visible(self, registration: Registration) -> bool:
+        """Tell whether a registration is there for the running code: an overlay hides what its plugin has for the same hooks."""
+        overlays = _overlays.get()
+        if registration.overlay is not None or not overlays:
+            return registration.overlay is None or registration.overlay in overlays
+        return not any(
+            each.overlay in overlays and (each.plugin_id, each.hook) == (registration.plugin_id, registration.hook)
+            for each, _ in self._registered.values()
+        )
+
+    @contextmanager
+    def overlay(self, plugin_id: str, register: Callable[[PluginApi], object]) -> Iterator[None]:
+        """Have a plugin register for the running task only, while the block is open.
+
+        For the hooks it registers for, what the plugin has otherwise is hidden there.
+        """
+        mark, api = object(), PluginApi(self, plugin_id, {})
+        register(api)
+        api.close()
+        keys = [self._connect(attrs.evolve(each, overlay=mark)) for each in api.registrations]
+        token = _overlays.set((*_overlays.get(), mark))
+        try:
+            yield
+        finally:
+            _overlays.reset(token)
+            for key in keys:
+                self._disconnect(key)
+
+    def find(self, hook: str, name: str) -> Registration | None:
+        """Return the handler that goes by a name among the receivers of a hook."""
+        found = self._registered.get((hook, name))
+        return found[0] if found else None
+
+    # -- plugins --------------------------------------------------------------------------------------------------------
+
+    def load(
+        self, plugin_id: str, register: Callable[[PluginApi], object], *, version: str | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> Plugin:  # fmt: skip
+        """Have a plugin register: call `register(api)`, with its config. What it had before, of any version, is replaced.
+
+        What `register` raises goes out, and nothing has changed then.
+        """
+        api = PluginApi(self, plugin_id, config or {})
+        try:
+            register(api)
+        finally:
+            api.close()
+        self._take_out(plugin_id)
+        plugin = self.plugins[plugin_id] = Plugin(plugin_id, "loaded", version, api.config)
+        for registration in api.registrations:
+            self._connect(registration)
+        for kind, name, value in api.provisions:
+            self.provide(plugin_id, kind, name, value)
+        return plugin
+
+    def disable(self, plugin_id: str) -> None:
+        """Take out all that a plugin has registered.
+
+        Raises:
+            HookError: if there is no such plugin.
+        """
+        if plugin_id not in self.plugins:
+            raise HookError(f"there is no plugin {plugin_id!r}{did_you_mean(plugin_id, self.plugins)}")
+        self._take_out(plugin_id)
+        self.plugins[plugin_id].status = "disabled"
+
+    def _take_out(self, plugin_id: str) -> None:
+        for key in [key for key, (each, _) in self._registered.items() if each.plugin_id == plugin_id]:
+            self._disconnect(key)
+        self._provided = {key: each for key, each in self._provided.items() if each[0] != plugin_id}
+
+    def trust(
+        self, plugin_id: str, evaluate: Callable[..., Any], *, matcher: Matcher | None = None, is_bundled: bool = False
+    ) -> None:  # fmt: skip
+        """Register a trusted tool policy, `evaluate(event, ctx)`; the bundled ones (`is_bundled`) first, all before any handler.
+
+        The matcher says which tools it is for, as in `prepare`.
+
+        It sees the latest params and returns None, `params`, `allow: False` or `block: True`, or `requireApproval`.
+        """
+        receiver = PolicyAnswering(plugin_id, evaluate, None if matcher is None else exact_matcher(matcher))
+        priority = TRUSTED if is_bundled else TRUSTED / 10
+        self.bus.signal(PRE).connect(receiver, name=f"{plugin_id} policy", priority=priority, on_error="block")
+
+    def provide(self, plugin_id: str, kind: str, name: str, value: Any) -> bool:
+        """Register a value that has one owner, by kind and name, such as a command or a tool; return whether it was free.
+
+        The first registration stands. A later one is refused with a diagnostic that names the owner.
+        """
+        owner = self._provided.get((kind, name))
+        if owner is not None:
+            self.diagnostics.append(Diagnostic("error", plugin_id, f"{kind} already registered: {name} ({owner[0]})"))
+            return False
+        self._provided[kind, name] = plugin_id, value
+        self.plugins.setdefault(plugin_id, Plugin(plugin_id))
+        return True
+
+    def provided(self, kind: str) -> dict[str, Any]:
+        """Return what is registered of a kind, by name."""
+        return {name: value for (each, name), (_, value) in self._provided.items() if each == kind}
+
+
+def _hooks(is_strict: bool, older: bool) -> dict[str, ClawHook]:
+    hooks = {**HOOKS, **({OLDER.name: OLDER} if older else {})}
+    return {name: strict(hook) for name, hook in hooks.items()} if is_strict else hooks
+
+
+def _declare(hook: ClawHook, bus: Bus) -> Any:
+    def question(event: Any, ctx: Any) -> Any: ...
+
+    async def question_later(event: Any, ctx: Any) -> Any: ...
+
+    asked = question if hook.kind == "sync" else question_later
+    asked.__qualname__ = hook.name  # events and reports call the sender by it
+    return hookspec(mode_of(hook), name=hook.name, bus=bus)(asked)

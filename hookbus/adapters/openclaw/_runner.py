@@ -1,0 +1,257 @@
+"""The hook runner: it asks the handlers of a registry and applies the failure policy."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from typing import Any, Final, Literal
+
+import attrs
+
+from hookbus import HookError
+from hookbus.exceptions import did_you_mean
+
+from ._dispatch import DISPATCH, Dispatch, Receipt
+from ._hooks import FAIL_CLOSED, FROZEN
+from ._merges import tool_id
+from ._registry import Registry
+from ._turns import Invocation
+from ._values import clone, frozen, get, is_same, is_truthy, spread
+
+Policy = Literal["fail-open", "fail-closed"]
+
+GLOBAL_POLICY: Final[Mapping[str, Policy]] = dict.fromkeys(FAIL_CLOSED, "fail-closed")
+"""The failure policy of OpenClaw's own global runner."""
+
+_log: Final = logging.getLogger("hookbus.adapters.openclaw")
+
+
+@attrs.define(eq=False)
+class _Build:
+    """A prompt build under way."""
+
+    runner: object
+    is_open: bool = True
+
+
+_building: ContextVar[_Build | None] = ContextVar("hookbus_openclaw_prompt_build", default=None)
+
+
+class HookRunner:
+    """Runs the hooks of a registry, always as it is at that moment.
+
+    Everywhere `hook` is the name of one of OpenClaw's hooks, `event` what happened and `ctx` where, as OpenClaw has them, and
+    `plugin_id` the id of a plugin.
+    """
+
+    def __init__(
+        self, registry: Registry | Callable[[], Registry], *, catch_errors: bool = True,
+        failure_policy: Mapping[str, Policy] | None = None, timeouts: Mapping[str, float] | None = None,
+        logger: logging.Logger = _log,
+    ) -> None:  # fmt: skip
+        """Make a runner.
+
+        Args:
+            registry: the registry, or what returns the one that is current, asked anew for every run.
+            catch_errors: whether handlers of hooks that fail open are logged and passed over; else every failure is raised.
+            failure_policy: `"fail-open"` or `"fail-closed"` by hook, over `before_agent_run` closed and all others open.
+            timeouts: seconds by hook, over the budgets of OpenClaw, for handlers that say nothing themselves.
+            logger: where failures are logged.
+
+        Raises:
+            HookError: for a policy or a number of seconds that is none.
+        """
+        for hook, policy in (failure_policy or {}).items():
+            if policy not in ("fail-open", "fail-closed"):
+                raise HookError(f"the failure policy of {hook} is {policy!r:.40}; write 'fail-open' or 'fail-closed'")
+        for hook, seconds in (timeouts or {}).items():
+            if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
+                raise HookError(f"the timeout of {hook} is {seconds!r:.40}; write seconds")
+        self._registry = registry
+        self._catches, self._logger = catch_errors, logger
+        self._policy: dict[str, Policy] = {"before_agent_run": "fail-closed", **(failure_policy or {})}
+        self._timeouts = dict(timeouts or {})
+
+    @property
+    def registry(self) -> Registry:
+        """The registry as it is now."""
+        return self._registry if isinstance(self._registry, Registry) else self._registry()
+
+    # -- running --------------------------------------------------------------------------------------------------------
+
+    def run(self, hook: str, event: Any, ctx: Any = None, *, receipt: Callable[[str, Receipt], object] | None = None) -> Any:
+        """Run a hook.
+
+        Args:
+            event: what happened, as OpenClaw's events have it.
+            ctx: where it happened; None is an empty dict.
+            receipt: of `before_tool_call`: called with the plugin and what it decided, for each handler.
+
+        Returns:
+            What the hook gives, or an awaitable of that unless the hook is synchronous (`tool_result_persist` and
+            `before_message_write`). None is nothing.
+
+        Raises:
+            HookError: if there is no such hook.
+            HandlerError: if a handler of a hook that fails closed has failed.
+            HandlerErrors: if several observers have.
+            IsolationError: if the event is to be copied and cannot be.
+        """
+        dispatch = self.dispatch(hook, event, ctx)
+        dispatch.receipt = receipt
+        return self._run_sync(dispatch) if dispatch.hook.kind == "sync" else self._run(dispatch)
+
+    def dispatch(self, hook: str, event: Any, ctx: Any) -> Dispatch:
+        """Return a run of a hook that has not begun.
+
+        Raises:
+            HookError: if there is no such hook.
+        """
+        registry = self.registry
+        if hook not in registry.hooks:
+            raise HookError(f"{hook!r} is no hook{did_you_mean(str(hook), registry.hooks)}")
+        catches = self._catches and self._policy.get(hook, "fail-open") == "fail-open"
+        return Dispatch(
+            registry.hooks[hook], event, {} if ctx is None else ctx, catches, registry, self._logger, self._timeouts
+        )  # fmt: skip
+
+    def _run_sync(self, dispatch: Dispatch) -> Any:
+        event, token = dispatch.event, DISPATCH.set(dispatch)
+        try:
+            result = dispatch.registry.specs[dispatch.hook.name](event, dispatch.ctx)
+        finally:
+            DISPATCH.reset(token)
+        if dispatch.hook.name == "before_message_write" and result is not None and "block" not in result:
+            return None if is_same(get(result, "message"), get(event, "message")) else result
+        return result
+
+    async def _run(self, dispatch: Dispatch) -> Any:
+        if dispatch.hook.name != "before_prompt_build" or dispatch.authority is not None:
+            return await self._ask(dispatch)
+        outer = _building.get()
+        if outer is not None and outer.is_open and outer.runner is self:
+            return None  # asked by one of its own handlers
+        build = _Build(self)
+        token = _building.set(build)
+        try:
+            return await self._ask(dispatch)
+        finally:
+            build.is_open = False  # for tasks that handlers have left behind
+            _building.reset(token)
+
+    async def _ask(self, dispatch: Dispatch) -> Any:
+        hook = dispatch.hook.name
+        event = dispatch.event = self._prepared(dispatch)
+        token = DISPATCH.set(dispatch)
+        try:
+            result = await dispatch.registry.specs[hook](event, dispatch.ctx)
+        finally:
+            DISPATCH.reset(token)
+        if hook == "resolve_exec_env":
+            return {} if result is None else result
+        return result
+
+    def _prepared(self, dispatch: Dispatch) -> Any:
+        """Return the event as all handlers of one run share it."""
+        hook, event, ctx = dispatch.hook.name, dispatch.event, dispatch.ctx
+        if hook in ("agent_end", "before_agent_finalize") and not is_truthy(get(event, "runId")) and is_truthy(get(ctx, "runId")):
+            return {**spread(event), "runId": ctx["runId"]}
+        if not any(each.hook.name == hook for each in dispatch.registry.typed_hooks):
+            return event
+        if hook in FROZEN:
+            return frozen(clone(event, hook))
+        if hook in ("before_prompt_build", "agent_turn_prepare") and isinstance(get(event, "messages"), list):
+            return clone({**event, "messages": [_for_models(message) for message in event["messages"]]}, hook)
+        return event
+
+    # -- other ways to run ------------------------------------------------------------------------------------------------
+
+    async def run_authorized_prompt_build(
+        self, event: Any, ctx: Any = None, *, active_tools: Iterable[str], fingerprint: str,
+        assert_host_active: Callable[[], object] = bool,
+    ) -> Any:  # fmt: skip
+        """Ask the handlers of `before_prompt_build` that require tool authority, once the tools of the turn are settled.
+
+        Args:
+            active_tools: the tools of this turn.
+            fingerprint: what stands for the tools' source; empty asks nobody.
+            assert_host_active: raises once the host has stopped waiting; called between handlers.
+
+        Returns:
+            `prependContext` and `appendContext`, where there are any; None if nobody has an opinion.
+        """
+        if not fingerprint.strip():
+            return None
+        authority = ToolAuthority(active_tools, fingerprint.strip(), assert_host_active)
+        dispatch = self.dispatch("before_prompt_build", event, ctx)
+        dispatch.authority, dispatch.assert_active = {"toolAuthority": authority}, authority.assert_active
+        try:
+            result = await self._run(dispatch)
+        finally:
+            authority.end()
+        return result and {key: result[key] for key in ("prependContext", "appendContext") if is_truthy(get(result, key))}
+
+    async def run_inbound_claim_for_plugin(self, plugin_id: str, event: Any, ctx: Any = None) -> dict[str, Any]:
+        """Ask the one plugin that owns a conversation whether it handles a message.
+
+        Returns:
+            `status`: `handled` (with `result`), `declined`, `error` (with `error`), `no_handler` or `missing_plugin`.
+        """
+        registry = self.registry
+        plugin = registry.plugins.get(plugin_id)
+        if plugin is None or plugin.status != "loaded":
+            return {"status": "missing_plugin"}
+        if not any(each.plugin_id == plugin_id and each.hook.name == "inbound_claim" for each in registry.typed_hooks):
+            return {"status": "no_handler"}
+        dispatch = self.dispatch("inbound_claim", event, ctx)
+        dispatch.only = plugin_id
+        result = await self._run(dispatch)
+        if result is not None:
+            return {"status": "handled", "result": result}
+        return {"status": "error", "error": dispatch.first_error} if dispatch.first_error else {"status": "declined"}
+
+    # -- who is there -----------------------------------------------------------------------------------------------------
+
+    def has_hooks(self, hook: str, ctx: Any = None) -> bool:
+        """Tell whether anybody is registered for a hook, and eligible in this ctx if one is given."""
+        return any(each.hook.name == hook and (ctx is None or each.is_eligible(ctx)) for each in self.registry.typed_hooks)
+
+    def get_hook_count(self, hook: str) -> int:
+        """Return how many handlers are registered for a hook, eligible or not."""
+        return sum(each.hook.name == hook for each in self.registry.typed_hooks)
+
+
+class ToolAuthority(Invocation):
+    """What a handler of the authorised prompt build knows of the turn's tools, while it is asked.
+
+    Attributes:
+        fingerprint: stands for the tools and their source.
+    """
+
+    def __init__(self, tools: Iterable[str], source: str, assert_host_active: Callable[[], object]) -> None:
+        super().__init__("prompt tool authority")
+        self._tools = sorted({name for name in map(tool_id, tools) if name})
+        self._assert_host_active = assert_host_active
+        self.fingerprint = hashlib.sha256("\0".join([source, *self._tools]).encode()).hexdigest()
+
+    def allows(self, tool: str) -> bool:
+        """Tell whether a tool is active in this turn."""
+        self.assert_active()
+        return tool_id(tool) in self._tools
+
+    def assert_active(self) -> None:
+        super().assert_active()
+        self._assert_host_active()
+
+
+def _for_models(message: Any) -> Any:
+    """Return a message without what is not for models: the details of tool results, and what the user wrote upstream."""
+    if get(message, "role") == "toolResult" and "details" in message:
+        message = {key: value for key, value in message.items() if key != "details"}
+    private = get(message, "__openclaw")
+    if isinstance(private, Mapping) and "upstreamUserText" in private:
+        kept = {key: value for key, value in private.items() if key != "upstreamUserText"}
+        message = {**message, "__openclaw": kept}
+    return message

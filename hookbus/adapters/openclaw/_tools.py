@@ -1,0 +1,226 @@
+"""A tool call: trusted policies, `before_tool_call`, approval, the tool, `after_tool_call`."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, ClassVar, Final
+
+from hookbus import Block, HookBlocked, HookContext, HookError, hookable
+from hookbus.exceptions import did_you_mean
+
+from ._approvals import Approve, ask
+from ._dispatch import DISPATCH, Dispatch, Registration, current
+from ._errors import HandlerError
+from ._turns import within
+from ._values import MISSING, clone, get, is_truthy, spread
+
+HOOK: Final = "tool_call"
+PRE: Final = "pre_tool_call"
+TRUSTED: Final = 1e12
+"""The priority of bundled policies; those of installed plugins and the approvals they ask for follow, and handlers after them."""
+
+Tool = Callable[[Any], Any]
+
+
+class ToolCall:
+    """One call under way, as its handlers share it.
+
+    Attributes:
+        dispatch: the run of `before_tool_call` it is.
+        params: as a handler sees them that OpenClaw shows "the original": without what other handlers have returned.
+        final: the params the tool is called with; MISSING until it is.
+        written: the params that handlers have put in last.
+        trusted: the first approval a trusted policy asks for.
+        failed: the failure of a handler that has closed it.
+    """
+
+    def __init__(self, dispatch: Dispatch) -> None:
+        self.dispatch = dispatch
+        self.params: Any = None
+        self.final: Any = MISSING
+        self.written: Any = MISSING
+        self.trusted: Any = None
+        self.failed: HandlerError | None = None
+
+    def event(self, params: Any) -> dict[str, Any]:
+        """Return the event for the next handler."""
+        if params is not self.written or self.dispatch.is_strict:
+            self.params = params
+        merged = self.dispatch.merged
+        if self.dispatch.is_strict and get(merged, "params") is not MISSING and get(merged, "requireApproval") is MISSING:
+            self.dispatch.merged = {**merged, "params": params}
+        return {**spread(self.dispatch.event), "params": self.params}
+
+
+class ToolAnswering:
+    """The receiver of `pre_tool_call` for one handler of `before_tool_call`."""
+
+    __signature__: ClassVar[inspect.Signature] = inspect.signature(lambda tools, ctx: None)
+
+    def __init__(self, registration: Registration) -> None:
+        self.registration = registration
+
+    @property
+    def __wrapped__(self) -> Any:
+        return self.registration.handler
+
+    def is_asked(self, tool: str, context: Any) -> bool:
+        """Tell whether it is asked about this tool."""
+        return current("before_tool_call").asks(self.registration, {"toolName": tool}, context)
+
+    async def __call__(self, tools: Any, ctx: HookContext) -> Any:
+        call: ToolCall = current("before_tool_call").call
+        dispatch, registration = call.dispatch, self.registration
+        event = call.event(ctx.kwargs["params"])
+        before = dispatch.merged
+        try:
+            returned = registration.handler(dispatch.event_for(event), ctx.kwargs["context"])
+            returned = await within(returned, dispatch.budget(registration))
+            wrong = dispatch.take(registration.name, returned)
+            if wrong is not None:
+                raise wrong if isinstance(wrong, Exception) else TypeError(wrong)
+        except Exception as error:
+            try:
+                dispatch.fail(registration.name, error)
+            except HandlerError as failed:
+                call.failed = failed
+                dispatch.logger.error("%s", failed)
+                return Block("Tool call blocked because before_tool_call hook failed")
+            raise
+        return _verdict(call, before, returned)
+
+
+def _verdict(call: ToolCall, before: Any, returned: Any) -> Block | dict[str, Any] | None:
+    """Return what a handler's turn means for the call."""
+    merged = call.dispatch.merged
+    if get(merged, "block") is True:
+        return Block(get(merged, "blockReason") or "Tool call blocked by plugin hook")
+    patch = {}
+    params = get(merged, "params")
+    is_said = get(returned, "params") is not MISSING  # an approval copies what was said before
+    if is_said and isinstance(params, Mapping) and params is not get(before, "params"):
+        patch["params"] = call.written = {**spread(call.params), **params}
+    if get(merged, "requireApproval") is not get(before, "requireApproval"):
+        patch["approval"] = merged["requireApproval"]
+    return patch or None
+
+
+class PolicyAnswering:
+    """The receiver of `pre_tool_call` for a trusted policy: it comes before all handlers, and one that breaks blocks."""
+
+    __signature__: ClassVar[inspect.Signature] = inspect.signature(lambda tools, ctx: None)
+
+    def __init__(self, plugin_id: str, evaluate: Callable[..., Any], matches: Callable[[str], bool] | None) -> None:
+        self.plugin_id, self.evaluate, self._matches = plugin_id, evaluate, matches
+
+    @property
+    def __wrapped__(self) -> Any:
+        return self.evaluate
+
+    async def __call__(self, tools: Any, ctx: HookContext) -> Any:
+        call: ToolCall = current("before_tool_call").call
+        if self._matches is not None and not self._matches(ctx.kwargs["tool"]):
+            return None
+        decision = self.evaluate({**spread(call.dispatch.event), "params": ctx.kwargs["params"]}, ctx.kwargs["context"])
+        decision = await decision if inspect.isawaitable(decision) else decision
+        if get(decision, "allow") is False or get(decision, "block") is True:
+            reason = get(decision, "reason") if get(decision, "allow") is False else get(decision, "blockReason")
+            return Block(reason or f"Tool call blocked by trusted plugin policy of {self.plugin_id}")
+        if is_truthy(get(decision, "requireApproval")) and call.trusted is None:
+            call.trusted = {"pluginId": self.plugin_id, **decision["requireApproval"]}
+        params = get(decision, "params")
+        return {"params": dict(params)} if isinstance(params, Mapping) else None
+
+
+class ToolCalls:
+    """Calls tools as OpenClaw does, with the plugins of a runner's registry.
+
+    Every call is one of the hook `tool_call`, with the arguments `tool`, `params`, `context` and `approval`. Handlers of
+    `before_tool_call` are its modifiers, in one order with other receivers of `pre_tool_call`; guards come after all of them.
+
+    Attributes:
+        tool_call: the hookable; what `explain` takes.
+    """
+
+    def __init__(self, runner: Any, tools: Mapping[str, Tool] | None = None, *, approve: Approve | None = None) -> None:
+        """Make a caller of tools.
+
+        Args:
+            runner: a `HookRunner`.
+            tools: functions of the params, by name; those that plugins `provide` as `"tool"` come after them.
+            approve: asked for approvals with an `ApprovalRequest`: gives one of its decisions, or an awaitable of that. None has
+                every call blocked that needs one.
+        """
+        self._runner, self._tools, self._approve = runner, dict(tools or {}), approve
+
+        async def tool_call(tool: str, params: Any, context: Any, approval: Any = None) -> Any:
+            return await self._execute(tool, params, approval)
+
+        bus = runner.registry.bus
+        self.tool_call: Callable[..., Coroutine[Any, Any, Any]] = hookable(HOOK, bus=bus)(tool_call)
+        options: dict[str, Any] = {"priority": TRUSTED / 100, "name": "trusted approval", "on_error": "block"}
+        bus.signal(PRE).connect(self._ask_trusted, self.tool_call, **options)
+
+    async def call(self, tool: str, params: Any, ctx: Any = None, **event: Any) -> Any:
+        """Call a tool.
+
+        Args:
+            tool: its name.
+            params: what it is called with.
+            ctx: where it is called, as OpenClaw's hooks are told; None is an empty dict.
+            event: what else the event says, such as `toolCallId`.
+
+        Returns:
+            What the tool returns.
+
+        Raises:
+            HookError: if there is no such tool.
+            HookBlocked: if a plugin, a guard or the lack of an approval blocks it.
+            Exception: what the tool raises.
+        """
+        if tool not in self._known():
+            raise HookError(f"there is no tool {tool!r}{did_you_mean(tool, self._known())}")
+        dispatch = self._runner.dispatch("before_tool_call", {"toolName": tool, "params": params, **event}, ctx)
+        call = dispatch.call = ToolCall(dispatch)
+        started, token = time.monotonic(), DISPATCH.set(dispatch)
+        try:
+            result = await self.tool_call(tool, clone(params, "before_tool_call"), dispatch.ctx)
+        except Exception as error:
+            said = error.reason if isinstance(error, HookBlocked) else str(error)
+            await self._tell(call, started, error=said)
+            if isinstance(error, HookBlocked) and call.failed is not None:
+                raise error from call.failed
+            raise
+        finally:
+            DISPATCH.reset(token)
+        await self._tell(call, started, result=result)
+        return result
+
+    async def _tell(self, call: ToolCall, started: float, **ended: Any) -> None:
+        event = call.dispatch.event
+        params = event["params"] if call.final is MISSING else call.final
+        milliseconds = round((time.monotonic() - started) * 1000)
+        after = {**event, "params": params, **ended, "durationMs": milliseconds}
+        await self._runner.run("after_tool_call", after, call.dispatch.ctx)
+
+    def _known(self) -> dict[str, Tool]:
+        return {**self._runner.registry.provided("tool"), **self._tools}
+
+    async def _ask_trusted(self, tools: Any, tool: str, params: Any) -> Block | None:
+        call: ToolCall = current("before_tool_call").call
+        if call.trusted is None:
+            return None
+        reason = await ask(call.trusted, tool, params, self._approve, call.dispatch.logger)
+        return None if reason is None else Block(reason)
+
+    async def _execute(self, tool: str, params: Any, approval: Any) -> Any:
+        dispatch = current("before_tool_call")
+        dispatch.call.final = params
+        if approval is not None:
+            reason = await ask(approval, tool, params, self._approve, dispatch.logger)
+            if reason is not None:
+                raise HookBlocked(reason, str(get(approval, "pluginId") or "approval"), HOOK)
+        result = self._known()[tool](params)
+        return await result if inspect.isawaitable(result) else result

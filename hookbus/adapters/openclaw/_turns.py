@@ -1,0 +1,117 @@
+"""One turn of one handler, as hookbus calls it: the event it gets, how long it may take."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Mapping
+from typing import Any, ClassVar
+
+from ._dispatch import Registration, current
+from ._errors import HandlerError, HandlerTimeout
+
+
+class Answering:
+    """The receiver for one registered handler."""
+
+    __signature__: ClassVar[inspect.Signature] = inspect.signature(lambda event, ctx: None)
+
+    def __init__(self, registration: Registration) -> None:
+        self.registration = registration
+
+    @property
+    def __wrapped__(self) -> Any:
+        # Where `explain` and failures say that this receiver stands.
+        return self.registration.handler
+
+    def is_asked(self, event: Any, ctx: Any) -> bool:
+        """Tell whether it is asked in the run that is under way."""
+        return current(self.registration.hook.name).asks(self.registration, event, ctx)
+
+
+class AsyncAnswering(Answering):
+    """The receiver for a handler that may be awaited."""
+
+    async def __call__(self, event: Any, ctx: Any) -> Any:
+        dispatch = current(self.registration.hook.name)
+        given = dispatch.event_for(event)
+        if dispatch.hook.name == "before_prompt_build":
+            return await self._within_invocation(given, {**ctx, **(dispatch.authority or {})}, dispatch.budget(self.registration))
+        return await within(self.registration.handler(given, ctx), dispatch.budget(self.registration))
+
+    async def _within_invocation(self, event: Any, ctx: Mapping[str, Any], budget: float | None) -> Any:
+        invocation = Invocation("prompt hook invocation")
+        try:
+            return await within(self.registration.handler(event, {**ctx, "hookInvocation": invocation}), budget)
+        finally:
+            invocation.end()
+
+
+class SyncAnswering(Answering):
+    """The receiver for a handler of a synchronous hook; an awaitable that it returns is ignored."""
+
+    def __call__(self, event: Any, ctx: Any) -> Any:
+        registration = self.registration
+        dispatch = current(registration.hook.name)
+        returned = registration.handler(dispatch.event_for(event), ctx)
+        if not inspect.isawaitable(returned):
+            return returned
+        _forget(returned)
+        said = "a Promise; this hook is synchronous and the result was ignored."
+        text = f"[hooks] {registration.hook.name} handler from {registration.plugin_id} returned {said}"
+        if not dispatch.catches:
+            raise HandlerError(text, registration.hook.name, registration.plugin_id)
+        dispatch.logger.warning("%s", text)
+        return None
+
+
+class Invocation:
+    """Tells late code whether anybody still waits for it."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._is_active = what, True
+
+    def assert_active(self) -> None:
+        """Do nothing while the run waits for this handler.
+
+        Raises:
+            RuntimeError: once it does not.
+        """
+        if not self._is_active:
+            raise RuntimeError(f"{self._what} is no longer active")
+
+    def end(self) -> None:
+        self._is_active = False
+
+
+async def within(returned: Any, seconds: float | None) -> Any:
+    """Return what a handler returned, awaited if it is to be, for so many seconds at most.
+
+    Past them it is cancelled and not waited for, and what it still returns or raises is dropped. What blocks the loop cannot be
+    interrupted.
+
+    Raises:
+        HandlerTimeout: if it takes longer.
+    """
+    if not inspect.isawaitable(returned):
+        return returned
+    if seconds is None:
+        return await returned
+    import asyncio
+
+    task = asyncio.ensure_future(returned)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+        if not task.done():
+            raise HandlerTimeout(seconds)
+        return task.result()
+    finally:
+        if not task.done():
+            task.add_done_callback(lambda late: late.cancelled() or late.exception())
+            task.cancel()
+
+
+def _forget(awaitable: Awaitable[Any]) -> None:
+    """Let go of what nobody will await, so that it does not warn."""
+    stop = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
+    if stop is not None:
+        stop()
