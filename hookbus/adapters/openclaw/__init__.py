@@ -11,10 +11,9 @@ results are dicts with OpenClaw's own keys. Every hook is a hookspec on `registr
 
 from ._approvals import ApprovalRequest
 from ._background import Background
-from ._dispatch import Registration
 from ._errors import HandlerError, HandlerErrors, HandlerTimeout
 from ._hooks import HOOKS
-from ._plugins import Diagnostic, Plugin, PluginApi
+from ._plugins import Diagnostic, Plugin, PluginApi, Registration
 from ._registry import Registry
 from ._runner import GLOBAL_POLICY, HookRunner
 from ._tools import ToolCalls

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import attrs
 
@@ -14,58 +14,10 @@ from hookbus import HookError
 from ._errors import HandlerError, HandlerErrors, failure, first_line, with_causes
 from ._hooks import FROZEN, ClawHook
 from ._merges import visible_payload
+from ._plugins import Registration, Roster
 from ._values import MISSING, NULL, IsolationError, clone, first, frozen, get, is_truthy, spread
 
-if TYPE_CHECKING:
-    from ._registry import Registry
-
-Handler = Callable[..., Any]
 Receipt = Literal["allowed", "blocked", "approval_required", "failed_open", "failed_closed"]
-
-
-@attrs.frozen(eq=False)
-class Registration:
-    """One handler of one plugin, with what `Registry.prepare` was given.
-
-    Attributes:
-        plugin_id: the plugin.
-        hook: what it is for.
-        handler: what is called with event and ctx.
-        name: what it is called in events, `explain` and errors: the plugin, with a number where it has several for a hook.
-        registration_id: who it is among the plugin's handlers.
-        priority: higher is asked first.
-        timeout: the seconds it may take, where the operator or the plugin has said so.
-        matcher: the tools it is for; None for all.
-        eligible_triggers: of `before_agent_reply`, what it is for; None for all.
-        eligible_dispatch_kinds: of `reply_dispatch`, what it is for; None for all.
-        requires_tool_authority: of `before_prompt_build`, whether it is asked in the authorised build only.
-        overlay: what has it only inside a `with` block of its own; None for the others.
-    """
-
-    plugin_id: str
-    hook: ClawHook
-    handler: Handler
-    name: str
-    registration_id: str | None = None
-    priority: float = 0
-    timeout: float | None = None
-    matcher: Callable[[str], bool] | None = None
-    eligible_triggers: tuple[str, ...] | None = None
-    eligible_dispatch_kinds: tuple[str, ...] | None = None
-    requires_tool_authority: bool = False
-    overlay: object = None
-
-    def is_same_as(self, other: Registration) -> bool:
-        """Tell whether it is the same handler of the same plugin for the same hook."""
-        mine, others = ((each.plugin_id, each.hook.name, each.handler, each.registration_id) for each in (self, other))
-        return mine == others
-
-    def is_eligible(self, ctx: Any) -> bool:
-        """Tell whether it is for runs of this kind, as their ctx says it."""
-        if self.eligible_dispatch_kinds is not None:
-            kind = get(ctx, "dispatchKind")
-            return kind not in ("agent", "acp") or kind in self.eligible_dispatch_kinds
-        return self.eligible_triggers is None or get(ctx, "trigger") in self.eligible_triggers
 
 
 @attrs.define(eq=False)
@@ -89,7 +41,7 @@ class Dispatch:
     event: Any
     ctx: Any
     catches: bool
-    registry: Registry
+    registry: Roster
     logger: logging.Logger
     budgets: Mapping[str, float] = attrs.field(factory=dict)
     only: str | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hookbus import Bus, hookspec
 from hookbus.modes import Receiver, Reject, Steps
 
 from ._dispatch import Dispatch, current
@@ -26,6 +27,18 @@ def mode_of(hook: ClawHook) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, An
 
     mode.__name__, mode.__qualname__ = hook.kind, f"{hook.kind}: {hook.rule}"
     return mode
+
+
+def declare(hook: ClawHook, bus: Bus) -> Any:
+    """Declare a hook on a bus: a hookspec of its name."""
+
+    def question(event: Any, ctx: Any) -> Any: ...
+
+    async def question_later(event: Any, ctx: Any) -> Any: ...
+
+    asked = question if hook.kind == "sync" else question_later
+    asked.__qualname__ = hook.name  # events and reports call the sender by it
+    return hookspec(mode_of(hook), name=hook.name, bus=bus)(asked)
 
 
 def merge(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:

@@ -1,25 +1,23 @@
-"""What a plugin says when it registers, and what is known of it."""
+"""What plugins register, what is known of it, and which of it the running code sees."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Literal
 
 import attrs
 
-from hookbus import HookError
+from hookbus import Connection, HookError
 
-from ._dispatch import Registration
+from ._hooks import ClawHook
+from ._values import get
 
-if TYPE_CHECKING:
-    from ._registry import Registry
+Handler = Callable[..., Any]
 
-Matcher = Sequence[str] | Callable[[str], bool]
-
-_NOT_CANONICAL: Final = {"bash", "exec_command", "apply-patch", "agent"}
+OVERLAYS: ContextVar[tuple[object, ...]] = ContextVar("hookbus_openclaw_overlays", default=())
+"""What marks the overlays that are open around the running code."""
 
 
 @attrs.frozen
@@ -54,6 +52,54 @@ class Plugin:
     config: Mapping[str, Any] = attrs.field(factory=lambda: MappingProxyType({}))
 
 
+@attrs.frozen(eq=False)
+class Registration:
+    """One handler of one plugin, with what `Registry.prepare` was given.
+
+    Attributes:
+        plugin_id: the plugin.
+        hook: what it is for.
+        handler: what is called with event and ctx.
+        name: what it is called in events, `explain` and errors: the plugin, with a number where it has several for a hook.
+        registration_id: who it is among the plugin's handlers.
+        priority: higher is asked first.
+        timeout: the seconds it may take, where the operator or the plugin has said so.
+        matcher: the tools it is for; None for all.
+        eligible_triggers: of `before_agent_reply`, what it is for; None for all.
+        eligible_dispatch_kinds: of `reply_dispatch`, what it is for; None for all.
+        requires_tool_authority: of `before_prompt_build`, whether it is asked in the authorised build only.
+        overlay: what has it only inside a `with` block of its own; None for the others.
+    """
+
+    plugin_id: str
+    hook: ClawHook
+    handler: Handler
+    name: str
+    registration_id: str | None = None
+    priority: float = 0
+    timeout: float | None = None
+    matcher: Callable[[str], bool] | None = None
+    eligible_triggers: tuple[str, ...] | None = None
+    eligible_dispatch_kinds: tuple[str, ...] | None = None
+    requires_tool_authority: bool = False
+    overlay: object = None
+
+    def is_same_as(self, other: Registration) -> bool:
+        """Tell whether it is the same handler of the same plugin for the same hook."""
+        mine, others = ((each.plugin_id, each.hook.name, each.handler, each.registration_id) for each in (self, other))
+        return mine == others
+
+    def is_eligible(self, ctx: Any) -> bool:
+        """Tell whether it is for runs of this kind, as their ctx says it."""
+        if self.eligible_dispatch_kinds is not None:
+            kind = get(ctx, "dispatchKind")
+            return kind not in ("agent", "acp") or kind in self.eligible_dispatch_kinds
+        return self.eligible_triggers is None or get(ctx, "trigger") in self.eligible_triggers
+
+
+Prepare = Callable[..., Registration | None]
+
+
 class PluginApi:
     """What `register(api)` of a plugin is given. All it says is checked; it is connected once `register` has returned.
 
@@ -65,16 +111,16 @@ class PluginApi:
     plugin_id: str
     config: Mapping[str, Any]
 
-    def __init__(self, registry: Registry, plugin_id: str, config: Mapping[str, Any]) -> None:
+    def __init__(self, prepare: Prepare, plugin_id: str, config: Mapping[str, Any]) -> None:
         self.plugin_id, self.config = plugin_id, MappingProxyType(dict(config))
         self.registrations: list[Registration] = []
         self.provisions: list[tuple[str, str, Any]] = []
-        self._registry, self._is_open = registry, True
+        self._prepare, self._is_open = prepare, True
 
     def on(self, hook: str, handler: Callable[..., Any], **options: Any) -> None:
         """Register a handler for a hook; the options are those of `Registry.on`."""
         self._check_open()
-        registration = self._registry.prepare(self.plugin_id, hook, handler, **options)
+        registration = self._prepare(self.plugin_id, hook, handler, **options)
         if registration is not None:
             self.registrations.append(registration)
 
@@ -92,46 +138,38 @@ class PluginApi:
             raise HookError(f"the plugin {self.plugin_id} has registered already: say it inside register(api)")
 
 
-def exact_matcher(matcher: object) -> Callable[[str], bool]:
-    """Return what tells whether a tool is one of these ids.
+class Roster:
+    """What a run knows of the registry whose handlers it asks.
 
-    Raises:
-        TypeError: unless it is a list of ids as OpenClaw has them: no wildcard, no alias, not empty.
+    Attributes:
+        is_strict: whether the defects of OpenClaw are cured.
+        plugins: the plugins, by id.
+        specs: the question of each hook, by its name.
     """
-    if not isinstance(matcher, (list, tuple)):
-        raise TypeError("tool hook matcher must be an array of tool names")
-    if not matcher:
-        raise TypeError("tool hook matcher must contain at least one tool name")
-    ids = set()
-    for tool in matcher:
-        name = tool.strip().lower() if isinstance(tool, str) else ""
-        if not name:
-            raise TypeError("tool hook matcher entries must be non-empty strings")
-        if name == "*":
-            raise TypeError("tool hook matcher wildcard entries are not supported")
-        if name in _NOT_CANONICAL or tool.strip() in ("Write", "Edit"):
-            raise TypeError("tool hook matcher entries must use canonical OpenClaw tool ids")
-        ids.add(name)
-    return lambda tool: tool.strip().lower() in ids
 
+    def __init__(self, *, is_strict: bool) -> None:
+        self.is_strict = is_strict
+        self.plugins: dict[str, Plugin] = {}
+        self.specs: dict[str, Any] = {}
+        # The handlers with their connections, by hook and name.
+        self._registered: dict[tuple[str, str], tuple[Registration, list[Connection]]] = {}
 
-def free_matcher(matcher: Any) -> Callable[[str], bool]:
-    """Return what tells whether a tool is wanted: by ids and globs, a pattern, or a predicate.
+    @property
+    def typed_hooks(self) -> tuple[Registration, ...]:
+        """The handlers that are registered, in the order they were."""
+        return tuple(each for each, _ in self._registered.values() if self.is_visible(each))
 
-    Raises:
-        TypeError: if it is none of these, or empty.
-    """
-    if isinstance(matcher, re.Pattern):
-        return lambda tool: matcher.fullmatch(tool) is not None
-    if callable(matcher):
-        return lambda tool: bool(matcher(tool))
-    globs = [matcher] if isinstance(matcher, str) else matcher
-    if not isinstance(globs, (list, tuple)) or not globs or not all(isinstance(glob, str) and glob.strip() for glob in globs):
-        raise TypeError(f"a matcher is a glob or several, a pattern or a predicate of the tool's id, not {matcher!r:.60}")
-    return lambda tool: any(fnmatchcase(tool, glob) for glob in globs)
+    def is_visible(self, registration: Registration) -> bool:
+        """Tell whether a registration is there for the running code: an overlay hides what its plugin has for the same hooks."""
+        overlays = OVERLAYS.get()
+        if registration.overlay is not None or not overlays:
+            return registration.overlay is None or registration.overlay in overlays
+        return not any(
+            each.overlay in overlays and (each.plugin_id, each.hook) == (registration.plugin_id, registration.hook)
+            for each, _ in self._registered.values()
+        )
 
-
-def eligible(values: Any, known: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return a list of the known words as it restricts; None, which does not, where it is malformed."""
-    is_list = isinstance(values, (list, tuple)) and values and all(value in known for value in values)
-    return tuple(dict.fromkeys(values)) if is_list else None
+    def find(self, hook: str, name: str) -> Registration | None:
+        """Return the handler that goes by a name among the receivers of a hook."""
+        found = self._registered.get((hook, name))
+        return found[0] if found else None

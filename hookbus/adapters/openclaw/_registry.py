@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import attrs
 
-from hookbus import Bus, Connection, HookError, hookspec
+from hookbus import Bus, HookError
 from hookbus.exceptions import did_you_mean
 
-from ._budgets import Timeouts, check_timeouts, is_seconds
-from ._dispatch import Handler, Registration
+from ._checks import Matcher, Timeouts, check_timeouts, eligible, exact_matcher, free_matcher, is_seconds
 from ._errors import milliseconds
 from ._hooks import HOOKS, MATCHED, OLDER, ClawHook, strict
-from ._modes import mode_of
-from ._plugins import Diagnostic, Matcher, Plugin, PluginApi, eligible, exact_matcher, free_matcher
+from ._modes import declare
+from ._plugins import OVERLAYS, Diagnostic, Handler, Plugin, PluginApi, Registration, Roster
 from ._tools import PRE, TRUSTED, PolicyAnswering, ToolAnswering
 from ._turns import AsyncAnswering, SyncAnswering
 
-_overlays: ContextVar[tuple[object, ...]] = ContextVar("hookbus_openclaw_overlays", default=())
 
-
-class Registry:
+class Registry(Roster):
     """The plugins of one host, with their handlers on a bus of hookbus.
 
     Everywhere `plugin_id` is the id of a plugin, `hook` the name of one of OpenClaw's hooks, and `handler` a function of event
@@ -53,18 +49,16 @@ class Registry:
         Raises:
             HookError: if a timeout is not between 0.001 and 600, or the bus has one of these hooks already.
         """
+        super().__init__(is_strict=strict)
         self.bus: Bus = Bus() if bus is None else bus
-        self.is_strict = strict
         self.hooks: dict[str, ClawHook] = _hooks(strict, older)
         self._timeouts = dict(timeouts or {})
         check_timeouts(self._timeouts, self.hooks)
         taken = sorted(set(self.hooks) & set(self.bus.hook_names()))
         if taken:
             raise HookError(f"this bus has the hook {taken[0]} already; one bus has one registry: give this one a Bus()")
-        self.plugins: dict[str, Plugin] = {}
         self.diagnostics: list[Diagnostic] = []
-        self.specs: dict[str, Any] = {name: _declare(hook, self.bus) for name, hook in self.hooks.items()}
-        self._registered: dict[tuple[str, str], tuple[Registration, list[Connection]]] = {}
+        self.specs |= {name: declare(hook, self.bus) for name, hook in self.hooks.items()}
         self._provided: dict[tuple[str, str], tuple[str, Any]] = {}
 
     # -- typed hooks ----------------------------------------------------------------------------------------------------
@@ -173,43 +167,23 @@ class Registry:
             for connection in self._registered.pop(key)[1]:
                 connection.disconnect()
 
-    @property
-    def typed_hooks(self) -> tuple[Registration, ...]:
-        """The handlers that are registered, in the order they were."""
-        return tuple(each for each, _ in self._registered.values() if self.is_visible(each))
-
-    def is_visible(self, registration: Registration) -> bool:
-        """Tell whether a registration is there for the running code: an overlay hides what its plugin has for the same hooks."""
-        overlays = _overlays.get()
-        if registration.overlay is not None or not overlays:
-            return registration.overlay is None or registration.overlay in overlays
-        return not any(
-            each.overlay in overlays and (each.plugin_id, each.hook) == (registration.plugin_id, registration.hook)
-            for each, _ in self._registered.values()
-        )
-
     @contextmanager
     def overlay(self, plugin_id: str, register: Callable[[PluginApi], object]) -> Iterator[None]:
         """Have a plugin register for the running task only, while the block is open.
 
         For the hooks it registers for, what the plugin has otherwise is hidden there.
         """
-        mark, api = object(), PluginApi(self, plugin_id, {})
+        mark, api = object(), PluginApi(self.prepare, plugin_id, {})
         register(api)
         api.close()
         keys = [self._connect(attrs.evolve(each, overlay=mark)) for each in api.registrations]
-        token = _overlays.set((*_overlays.get(), mark))
+        token = OVERLAYS.set((*OVERLAYS.get(), mark))
         try:
             yield
         finally:
-            _overlays.reset(token)
+            OVERLAYS.reset(token)
             for key in keys:
                 self._disconnect(key)
-
-    def find(self, hook: str, name: str) -> Registration | None:
-        """Return the handler that goes by a name among the receivers of a hook."""
-        found = self._registered.get((hook, name))
-        return found[0] if found else None
 
     # -- plugins --------------------------------------------------------------------------------------------------------
 
@@ -221,7 +195,7 @@ class Registry:
 
         What `register` raises goes out, and nothing has changed then.
         """
-        api = PluginApi(self, plugin_id, config or {})
+        api = PluginApi(self.prepare, plugin_id, config or {})
         try:
             register(api)
         finally:
@@ -284,13 +258,3 @@ class Registry:
 def _hooks(is_strict: bool, older: bool) -> dict[str, ClawHook]:
     hooks = {**HOOKS, **({OLDER.name: OLDER} if older else {})}
     return {name: strict(hook) for name, hook in hooks.items()} if is_strict else hooks
-
-
-def _declare(hook: ClawHook, bus: Bus) -> Any:
-    def question(event: Any, ctx: Any) -> Any: ...
-
-    async def question_later(event: Any, ctx: Any) -> Any: ...
-
-    asked = question if hook.kind == "sync" else question_later
-    asked.__qualname__ = hook.name  # events and reports call the sender by it
-    return hookspec(mode_of(hook), name=hook.name, bus=bus)(asked)

@@ -11,8 +11,9 @@ from hookbus import Block, HookBlocked, HookContext, HookError, hookable
 from hookbus.exceptions import did_you_mean
 
 from ._approvals import Approve, ask
-from ._dispatch import DISPATCH, Dispatch, Registration, current
+from ._dispatch import DISPATCH, Dispatch, current
 from ._errors import HandlerError
+from ._plugins import Registration
 from ._turns import within
 from ._values import MISSING, clone, get, is_truthy, spread
 

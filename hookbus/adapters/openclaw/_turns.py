@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Awaitable, Mapping
 from typing import Any, ClassVar
 
-from ._dispatch import Registration, current
+from ._dispatch import current
 from ._errors import HandlerError, HandlerTimeout
+from ._plugins import Registration
 
 
 class Answering:
