@@ -26,7 +26,8 @@ class ToolCall(ToolEnds):
 
     Attributes:
         fc: Agno's FunctionCall.
-        function: the tool, which is also the sender.
+        function: the tool.
+        sender: who calls its hookables: the tool, or what stands in for it.
         agent, team, run_context: what the tool belongs to; None where there is none.
     """
 
@@ -73,7 +74,7 @@ class ToolCall(ToolEnds):
         if self._is_answered(args):
             return self._answer
         try:
-            return self.function.tool_call(name, args, self)
+            return self.sender.call("tool_call", name, args, self)
         except ReceiverError as error:
             steering = self._agno.control_flow_in(error)
             if steering is None:
@@ -84,7 +85,7 @@ class ToolCall(ToolEnds):
         if self._is_answered(args):
             return self._answer
         try:
-            return await self.function.atool_call(name, args, self)
+            return await self.sender.call("atool_call", name, args, self)
         except ReceiverError as error:
             steering = self._agno.control_flow_in(error)
             if steering is None:
@@ -188,7 +189,7 @@ class ToolCall(ToolEnds):
         """Run what is inside a hook."""
         passed = self.passed(args, before, kwargs)
         if inspect.isgeneratorfunction(hook):
-            return self.function.tool_call(self.function.name, passed, self._inside(own, kwargs))
+            return self.sender.call("tool_call", self.function.name, passed, self._inside(own, kwargs))
         token = SEEN.set((self, passed, kwargs))
         try:
             return call_next(**({} if passed is args else {"args": passed}))
@@ -201,7 +202,7 @@ class ToolCall(ToolEnds):
         """The same in an async call."""
         passed = self.passed(args, before, kwargs)
         if inspect.isgeneratorfunction(hook) or inspect.isasyncgenfunction(hook):
-            return await self.function.atool_call(self.function.name, passed, self._inside(own, kwargs))
+            return await self.sender.call("atool_call", self.function.name, passed, self._inside(own, kwargs))
         token = SEEN.set((self, passed, kwargs))
         try:
             return await call_next(**({} if passed is args else {"args": passed}))

@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from .._own_hooks import Hook, OwnHook
+from ._hookables import sender_of
 from ._views import shielded
 
 
@@ -14,12 +15,14 @@ class ToolEnds:
 
     Attributes:
         fc: Agno's FunctionCall.
-        function: the tool, which is also the sender.
+        function: the tool.
+        sender: who calls its hookables: the tool, or what stands in for it.
         agent, team, run_context: what the tool belongs to; None where there is none.
     """
 
     def __init__(self, agno: Any, fc: Any, *, is_async: bool) -> None:
         self.fc, self.function = fc, fc.function
+        self.sender = sender_of(fc.function, agno.module.Function)
         self.agent, self.team, self.run_context = fc.function._agent, fc.function._team, fc.function._run_context
         self._agno, self._is_async = agno, is_async
         self._own: Any = None
@@ -78,7 +81,7 @@ class ToolEnds:
     def _start_sync(self) -> None:
         if self._ready("pre-hook"):
             try:
-                self._answer = self.function.tool_start(self)
+                self._answer = self.sender.call("tool_start", self)
             except Exception as error:
                 self.refuse(error)
             self.let_out()
@@ -86,7 +89,7 @@ class ToolEnds:
     async def _start_async(self) -> None:
         if self._ready("pre-hook"):
             try:
-                self._answer = await self.function.atool_start(self)
+                self._answer = await self.sender.call("atool_start", self)
             except Exception as error:
                 self.refuse(error)
             self.let_out()
@@ -105,7 +108,7 @@ class ToolEnds:
     def _end_sync(self) -> None:
         if self._ready("post-hook"):
             try:
-                self._answer = self.function.tool_end(self)
+                self._answer = self.sender.call("tool_end", self)
             except Exception as error:
                 self._withheld = error
             self.let_out()
@@ -113,7 +116,7 @@ class ToolEnds:
     async def _end_async(self) -> None:
         if self._ready("post-hook"):
             try:
-                self._answer = await self.function.atool_end(self)
+                self._answer = await self.sender.call("atool_end", self)
             except Exception as error:
                 self._withheld = error
             self.let_out()

@@ -6,16 +6,17 @@ import asyncio
 import functools
 import threading
 import weakref
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-from hookbus import Bus, ReceiverError, default_bus, instrument
+from hookbus import Bus, ReceiverError, default_bus
 
 from .._own_hooks import OwnHook, View
 from .._patches import Patches, Uninstall
 from ._calls import ToolCall, connect, is_listened_to
 from ._checks import replace_registration
+from ._hookables import RUNS, TOOLS, StandIn, make_hookable
 from ._hooks import Registry, is_async_hook
 from ._runs import replace_runs
 from ._strict import StrictToolCall, merge_scopes
@@ -49,12 +50,11 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         adapter = _Adapter(bus, strict, patches)
         patches.on_restore(adapter.registry.clear)
         function_class, call_class = adapter.module.Function, adapter.module.FunctionCall
-        for function in (tool_start, atool_start, tool_call, atool_call, stool_call, astool_call, tool_end, atool_end):
-            _add_hook(patches, bus, function_class, function)
+        make_hookable(patches, bus, function_class, TOOLS)
+        make_hookable(patches, bus, StandIn, TOOLS + RUNS)
         for name in ("agent", "team"):
             owner = getattr(import_module(f"agno.{name}"), name.title())
-            for method in (run_input, arun_input, run_output, arun_output):
-                _add_hook(patches, bus, owner, method)
+            make_hookable(patches, bus, owner, RUNS)
             adapter.watch_runs(owner, f"initialize_{name}")
             patches.replace(owner, "__init__", adapter.making(owner.__init__, adapter.connect_runs))
         for colour, make in (("", adapter.executing), ("a", adapter.executing_async)):
@@ -62,19 +62,12 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
             patches.replace(call_class, name, make(getattr(call_class, name)))
         model_class = import_module("agno.models.base").Model
         patches.replace(model_class, "arun_function_call", adapter.running(model_class.arun_function_call))
-        patches.replace(function_class, "__init__", adapter.making(function_class.__init__, adapter.is_hooked))
+        patches.replace(function_class, "__init__", adapter.making(function_class.__init__, adapter.connect_tool))
         replace_runs(patches, adapter.registry, strict=strict)
         if strict:
             merge_scopes(patches, function_class)
             replace_registration(patches)
     return patches.restore
-
-
-def _add_hook(patches: Patches, bus: Bus, cls: Any, function: Callable[..., Any]) -> None:
-    name = function.__name__
-    patches.replace(cls, name, function)
-    hook = name.removeprefix("a").removeprefix("s") if name.endswith("_call") else name.removeprefix("a")
-    patches.on_restore(instrument(cls, {name: hook}, bus=bus))
 
 
 class _Adapter:
@@ -94,13 +87,15 @@ class _Adapter:
     # -- tools ------------------------------------------------------------------------------------------------------------
 
     def is_hooked(self, function: Any) -> bool:
-        """Tell whether a tool has hooks, or anybody listens to it; connect its own."""
+        """Tell whether a tool has hooks, or anybody listens to it."""
         if not self._patches.is_live:
             return False
-        if function.tool_hooks is not None or function.pre_hook is not None or function.post_hook is not None:
+        return _has_hooks(function) or is_listened_to(self._bus, self._signals, function)
+
+    def connect_tool(self, function: Any) -> None:
+        """Connect the hooks of a tool, if it has any."""
+        if _has_hooks(function):
             connect(self.registry, function, "block" if self._strict else None)
-            return True
-        return is_listened_to(self._bus, self._signals, function)
 
     def must_await(self, function: Any) -> bool:
         """Tell whether an async run must not send the call of a tool into a thread as a whole."""
@@ -112,7 +107,9 @@ class _Adapter:
         )
 
     def begin(self, fc: Any, **how: bool) -> ToolCall:
-        return (StrictToolCall if self._strict else ToolCall)(self, fc, **how)
+        call = (StrictToolCall if self._strict else ToolCall)(self, fc, **how)
+        self.connect_tool(call.sender.owner)
+        return call
 
     def executing(self, stock: Callable[..., Any]) -> Callable[..., Any]:
         def execute(fc: Any) -> Any:
@@ -135,7 +132,9 @@ class _Adapter:
     def running(self, stock: Callable[..., Any]) -> Callable[..., Any]:
         async def arun_function_call(model: Any, function_call: Any) -> Any:
             function = function_call.function
-            if not self.is_hooked(function) or not self.must_await(function):
+            # What is no FunctionCall runs in a way of its own.
+            is_ours = issubclass(type(function_call), self.module.FunctionCall) and self.is_hooked(function)
+            if not is_ours or not self.must_await(function):
                 return await stock(model, function_call)
             # Agno looks for an async hook to know whether it must await.
             seen = View(function_call, function=View(function, tool_hooks=[_awaited]))
@@ -193,7 +192,7 @@ class _Adapter:
 
         def initialize(owner: Any, *args: Any, **kwargs: Any) -> Any:
             for attribute, listened in signals.items():
-                if self._patches.is_live and getattr(owner, attribute) is None and is_listened_to(self._bus, listened, owner):
+                if self._patches.is_live and getattr(owner, attribute, self) is None and is_listened_to(self._bus, listened, owner):
                     setattr(owner, attribute, [])
                     filled.append((weakref.ref(owner), attribute))
             return stock(owner, *args, **kwargs)
@@ -207,72 +206,9 @@ class _Adapter:
         self._patches.on_restore(empty)
 
 
+def _has_hooks(function: Any) -> bool:
+    return not (function.tool_hooks is function.pre_hook is function.post_hook is None)
+
+
 async def _awaited() -> None:
     """Stand for an async hook."""
-
-
-def tool_start(self: Any, call: Any) -> None:
-    """Run the `pre_hook` of a tool: it is a receiver of this."""
-    call.reach()
-
-
-async def atool_start(self: Any, call: Any) -> None:
-    """Run the `pre_hook` of a tool in an async call."""
-    call.reach()
-
-
-def tool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
-    """Call a tool, inside its `tool_hooks`."""
-    return call.run(name, args)
-
-
-async def atool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
-    """Call a tool, inside its `tool_hooks`, from async code."""
-    return await call.run_async(name, args)
-
-
-def stool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Generator[Any, Any, Any]:
-    """Call a tool that streams."""
-    return (yield from call.run(name, args))
-
-
-async def astool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> AsyncGenerator[Any, None]:
-    """Call a tool that streams, from async code."""
-    items = await call.run_async(name, args)
-    try:
-        async for item in items:
-            yield item
-    finally:
-        await items.aclose()
-
-
-def tool_end(self: Any, call: Any) -> None:
-    """Run the `post_hook` of a tool: it is a receiver of this."""
-    call.reach()
-
-
-async def atool_end(self: Any, call: Any) -> None:
-    """Run the `post_hook` of a tool in an async call."""
-    call.reach()
-
-
-def run_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the input of a run, once its hooks have seen it."""
-    yield from call.finish(run_input)
-
-
-async def arun_input(self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the input of an async run, once its hooks have seen it."""
-    for event in call.finish(run_input):
-        yield event
-
-
-def run_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the output of a run, once its hooks have seen it."""
-    yield from call.finish(run_output)
-
-
-async def arun_output(self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any) -> Any:
-    """Take the output of an async run, once its hooks have seen it."""
-    for event in call.finish(run_output):
-        yield event

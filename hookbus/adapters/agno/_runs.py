@@ -13,6 +13,7 @@ from hookbus import HookBlocked
 
 from .._own_hooks import Hook, title_of
 from .._patches import Patches
+from ._hookables import sender_of
 from ._hooks import AroundHook, Registry, is_async_hook
 
 
@@ -23,6 +24,7 @@ class Level:
     Attributes:
         name: `"agent"` or `"team"`, which is also what their hooks ask for it by.
         hook: `"run_input"` or `"run_output"`.
+        cls: the class of its agents or teams.
         module: Agno's module that runs these hooks.
         started, completed: make the events it streams.
         set_debug: what it calls after each hook.
@@ -31,6 +33,7 @@ class Level:
 
     name: str
     hook: str
+    cls: Any
     module: Any
     started: Callable[..., Any]
     completed: Callable[..., Any]
@@ -42,7 +45,7 @@ class Level:
         module, init = import_module(f"agno.{name}._hooks"), import_module(f"agno.{name}._init")
         prefix, phase = ("team_" if name == "team" else ""), ("pre" if hook == "run_input" else "post")
         return cls(
-            name, hook, module, getattr(module, f"create_{prefix}{phase}_hook_started_event"),
+            name, hook, getattr(import_module(f"agno.{name}"), name.title()), module, getattr(module, f"create_{prefix}{phase}_hook_started_event"),
             getattr(module, f"create_{prefix}{phase}_hook_completed_event"),
             init._set_debug if name == "team" else init.set_debug,
             module.InputCheckError if hook == "run_input" else module.OutputCheckError,
@@ -62,6 +65,7 @@ class RunHooks:
 
     Attributes:
         owner: the agent or team.
+        sender: who calls its hookables: the owner, or what stands in for it.
         arguments: everything a hook may ask for, by name.
         subject: the input or output of the run.
     """
@@ -69,6 +73,7 @@ class RunHooks:
     def __init__(self, level: Level, given: dict[str, Any], *, is_async: bool, strict: bool) -> None:
         self._level, self._given, self._is_async, self._strict = level, given, is_async, strict
         self.owner, self._hooks = given[level.name], tuple(given["hooks"])
+        self.sender = sender_of(self.owner, level.cls)
         self.subject = given[level.hook]
         context, debug_mode = given["run_context"], given["debug_mode"]
         self.arguments = {
@@ -235,7 +240,7 @@ def _begin(
     if not patches.is_live or bound.arguments["hooks"] is None:
         return None
     run = RunHooks(level, bound.arguments, is_async=is_async, strict=strict)
-    registry.sync(run.owner, f"around_{level.hook}", run._hooks)
+    registry.sync(run.sender.owner, f"around_{level.hook}", run._hooks)
     return run
 
 
@@ -249,7 +254,7 @@ def _replaced(patches: Patches, registry: Registry, level: Level, function: str,
             yield from stock(*args, **kwargs)
             return
         try:
-            yield from getattr(run.owner, level.hook)(run.subject, call=run, **_shown(run))
+            yield from run.sender.call(level.hook, run.subject, call=run, **_shown(run))
         except HookBlocked as blocked:
             raise run.stop(blocked) from blocked
         run.check()
@@ -263,8 +268,8 @@ def _replaced_async(patches: Patches, registry: Registry, level: Level, function
 
     async def execute_hooks(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
         run = _begin(patches, registry, level, signature, strict, True, args, kwargs)
-        events = stock(*args, **kwargs) if run is None else getattr(run.owner, f"a{level.hook}")(
-            run.subject, call=run, **_shown(run)
+        events = stock(*args, **kwargs) if run is None else run.sender.call(
+            f"a{level.hook}", run.subject, call=run, **_shown(run)
         )  # fmt: skip
         try:
             async for event in events:

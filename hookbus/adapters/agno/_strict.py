@@ -76,7 +76,7 @@ class StrictToolCall(ToolCall):
             super().let_out()
 
     def is_due(self, phase: str) -> bool:
-        if phase == "pre-hook" and self.function.requires_confirmation:
+        if phase == "pre-hook" and getattr(self.function, "requires_confirmation", False):
             self._approved = frozen(self.fc.arguments or {})
         return phase == "pre-hook" or self._must_end
 
@@ -110,7 +110,7 @@ class StrictToolCall(ToolCall):
 
     def _streamed(self, name: str, args: dict[str, Any]) -> Generator[Any, Any, Any]:
         try:
-            return (yield from self.function.stool_call(name, args, self))
+            return (yield from self.sender.call("stool_call", name, args, self))
         except Exception as error:
             self.fc.error = str(error)
             raise
@@ -119,7 +119,7 @@ class StrictToolCall(ToolCall):
             self._end_sync()
 
     async def _streamed_async(self, name: str, args: dict[str, Any]) -> AsyncGenerator[Any, None]:
-        items = self.function.astool_call(name, args, self)
+        items = self.sender.call("astool_call", name, args, self)
         try:
             async for item in items:
                 yield item

@@ -1,0 +1,134 @@
+"""What is hookable of Agno: the calls of a tool, the input and output of a run, and whose methods these are."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import Any, Final, NamedTuple
+
+from hookbus import Bus, instrument
+
+from .._own_hooks import View
+from .._patches import Patches
+
+
+class Sender(NamedTuple):
+    """Whose hookables are called.
+
+    Attributes:
+        owner: the sender: a tool, an agent or a team, or what stands in for one.
+        cls: the class whose hookables these are; what `owner` itself has by such a name is its own.
+    """
+
+    owner: Any
+    cls: Any
+
+    def call(self, hookable: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a hookable of the sender."""
+        return getattr(self.cls, hookable)(self.owner, *args, **kwargs)
+
+
+class StandIn(View):
+    """The sender for an object that Agno takes and that is of another class: a mock, or anything with the right attributes.
+
+    What it is asked for, the object behind it is asked for; what is hookable is ours.
+    """
+
+
+def sender_of(owner: Any, cls: type) -> Sender:
+    """Return who the sender is where Agno runs something of this owner, who should be of this class."""
+    # The type itself is asked: a mock says that it is of any class.
+    return Sender(owner, cls) if issubclass(type(owner), cls) else Sender(StandIn(owner), StandIn)
+
+
+def make_hookable(patches: Patches, bus: Bus, cls: Any, functions: tuple[Callable[..., Any], ...]) -> None:
+    """Put hookables into a class, until all is put back."""
+    for function in functions:
+        name = function.__name__
+        patches.replace(cls, name, function)
+        patches.on_restore(instrument(cls, {name: _HOOKS[function]}, bus=bus))
+
+
+def tool_start(self: Any, call: Any) -> None:
+    """Run the `pre_hook` of a tool: it is a receiver of this."""
+    call.reach()
+
+
+async def atool_start(self: Any, call: Any) -> None:
+    """Run the `pre_hook` of a tool in an async call."""
+    call.reach()
+
+
+def tool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
+    """Call a tool, inside its `tool_hooks`."""
+    return call.run(name, args)
+
+
+async def atool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
+    """Call a tool, inside its `tool_hooks`, from async code."""
+    return await call.run_async(name, args)
+
+
+def stool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Generator[Any, Any, Any]:
+    """Call a tool that streams."""
+    return (yield from call.run(name, args))
+
+
+async def astool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> AsyncGenerator[Any, None]:
+    """Call a tool that streams, from async code."""
+    items = await call.run_async(name, args)
+    try:
+        async for item in items:
+            yield item
+    finally:
+        await items.aclose()
+
+
+def tool_end(self: Any, call: Any) -> None:
+    """Run the `post_hook` of a tool: it is a receiver of this."""
+    call.reach()
+
+
+async def atool_end(self: Any, call: Any) -> None:
+    """Run the `post_hook` of a tool in an async call."""
+    call.reach()
+
+
+def run_input(
+    self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any
+) -> Any:
+    """Take the input of a run, once its hooks have seen it."""
+    yield from call.finish(run_input)
+
+
+async def arun_input(
+    self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any
+) -> Any:
+    """Take the input of an async run, once its hooks have seen it."""
+    for event in call.finish(run_input):
+        yield event
+
+
+def run_output(
+    self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any
+) -> Any:
+    """Take the output of a run, once its hooks have seen it."""
+    yield from call.finish(run_output)
+
+
+async def arun_output(
+    self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any
+) -> Any:
+    """Take the output of an async run, once its hooks have seen it."""
+    for event in call.finish(run_output):
+        yield event
+
+
+TOOLS: Final = (tool_start, atool_start, tool_call, atool_call, stool_call, astool_call, tool_end, atool_end)
+RUNS: Final = (run_input, arun_input, run_output, arun_output)
+
+_HOOKS: Final = {
+    tool_start: "tool_start", atool_start: "tool_start", tool_end: "tool_end", atool_end: "tool_end",
+    tool_call: "tool_call", atool_call: "tool_call", stool_call: "tool_call", astool_call: "tool_call",
+    run_input: "run_input", arun_input: "run_input", run_output: "run_output", arun_output: "run_output",
+}  # fmt: skip
+"""The name of each one's hook."""
