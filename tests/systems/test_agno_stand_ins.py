@@ -35,13 +35,11 @@ class Slotted:
     __hash__ = None
 
 
-class OwnNames(Agent):
-    """An agent that has methods of its own by the names of the adapter's."""
-
-    def run_input(self, *args, **kwargs):
-        raise AssertionError("this is not the adapter's")
-
-    run_output = arun_input = arun_output = tool_call = run_input
+def agent_with_own_names():
+    """Return an agent that has things of its own by the names of the adapter's."""
+    agent = Agent(model=ScriptedModel())
+    agent.run_input = agent.arun_input = agent.run_output = agent.arun_output = None
+    return agent
 
 
 OWNERS = {
@@ -50,7 +48,7 @@ OWNERS = {
     "a mock of a team": lambda: Mock(spec=Team, **FIELDS),
     "a namespace": lambda: SimpleNamespace(**FIELDS),
     "slots, no weak references, no hash": lambda: Slotted(**FIELDS),
-    "an agent with such names": lambda: OwnNames(model=ScriptedModel()),
+    "an agent with such names": agent_with_own_names,
 }
 EXECUTORS = [f"{level}.{colour}{phase}" for level in ("agent", "team") for colour in ("", "a") for phase in ("pre", "post")]
 

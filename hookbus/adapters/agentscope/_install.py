@@ -90,12 +90,13 @@ class _Adapter:
             if isinstance(raw, FunctionType) and raw.__code__ is self._stock_code:
                 original = raw.__wrapped__  # type: ignore[attr-defined]
                 while original in self._ever_placed:  # `reply = Other.reply` in the body of a class made meanwhile
-                    original = original.__wrapped__
+                    original = original.__original__
                 if inspect.isfunction(inspect.unwrap(original)):
                     self._take_over(cls, attribute, hook, raw, original)
             elif self._strict and raw is None and self._is_of_a_mixin(cls, attribute):
                 undo = instrument(cls, {attribute: hook}, bus=self._bus)
-                self._remember(vars(cls)[attribute], undo)
+                placed = vars(cls)[attribute]
+                self._remember(placed, placed.__wrapped__, undo)
 
     def _is_of_a_mixin(self, cls: type, attribute: str) -> bool:
         """Tell whether a class gets a method from a plain class, which AgentScope's metaclass never saw."""
@@ -111,9 +112,8 @@ class _Adapter:
         placed = hooked = vars(cls)[attribute]
         if not self._strict:
             placed = self._front(stock, original, hooked, hook, parameters)
-            # What stands for a hookable is what its class holds: `explain` and the scopes look for it there.
-            placed.__hookbus__ = hooked.__hookbus__
-            hooked.__hookbus__.shell = placed
+            # So that `explain` and the scopes see the hookable below.
+            placed.__wrapped__ = hooked
             setattr(cls, attribute, placed)
 
         def give_back() -> None:
@@ -124,10 +124,10 @@ class _Adapter:
             if is_ours:
                 setattr(cls, attribute, stock)
 
-        self._remember(placed, give_back)
+        self._remember(placed, original, give_back)
 
-    def _remember(self, placed: Any, give_back: Callable[[], None]) -> None:
-        placed.__give_back__ = give_back
+    def _remember(self, placed: Any, original: Any, give_back: Callable[[], None]) -> None:
+        placed.__original__, placed.__give_back__ = original, give_back
         self._placed.add(placed)
         self._ever_placed.add(placed)
 

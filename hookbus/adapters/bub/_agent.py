@@ -114,9 +114,8 @@ def hook_agent(patches: Patches, bus: Bus, module: Any) -> None:
         undo = instrument(cls, {name: name}, bus=bus)
         hooked = vars(cls)[name]
         placed = _front(patches, stock, hooked, proceed, refuse.get(name))
-        # What stands for a hookable is what its class holds: `explain` and the scopes look for it there.
-        placed.__hookbus__ = hooked.__hookbus__
-        hooked.__hookbus__.shell = placed
+        # So that `explain` and the scopes see the hookable below.
+        placed.__wrapped__ = hooked
         setattr(cls, name, placed)
         patches.on_restore(functools.partial(_give_back, cls, name, placed, hooked, undo))
 
