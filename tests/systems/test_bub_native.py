@@ -254,8 +254,8 @@ def test_bub_B18_a_plugin_that_does_not_load_is_a_diagnostic_and_the_others_load
     folder_with(tmp_path, "good", "bad")
     (tmp_path / "bad" / "plugin.py").write_text("raise ImportError('no')")
     asked = question(bus, modes.broadcast)
-    loaded = load_plugins(bus, user=tmp_path)
-    assert asked() == ["good"] and "ImportError" in str(loaded)
+    with load_plugins(bus, user=tmp_path) as loaded:
+        assert asked() == ["good"] and "ImportError" in str(loaded)
 
 
 def test_bub_B19_onboarding_gives_each_what_those_before_it_have_said(bus):
@@ -476,15 +476,16 @@ def test_bub_P14_a_plugin_is_plugged_and_unplugged_as_a_whole(bus):
 
 def test_bub_P15_a_plugin_is_blocked_by_name_before_its_code_runs(bus, tmp_path):
     asked = question(bus, modes.broadcast)
-    load_plugins(bus, user=folder_with(tmp_path, "one", "two"), deny=["two"])
-    assert asked() == ["one"]
+    with load_plugins(bus, user=folder_with(tmp_path, "one", "two"), deny=["two"]):
+        assert asked() == ["one"]
 
 
 def test_bub_P16_P18_plugins_are_found_listed_and_named(bus, tmp_path):
     asked = question(bus, modes.broadcast)
-    load_plugins(bus, user=folder_with(tmp_path, "one"))
-    assert [row.plugin for row in explain(asked)] == ["one"] and "one" in str(report(bus))
-    assert bus.hook_names() == ["ask"] and [each.where for each in asked.signal.connections()][0].endswith("plugin.py:2")
+    with load_plugins(bus, user=folder_with(tmp_path, "one")):
+        assert [row.plugin for row in explain(asked)] == ["one"] and "one" in str(report(bus))
+        [connection] = asked.signal.connections()
+        assert bus.hook_names() == ["ask"] and connection.where.endswith("plugin.py:2")
 
 
 def test_bub_P17_every_call_is_told_and_a_broken_listener_hurts_nobody(bus, caplog):
