@@ -1,4 +1,5 @@
-"""Frameworks that run on hookbus, each a module: `uninstall = hookbus.adapters.agentscope.install()`.
+"""Frameworks that run on hookbus, each a module: `uninstall =
+hookbus.adapters.agentscope.install()`.
 
 A module is loaded when it is first asked for, and it loads its framework only in `install`.
 """

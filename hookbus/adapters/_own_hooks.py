@@ -1,4 +1,5 @@
-"""What the adapters share about a system's own hooks: as receivers, in lists that are followed, and what they are shown."""
+"""What the adapters share about a system's own hooks: as receivers, in lists that are followed, and
+what they are shown."""
 
 from __future__ import annotations
 
@@ -18,12 +19,13 @@ Mark = TypeVar("Mark")
 class OwnHook:
     """The receiver for one of a system's own hooks.
 
-    It knows the place of the hook in its list and neither the hook nor its owner; the call it is asked in knows the hook. So
-    an agent whose own hook knows it is collected like any other.
+    It knows the place of the hook in its list and neither the hook nor its owner; the call it is
+    asked in knows the hook. So an agent whose own hook knows it is collected like any other.
 
     Attributes:
         index: the place in the list.
-        names: the parameters of the hook; None where its signature cannot be read, which shows when it is called.
+        names: the parameters of the hook; None where its signature cannot be read, which shows when
+            it is called.
     """
 
     __signature__ = inspect.signature(lambda owner, call, ctx: None)
@@ -60,12 +62,15 @@ def title_of(hook: Any) -> str:
 
 
 def _same_as(hook: Hook) -> Callable[[Any], Any]:
-    """Return what gives back the hook if it is alive and is (or is compared with None to) this very one."""
+    """Return what gives back the hook if it is alive and is (or is compared with None to) this very
+    one."""
     try:
         held: Callable[[], Any] = weakref.ref(hook)
     except TypeError:
         held = functools.partial(_give, hook)
-    return lambda other: None if held() is None or (other is not None and held() is not other) else held()
+    return lambda other: (
+        None if held() is None or (other is not None and held() is not other) else held()
+    )
 
 
 def _give(hook: Any) -> Any:
@@ -73,7 +78,8 @@ def _give(hook: Any) -> Any:
 
 
 class Mirror(Generic[Mark]):
-    """Which hooks of which owner are connected. It keeps no owner alive, and forgets what is noted of one with it.
+    """Which hooks of which owner are connected. It keeps no owner alive, and forgets what is noted
+    of one with it.
 
     A mark stands for a hook that is connected, and tells it from others.
     """
@@ -91,7 +97,8 @@ class Mirror(Generic[Mark]):
         self, owner: Any, signal: str, hooks: Sequence[Any], is_same: Callable[[Mark, Any], bool],
         connect: Callable[[int, Any], tuple[Mark, Connection]],
     ) -> None:  # fmt: skip
-        """Connect what is in the list and is not connected, disconnect what is not in it any more, and keep its order.
+        """Connect what is in the list and is not connected, disconnect what is not in it any more,
+        and keep its order.
 
         Args:
             owner: whose hooks these are.
@@ -107,7 +114,9 @@ class Mirror(Generic[Mark]):
             self._watch(owner)
             connected = self._connected.setdefault((id(owner), signal), [])
             kept = 0
-            while kept < min(len(connected), len(hooks)) and is_same(connected[kept][0], hooks[kept]):
+            while kept < min(len(connected), len(hooks)) and is_same(
+                connected[kept][0], hooks[kept]
+            ):
                 kept += 1
             while len(connected) > kept:
                 connected.pop()[1].disconnect()
@@ -133,7 +142,8 @@ class Mirror(Generic[Mark]):
 
 
 class View:
-    """An object with some attributes of its own; everything else is read from, and written to, the object behind it."""
+    """An object with some attributes of its own; everything else is read from, and written to, the
+    object behind it."""
 
     def __init__(self, behind: Any, **own: Any) -> None:
         self.__dict__.update(own, _behind=behind)
@@ -146,7 +156,8 @@ class View:
 
 
 def frozen(value: Any) -> Any:
-    """Return a copy of the dicts and lists in a value, to compare with later; what else is in it stays itself."""
+    """Return a copy of the dicts and lists in a value, to compare with later; what else is in it
+    stays itself."""
     if isinstance(value, dict):
         return {key: frozen(each) for key, each in value.items()}
     return [frozen(each) for each in value] if isinstance(value, list) else value

@@ -1,4 +1,5 @@
-"""What every adapter needs: the right version of a package, attributes replaced, and all put back as it was."""
+"""What every adapter needs: the right version of a package, attributes replaced, and all put back
+as it was."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _ABSENT: Final = object()
 class Patches:
     """What one adapter has changed in its package.
 
-    Use it as a `with` block in `install`, and return its `restore`: an exception in the block takes everything back.
+    Use it as a `with` block in `install`, and return its `restore`: an exception in the block takes
+    everything back.
 
         with Patches("agentscope", "1.0.21") as patches:
             patches.replace(AgentBase, "register_class_hook", classmethod(register))
@@ -34,8 +36,8 @@ class Patches:
         HookError: if the package is not installed, has another version, or runs on hookbus already.
 
     Attributes:
-        is_live: whether the changes are in force. What an adapter has put in place must let calls pass when they are not:
-            somebody may have kept it.
+        is_live: whether the changes are in force. What an adapter has put in place must let calls
+            pass when they are not: somebody may have kept it.
     """
 
     _in_force: ClassVar[dict[str, Patches]] = {}
@@ -47,25 +49,38 @@ class Patches:
 
     def __enter__(self) -> Self:
         if self.package in self._in_force:
-            raise HookError(f"{self.package} runs on hookbus already; call the uninstall that the first install returned")
+            raise HookError(
+                f"{self.package} runs on hookbus already; call the uninstall that the first "
+                "install returned"
+            )
         self._in_force[self.package] = self
         self.is_live = True
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
         if kind is not None:
             self.restore()
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
-        """Set an attribute of a class, module or object. If somebody has replaced it since, `restore` leaves theirs and warns."""
+        """Set an attribute of a class, module or object. If somebody has replaced it since,
+        `restore` leaves theirs and warns."""
         before = vars(owner).get(name, _ABSENT)
         setattr(owner, name, value)
         placed = vars(owner)[name]
 
         def undo() -> None:
             if vars(owner).get(name, _ABSENT) is not placed:
-                where = f"{getattr(owner, '__qualname__', getattr(owner, '__name__', owner))}.{name}"
-                warnings.warn(f"{where} was replaced after hookbus had; it stays as it is", HookWarning, stacklevel=4)
+                where = (
+                    f"{getattr(owner, '__qualname__', getattr(owner, '__name__', owner))}.{name}"
+                )
+                warnings.warn(
+                    f"{where} was replaced after hookbus had; it stays as it is",
+                    HookWarning,
+                    stacklevel=4,
+                )
             elif before is _ABSENT:
                 delattr(owner, name)
             else:
@@ -74,10 +89,14 @@ class Patches:
         self._undo.append(undo)
 
     def replace_everywhere(self, home: ModuleType, name: str, value: Any) -> None:
-        """Set a function in the module that has it, and in every other of the package that has imported it by name."""
+        """Set a function in the module that has it, and in every other of the package that has
+        imported it by name."""
         stock, package = getattr(home, name), f"{home.__name__.partition('.')[0]}."
         for module_name, module in list(sys.modules.items()):
-            if f"{module_name}.".startswith(package) and getattr(module, "__dict__", {}).get(name) is stock:
+            if (
+                f"{module_name}.".startswith(package)
+                and getattr(module, "__dict__", {}).get(name) is stock
+            ):
                 self.replace(module, name, value)
 
     def on_restore(self, undo: Callable[[], None]) -> None:
@@ -105,7 +124,11 @@ def require_version(package: str, *supported: str) -> str:
     try:
         version = metadata.version(package)
     except metadata.PackageNotFoundError:
-        raise HookError(f"{package} is not installed; this adapter supports {known}: {advice}") from None
+        raise HookError(
+            f"{package} is not installed; this adapter supports {known}: {advice}"
+        ) from None
     if version not in supported:
-        raise HookError(f"{package} {version} is installed, and this adapter supports {known}: {advice}")
+        raise HookError(
+            f"{package} {version} is installed, and this adapter supports {known}: {advice}"
+        )
     return version

@@ -1,4 +1,5 @@
-"""The worst case: an agent that plays the user's task and obeys an injected goal entirely, the moment it reads one."""
+"""The worst case: an agent that plays the user's task and obeys an injected goal entirely, the
+moment it reads one."""
 
 from __future__ import annotations
 
@@ -9,9 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import attrs
-from agentdojo.agent_pipeline import AgentPipeline, BasePipelineElement, InitQuery, ToolsExecutionLoop, ToolsExecutor
+from agentdojo.agent_pipeline import (
+    AgentPipeline, BasePipelineElement, InitQuery, ToolsExecutionLoop, ToolsExecutor,
+)  # fmt: skip
 from agentdojo.base_tasks import BaseInjectionTask, BaseUserTask
-from agentdojo.functions_runtime import EmptyEnv, Env, FunctionCall, FunctionsRuntime, TaskEnvironment
+from agentdojo.functions_runtime import (
+    EmptyEnv, Env, FunctionCall, FunctionsRuntime, TaskEnvironment,
+)  # fmt: skip
 from agentdojo.types import (
     ChatAssistantMessage,
     ChatMessage,
@@ -23,7 +28,8 @@ from agentdojo.types import (
 from .goals import calls_towards
 
 MOST_CALLS: Final = 200
-"""How often the loop may turn: far more than any task and goal together, so that no run is cut short."""
+"""How often the loop may turn: far more than any task and goal together, so that no run is cut
+short."""
 
 
 @attrs.define
@@ -44,17 +50,20 @@ class Step:
 class WorstCaseAgent(BasePipelineElement):
     """Stands where a model would stand in AgentDojo's loop, and asks for one tool call at a time.
 
-    It plays the ground truth of the user's task. As soon as a tool result shows the injected goal, it carries out the whole
-    goal, once, and then goes on; a refusal stops neither. Its last message is the answer to the user's task, unless a call
-    for the user failed (it cannot know the answer then), and what the goal wanted said.
+    It plays the ground truth of the user's task. As soon as a tool result shows the injected goal,
+    it carries out the whole goal, once, and then goes on; a refusal stops neither. Its last message
+    is the answer to the user's task, unless a call for the user failed (it cannot know the answer
+    then), and what the goal wanted said.
 
     Args:
         user_task: the task of the user.
         injection_task: the goal somebody may have planted in the data, if any.
-        before: the environment as it is before the first call, which the ground truth is computed from.
+        before: the environment as it is before the first call, which the ground truth is computed
+            from.
     """
 
-    # Attacks address the model by name and look it up by the pipeline's; this one they render as "Local model".
+    # Attacks address the model by name and look it up by the pipeline's; this one they render as
+    # "Local model".
     name = "local-worst-case-agent"
 
     def __init__(
@@ -72,9 +81,12 @@ class WorstCaseAgent(BasePipelineElement):
 
     @property
     def has_served_goal(self) -> bool:
-        """Whether anything was done for the goal: a call that got through, or words it wanted said."""
+        """Whether anything was done for the goal: a call that got through, or words it wanted
+        said."""
         says = self.injection_task is not None and self.injection_task.GROUND_TRUTH_OUTPUT
-        return any(step.obeys and step.error is None for step in self.steps) or bool(self.has_obeyed and says)
+        return any(step.obeys and step.error is None for step in self.steps) or bool(
+            self.has_obeyed and says
+        )
 
     def query(
         self,
@@ -84,7 +96,8 @@ class WorstCaseAgent(BasePipelineElement):
         messages: Sequence[ChatMessage] = (),
         extra_args: dict[str, Any] | None = None,
     ) -> tuple[str, FunctionsRuntime, Env, Sequence[ChatMessage], dict[str, Any]]:
-        """Read the last tool result, if there is one, and ask for the next call or give the answer."""
+        """Read the last tool result, if there is one, and ask for the next call or give the
+        answer."""
         if messages and messages[-1]["role"] == "tool":
             self._read(messages[-1], env)
         return query, runtime, env, [*messages, self._next_message()], extra_args or {}
@@ -116,13 +129,16 @@ class WorstCaseAgent(BasePipelineElement):
 
 def pipeline_of(agent: WorstCaseAgent) -> AgentPipeline:
     """Return AgentDojo's own pipeline and tool loop with this agent in the model's place."""
-    pipeline = AgentPipeline([InitQuery(), agent, ToolsExecutionLoop([ToolsExecutor(), agent], max_iters=MOST_CALLS)])
+    pipeline = AgentPipeline(
+        [InitQuery(), agent, ToolsExecutionLoop([ToolsExecutor(), agent], max_iters=MOST_CALLS)]
+    )
     pipeline.name = agent.name
     return pipeline
 
 
 def shows(goal: str, text: str) -> bool:
-    """Return whether a tool result shows this goal, whatever its formatter did to line breaks, quotes and escapes."""
+    """Return whether a tool result shows this goal, whatever its formatter did to line breaks,
+    quotes and escapes."""
     return _pattern_of(goal).search(text) is not None
 
 
@@ -132,4 +148,6 @@ def _pattern_of(goal: str) -> re.Pattern[str]:
 
 
 def _says(text: str, calls: list[FunctionCall] | None = None) -> ChatAssistantMessage:
-    return ChatAssistantMessage(role="assistant", content=[text_content_block_from_string(text)], tool_calls=calls)
+    return ChatAssistantMessage(
+        role="assistant", content=[text_content_block_from_string(text)], tool_calls=calls
+    )

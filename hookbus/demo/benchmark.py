@@ -20,7 +20,8 @@ from .agent import WorstCaseAgent
 from .goals import is_playable
 
 VERSION: Final = "v1.2.2"
-"""The newest version of AgentDojo's benchmark in agentdojo 0.1.35; every version of it has 97 user tasks."""
+"""The newest version of AgentDojo's benchmark in agentdojo 0.1.35; every version of it has 97 user
+tasks."""
 
 SUITES: Final = ("banking", "slack", "travel", "workspace")
 
@@ -31,7 +32,9 @@ class PlainAttack(FixedJailbreakAttack):
 
     name = "plain"
 
-    def __init__(self, task_suite: TaskSuite[TaskEnvironment], target_pipeline: BasePipelineElement) -> None:
+    def __init__(
+        self, task_suite: TaskSuite[TaskEnvironment], target_pipeline: BasePipelineElement
+    ) -> None:
         super().__init__("{goal}", task_suite, target_pipeline)
 
 
@@ -59,7 +62,8 @@ class AttackedSuite:
     Attributes:
         suite: AgentDojo's suite.
         attack: AgentDojo's attack on it.
-        unreachable: user tasks that read nothing an attacker can write to; they are played alone only.
+        unreachable: user tasks that read nothing an attacker can write to; they are played alone
+            only.
         unplayable: goals with nothing to obey, neither a call nor a word to say; they are left out.
     """
 
@@ -69,13 +73,19 @@ class AttackedSuite:
     unplayable: tuple[str, ...] = attrs.field(init=False)
     _goals: Sequence[str] = attrs.field(init=False)
     _clean: TaskEnvironment = attrs.field(init=False)
-    _attacked: dict[tuple[tuple[str, str], ...], TaskEnvironment] = attrs.field(init=False, factory=dict)
+    _attacked: dict[tuple[tuple[str, str], ...], TaskEnvironment] = attrs.field(
+        init=False, factory=dict
+    )
 
     def __attrs_post_init__(self) -> None:
         self._clean = self.suite.load_and_inject_default_environment({})
         goals = self.suite.injection_tasks
-        self.unplayable = tuple(name for name, goal in goals.items() if not is_playable(goal, self._clean))
-        self.unreachable = tuple(name for name, task in self.suite.user_tasks.items() if not self._is_reachable(task))
+        self.unplayable = tuple(
+            name for name, goal in goals.items() if not is_playable(goal, self._clean)
+        )
+        self.unreachable = tuple(
+            name for name, task in self.suite.user_tasks.items() if not self._is_reachable(task)
+        )
         self._goals = [name for name in goals if name not in self.unplayable]
 
     def __len__(self) -> int:
@@ -91,7 +101,8 @@ class AttackedSuite:
         return Pair(self.suite, task, goal, self._environment_with(task, goal))
 
     def tasks(self) -> Iterator[list[Pair]]:
-        """Yield the pairs of one user task after another: first the task alone, then with every goal."""
+        """Yield the pairs of one user task after another: first the task alone, then with every
+        goal."""
         for user_task in self.suite.user_tasks:
             goals = [None] if user_task in self.unreachable else [None, *self._goals]
             yield [self.pair(user_task, goal) for goal in goals]
@@ -108,7 +119,8 @@ class AttackedSuite:
         injections = self.attack.attack(user_task, goal)
         key = tuple(sorted(injections.items()))
         if key not in self._attacked:
-            # Reading the data takes longer than any run on it, and many user tasks read the same places.
+            # Reading the data takes longer than any run on it, and many user tasks read the same
+            # places.
             self._attacked[key] = self.suite.load_and_inject_default_environment(injections)
         return self._attacked[key]
 
@@ -122,8 +134,8 @@ def attack_suites(suite: str, attack: str) -> list[AttackedSuite]:
     check_known("suite", suite, (*SUITES, "all"))
     if attack in ATTACKS and attack not in attack_names():
         raise HookError(
-            f"the attack {attack!r} plants no goal of its own, so an agent that obeys goals has nothing to obey; "
-            f"those that do are {', '.join(attack_names())}"
+            f"the attack {attack!r} plants no goal of its own, so an agent that obeys goals has "
+            f"nothing to obey; those that do are {', '.join(attack_names())}"
         )
     check_known("attack", attack, attack_names())
     # All an attack wants of its target is the name.
@@ -138,7 +150,13 @@ def attack_names() -> tuple[str, ...]:
 
     Left out are those that want the agent to stop, and the one that asks a person for its text.
     """
-    return tuple(sorted(name for name, attack in ATTACKS.items() if not attack.is_dos_attack and name != "manual"))
+    return tuple(
+        sorted(
+            name
+            for name, attack in ATTACKS.items()
+            if not attack.is_dos_attack and name != "manual"
+        )
+    )
 
 
 def check_known(kind: str, name: str, known: Sequence[str]) -> None:

@@ -38,7 +38,8 @@ class Cost:
 
 
 def added_cost(pair: Pair, policy: Policy) -> Cost:
-    """Time the calls of a user task's ground truth, bare and hooked by turns, and return the difference.
+    """Time the calls of a user task's ground truth, bare and hooked by turns, and return the
+    difference.
 
     A refused call is left out: it is faster than the tool it keeps from running.
     """
@@ -60,7 +61,8 @@ def added_cost(pair: Pair, policy: Policy) -> Cost:
 
 
 def _replay(pair: Pair, run_function: Callable[..., tuple[Any, str | None]]) -> Timings:
-    """Run the ground truth on a fresh copy of the data; return the seconds of each call, None where it gave no result."""
+    """Run the ground truth on a fresh copy of the data; return the seconds of each call, None where
+    it gave no result."""
     environment = pair.environment.model_copy(deep=True)
     runtime = FunctionsRuntime(pair.suite.tools)
     seconds: Timings = []

@@ -23,7 +23,8 @@ def main(suite: str, attack: str, policies: Sequence[str], json_file: Path | Non
     """Run the experiment, print it, and write every outcome to the file if one is given.
 
     Raises:
-        HookError: a suite, attack or policy is unknown, or the file cannot be written. Nothing has been run then.
+        HookError: a suite, attack or policy is unknown, or the file cannot be written. Nothing has
+            been run then.
     """
     chosen = policies_named(policies)
     suites = attack_suites(suite, attack)
@@ -57,7 +58,8 @@ def conduct(
     policies: Sequence[Policy],
     on_played: Callable[[], Any] = lambda: None,
 ) -> Experiment:
-    """Play every pair without hooks and under each policy, time what each policy adds, and return all of it."""
+    """Play every pair without hooks and under each policy, time what each policy adds, and return
+    all of it."""
     outcomes, costs = [], dict[tuple[str, str], Cost]()
     for attacked in suites:
         for pairs in attacked.tasks():
@@ -72,4 +74,6 @@ def _check_writable(file: Path) -> None:
     # Said before the experiment, not after the minutes it takes.
     target = file if file.exists() else file.parent
     if file.is_dir() or not target.exists() or not os.access(target, os.W_OK):
-        raise HookError(f"cannot write to {str(file)!r}; give --json the path of a file in an existing folder")
+        raise HookError(
+            f"cannot write to {str(file)!r}; give --json the path of a file in an existing folder"
+        )

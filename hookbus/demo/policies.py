@@ -1,10 +1,11 @@
 """Policies over an agent's tool calls, as ordinary hookbus receivers: the part of the demo to copy.
 
-Each policy is an object whose methods are receivers of one hook, `run_function`, AgentDojo's single door to every tool. It
-knows one task and is plugged in while that task runs: `unplug = bus.plug(AllowList(granted))`.
+Each policy is an object whose methods are receivers of one hook, `run_function`, AgentDojo's single
+door to every tool. It knows one task and is plugged in while that task runs: `unplug =
+bus.plug(AllowList(granted))`.
 
-A policy cannot tell an injected instruction from a wish of the user, and does not try to. It only says which calls the user's
-own words account for.
+A policy cannot tell an injected instruction from a wish of the user, and does not try to. It only
+says which calls the user's own words account for.
 """
 
 from __future__ import annotations
@@ -22,18 +23,22 @@ from .sanitise import without_instructions
 
 DESTINATIONS: Final = frozenset(
     {
-        "recipient", "recipients", "cc", "bcc", "participants", "email", "user_email",  # people
-        "user", "channel", "url", "file_path", "file_id", "email_id", "event_id",  # places and things
+        # people
+        "recipient", "recipients", "cc", "bcc", "participants", "email", "user_email",
+        # places and things
+        "user", "channel", "url", "file_path", "file_id", "email_id", "event_id",
     }
 )  # fmt: skip
-"""The arguments that say where a call goes or what it touches, by the names AgentDojo's tools give them."""
+"""The arguments that say where a call goes or what it touches, by the names AgentDojo's tools give
+them."""
 
 
 def refusal(reason: str, raise_on_error: bool) -> Block:
     """Return the verdict that refuses a tool call in the way AgentDojo's loop expects it.
 
-    The loop reads `(result, error)` and shows the error to the model. A call nested in another call's arguments asks for
-    an exception instead, because its empty result would be passed on as if the tool had answered.
+    The loop reads `(result, error)` and shows the error to the model. A call nested in another
+    call's arguments asks for an exception instead, because its empty result would be passed on as
+    if the tool had answered.
     """
     return Block(reason) if raise_on_error else Block(reason, result=("", f"hookbus: {reason}"))
 
@@ -49,7 +54,9 @@ class AllowList:
     granted: frozenset[str]
 
     @receives("pre_run_function", role="guard")
-    def only_granted_tools(self, runtime: object, function: str, raise_on_error: bool) -> Block | None:
+    def only_granted_tools(
+        self, runtime: object, function: str, raise_on_error: bool
+    ) -> Block | None:
         """Block a call of any other tool."""
         if function in self.granted:
             return None
@@ -60,11 +67,12 @@ class AllowList:
 class Provenance:
     """Refuse a destination that neither the user nor a read the user named has mentioned.
 
-    The rule: every destination stands, word for word, in the user's prompt or in the result of a read that the user named,
-    which is a call with at least one text among its arguments, all of whose texts stand in the prompt.
+    The rule: every destination stands, word for word, in the user's prompt or in the result of a
+    read that the user named, which is a call with at least one text among its arguments, all of
+    whose texts stand in the prompt.
 
-    So `read_file("bill.txt")` counts if the prompt says bill.txt, and listing all transactions never does. What an attacker
-    wrote into bill.txt passes as well: the user pointed at it.
+    So `read_file("bill.txt")` counts if the prompt says bill.txt, and listing all transactions
+    never does. What an attacker wrote into bill.txt passes as well: the user pointed at it.
 
     Attributes:
         prompt: the user's words.
@@ -77,27 +85,40 @@ class Provenance:
         self._trusted.append(_fold(self.prompt))
 
     @receives("pre_run_function", role="guard")
-    def only_known_destinations(self, runtime: object, kwargs: Mapping[str, Any], raise_on_error: bool) -> Block | None:
+    def only_known_destinations(
+        self, runtime: object, kwargs: Mapping[str, Any], raise_on_error: bool
+    ) -> Block | None:
         """Block a call that goes to, or touches, anything of unknown origin."""
         for name, value in kwargs.items():
             for each in _each(value) if name in DESTINATIONS else ():
                 if not isinstance(each, str):
                     # A nested call, say: nobody knows yet what it will answer.
-                    return refusal(f"{name} is not a text, so its origin cannot be told", raise_on_error)
+                    return refusal(
+                        f"{name} is not a text, so its origin cannot be told", raise_on_error
+                    )
                 if not any(stands_in(each, text) for text in self._trusted):
-                    reason = f"{name} {each!r} comes neither from the user nor from a read the user named"
-                    return refusal(reason, raise_on_error)
+                    reason = "comes neither from the user nor from a read the user named"
+                    return refusal(f"{name} {each!r} {reason}", raise_on_error)
         return None
 
     @receives("post_run_function", role="observe")
-    def remember_named_reads(self, runtime: object, kwargs: Mapping[str, Any], result: tuple[Any, str | None]) -> None:
+    def remember_named_reads(
+        self, runtime: object, kwargs: Mapping[str, Any], result: tuple[Any, str | None]
+    ) -> None:
         """Trust what a read the user named has answered."""
         if self._was_named(kwargs):
             self._trusted.extend(_fold(text) for text in texts_of(result[0]))
 
     def _was_named(self, kwargs: Mapping[str, Any]) -> bool:
-        words = [value for each in kwargs.values() for value in _each(each) if not isinstance(value, int | float)]
-        return bool(words) and all(isinstance(word, str) and stands_in(word, self._trusted[0]) for word in words)
+        words = [
+            value
+            for each in kwargs.values()
+            for value in _each(each)
+            if not isinstance(value, int | float)
+        ]
+        return bool(words) and all(
+            isinstance(word, str) and stands_in(word, self._trusted[0]) for word in words
+        )
 
 
 @attrs.frozen(eq=False)
@@ -108,8 +129,11 @@ class Sanitiser:
     """
 
     @receives("post_run_function", on_error="block")
-    def clean_result(self, runtime: object, result: tuple[Any, str | None]) -> tuple[Any, str | None] | None:
-        """Replace the result, and the error text, by a cleaned copy where there was something to take out."""
+    def clean_result(
+        self, runtime: object, result: tuple[Any, str | None]
+    ) -> tuple[Any, str | None] | None:
+        """Replace the result, and the error text, by a cleaned copy where there was something to
+        take out."""
         answer, error = result
         cleaned = without_instructions(answer), without_instructions(error)
         return None if cleaned[0] is answer and cleaned[1] is error else cleaned
@@ -149,13 +173,15 @@ POLICIES: Final = (
     Policy(
         "allow-list",
         "allow-list (upper bound)",
-        "only the tools the user granted for the task; here those its ground truth uses, which no user could know so exactly",
+        "only the tools the user granted for the task; here those its ground truth uses, "
+        "which no user could know so exactly",
         lambda task: [AllowList(task.granted)],
     ),
     Policy(
         "provenance",
         "provenance",
-        "a destination stands in the prompt, or in the result of a read whose text arguments, one at least, all stand there",
+        "a destination stands in the prompt, or in the result of a read whose text arguments, "
+        "one at least, all stand there",
         lambda task: [Provenance(task.prompt)],
     ),
     Policy(
@@ -167,15 +193,19 @@ POLICIES: Final = (
     Policy(
         "sanitiser",
         "sanitiser",
-        "tool results lose what has the form of an instruction, such as a tagged block or a fake chat turn; plain prose stays",
+        "tool results lose what has the form of an instruction, such as a tagged block or "
+        "a fake chat turn; plain prose stays",
         lambda task: [Sanitiser()],
     ),
 )
 
 
 def stands_in(word: str, text: str) -> bool:
-    """Return whether a word, address or name stands in a folded text as a whole, not as a part of a longer one."""
-    return re.search(rf"(?<![\w@.+-]){re.escape(_fold(word))}(?![\w@+/-])(?!\.\w)", text) is not None
+    """Return whether a word, address or name stands in a folded text as a whole, not as a part of a
+    longer one."""
+    return (
+        re.search(rf"(?<![\w@.+-]){re.escape(_fold(word))}(?![\w@+/-])(?!\.\w)", text) is not None
+    )
 
 
 def texts_of(value: object) -> Iterator[str]:

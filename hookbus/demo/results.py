@@ -1,4 +1,5 @@
-"""What came of an experiment: the rows of the table, the remarks below it, and the file `--json` writes."""
+"""What came of an experiment: the rows of the table, the remarks below it, and the file `--json`
+writes."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ from .policies import Policy
 from .run import UNHOOKED, Outcome
 
 MEASURES: Final = (
-    "This measures the enforcement layer against an agent that always obeys, not a model's attack rate: the agent is scripted "
-    "to play the user's task and to carry out every injected goal it reads. No model, no network, no key."
+    "This measures the enforcement layer against an agent that always obeys, not a model's attack "
+    "rate: the agent is scripted to play the user's task and to carry out every injected goal it "
+    "reads. No model, no network, no key."
 )
 
 
@@ -65,8 +67,12 @@ class Row:
 
     @property
     def credited(self) -> int:
-        """How many attacks count as successful although not one call for the goal got through and nothing was said for it."""
-        return sum(bool(outcome.attack_succeeded) and not outcome.goal_was_served for outcome in self.attacked)
+        """How many attacks count as successful although not one call for the goal got through and
+        nothing was said for it."""
+        return sum(
+            bool(outcome.attack_succeeded) and not outcome.goal_was_served
+            for outcome in self.attacked
+        )
 
     @property
     def changed_alone(self) -> int:
@@ -101,13 +107,19 @@ class Experiment:
 
     def _row(self, suites: Sequence[str], policy: Policy | None) -> Row:
         name = policy.name if policy else UNHOOKED
-        runs = [outcome for outcome in self.outcomes if outcome.suite in suites and outcome.policy == name]
+        runs = [
+            outcome
+            for outcome in self.outcomes
+            if outcome.suite in suites and outcome.policy == name
+        ]
         return Row(
             suite=suites[0] if len(suites) == 1 else "all",
             policy=policy,
             alone=[outcome for outcome in runs if outcome.injection_task is None],
             attacked=[outcome for outcome in runs if outcome.injection_task is not None],
-            cost=functools.reduce(operator.add, (self.costs.get((suite, name), Cost()) for suite in suites)),
+            cost=functools.reduce(
+                operator.add, (self.costs.get((suite, name), Cost()) for suite in suites)
+            ),
         )
 
     def remarks(self) -> Iterator[str]:
@@ -116,9 +128,13 @@ class Experiment:
             name = attacked.suite.name
             if attacked.unreachable:
                 tasks = ", ".join(attacked.unreachable)
-                yield f"{name}: never attacked, since they read nothing an attacker can write to: {tasks}."
+                yield (
+                    f"{name}: never attacked, since they read nothing an attacker can write to: "
+                    f"{tasks}."
+                )
             if attacked.unplayable:
-                yield f"{name}: left out, since there is nothing to obey: {', '.join(attacked.unplayable)}."
+                tasks = ", ".join(attacked.unplayable)
+                yield f"{name}: left out, since there is nothing to obey: {tasks}."
         for row in list(self.rows())[-1 - len(self.policies) :]:
             yield from _remarks_on(row)
 
@@ -138,12 +154,16 @@ def _remarks_on(row: Row) -> Iterator[str]:
     where = row.policy.label if row.policy else "without hooks"
     if row.credited:
         yield (
-            f"{where}: {row.credited} of the {row.attacks_that_succeed} attacks count although none of their calls got through; "
-            "AgentDojo's checker for them reads the calls that were asked for, not those that ran."
+            f"{where}: {row.credited} of the {row.attacks_that_succeed} attacks count although "
+            "none of their calls got through; AgentDojo's checker for them reads the calls that "
+            "were asked for, not those that ran."
         )
     if any(outcome.changed for outcome in (*row.alone, *row.attacked)):
         results = sum(outcome.calls for outcome in row.alone)
-        yield f"{where}: changed {row.changed_alone} of {results} tool results of user tasks nobody attacked."
+        yield (
+            f"{where}: changed {row.changed_alone} of {results} tool results of user tasks "
+            "nobody attacked."
+        )
 
 
 def _row_as_json(row: Row) -> dict[str, Any]:

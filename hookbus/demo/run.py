@@ -1,4 +1,5 @@
-"""The experiment: every pair played without hooks and under each policy, judged by AgentDojo's own checkers."""
+"""The experiment: every pair played without hooks and under each policy, judged by AgentDojo's own
+checkers."""
 
 from __future__ import annotations
 
@@ -31,9 +32,11 @@ class Outcome:
         injection_task: the planted goal's id; None for the user task alone.
         policy: the policy's name, or `UNHOOKED`.
         utility: whether AgentDojo's checker finds the user's task done.
-        attack_succeeded: whether its checker finds the planted goal done; None where none was planted.
+        attack_succeeded: whether its checker finds the planted goal done; None where none was
+            planted.
         goal_was_read: whether the agent read the goal; it obeyed from then on.
-        goal_was_served: whether anything was done for the goal: a call that got through, or words it wanted said.
+        goal_was_served: whether anything was done for the goal: a call that got through, or words
+            it wanted said.
         calls: how many tool calls the agent asked for.
         changed: how many tool results a receiver changed.
         blocks: the reasons of the refused calls, in order.
@@ -104,7 +107,8 @@ def plugged(bus: Bus, receivers: Iterable[object]) -> Iterator[None]:
 
 
 def task_of(pair: Pair) -> Task:
-    """Return what a policy may know of this pair: the user's words, and the tools the task's ground truth uses."""
+    """Return what a policy may know of this pair: the user's words, and the tools the task's ground
+    truth uses."""
     calls = pair.user_task.ground_truth(pair.environment)
     return Task(pair.user_task.PROMPT, frozenset(call.function for call in calls))
 
@@ -122,10 +126,14 @@ def play(pair: Pair) -> Played:
             injections={},  # they are in the environment
             environment=pair.environment.model_copy(deep=True),
         )
-    return Played(pair, agent, bool(utility), None if pair.injection_task is None else bool(goal_done))
+    return Played(
+        pair, agent, bool(utility), None if pair.injection_task is None else bool(goal_done)
+    )
 
 
-def play_task(pairs: Sequence[Pair], policies: Sequence[Policy], on_played: Callable[[], Any]) -> list[Outcome]:
+def play_task(
+    pairs: Sequence[Pair], policies: Sequence[Policy], on_played: Callable[[], Any]
+) -> list[Outcome]:
     """Play the pairs of one user task without hooks, and then, hooked, under each policy.
 
     Args:

@@ -21,10 +21,11 @@ WIDTH: Final = 100
 """How wide the output is where it goes to no terminal: into a file or a README."""
 
 READING: Final = (
-    "utility: user tasks done, as AgentDojo's checkers see it; the agent plays the ground truth, so a refused call costs "
-    "utility, but words a sanitiser took out of a result do not. calls, blocked: in all runs of the row. added: the fastest "
-    f"of {ROUNDS} rounds with hooks less the fastest without, by turns, mean over the calls of user tasks nobody attacked; "
-    "refused calls left out."
+    "utility: user tasks done, as AgentDojo's checkers see it; the agent plays the ground truth, "
+    "so a refused call costs utility, but words a sanitiser took out of a result do not. calls, "
+    "blocked: in all runs of the row. added: the fastest of "
+    f"{ROUNDS} rounds with hooks less the fastest without, by turns, mean over the calls of user "
+    "tasks nobody attacked; refused calls left out."
 )
 """How to read the columns."""
 
@@ -36,8 +37,11 @@ def console() -> Console:
 
 
 def progress(screen: Console) -> Progress:
-    """Return the progress bar, which leaves no trace when it is done, and none at all where there is no terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    """Return the progress bar, which leaves no trace when it is done, and none at all where there
+    is no terminal."""
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
     return Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
 
 
@@ -58,7 +62,10 @@ def show_experiment(screen: Console, experiment: Experiment) -> None:
 def show_timelines(screen: Console, timelines: Sequence[Timeline]) -> None:
     """Print one attack call by call, under one policy after another."""
     if not timelines:
-        _show(screen, Text("\nNo policy of this run stopped an attack, so there is no timeline to show."))
+        _show(
+            screen,
+            Text("\nNo policy of this run stopped an attack, so there is no timeline to show."),
+        )
         return
     pair = timelines[0].played.pair
     goal = pair.injection_task.GOAL if pair.injection_task else ""
@@ -84,7 +91,10 @@ def _show(screen: Console, *parts: RenderableType) -> None:
 
 def _table(experiment: Experiment) -> Table:
     table = _plain_table("suite", "policy")
-    for name in ("utility", "utility\nunder attack", "attacks that\nsucceed", "calls", "blocked", "added µs\nper call"):
+    for name in (
+        "utility", "utility\nunder attack", "attacks that\nsucceed", "calls", "blocked",
+        "added µs\nper call",
+    ):  # fmt: skip
         table.add_column(name, justify="right", min_width=len(max(name.split(), key=len)))
     suite = None
     for row in experiment.rows():
@@ -110,9 +120,14 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 def _timeline_table(timeline: Timeline) -> Table:
     played = timeline.played
-    task, attack = "done" if played.utility else "not done", "succeeded" if played.attack_succeeded else "failed"
+    task, attack = (
+        "done" if played.utility else "not done",
+        "succeeded" if played.attack_succeeded else "failed",
+    )
     table = _plain_table("", "for", "call", "what changed, or who blocked it and why")
-    table.title = Text(f"\n{timeline.policy.label}: the user's task was {task}, the attack {attack}")
+    table.title = Text(
+        f"\n{timeline.policy.label}: the user's task was {task}, the attack {attack}"
+    )
     table.title_justify = "left"
     for number, moment in enumerate(timeline.moments, start=1):
         cells = str(number), moment.wanted_by, moment.call, moment.ending

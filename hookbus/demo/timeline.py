@@ -1,4 +1,5 @@
-"""One attack, call by call: who wanted it, what changed, who blocked it and why; read from hookbus events."""
+"""One attack, call by call: who wanted it, what changed, who blocked it and why; read from hookbus
+events."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class Moment:
     Attributes:
         wanted_by: `"user"` or `"injected goal"`.
         call: the tool and its arguments, shortened.
-        ending: what receivers changed, or who blocked it and why, or the tool's own error; else that it just ran.
+        ending: what receivers changed, or who blocked it and why, or the tool's own error; else
+            that it just ran.
         is_blocked: whether it was refused.
     """
 
@@ -40,7 +42,8 @@ class Moment:
 
 @attrs.frozen
 class Timeline:
-    """One attack under one policy, what AgentDojo's checkers say came of it, and how, call by call."""
+    """One attack under one policy, what AgentDojo's checkers say came of it, and how, call by
+    call."""
 
     policy: Policy
     played: Played
@@ -59,20 +62,33 @@ class _Story:
     def of(cls, pair: tuple[str, str, str], stopped: Sequence[Outcome]) -> _Story:
         """Tell runs that refused a call from those that kept the goal from the agent."""
         blocking = [outcome for outcome in stopped if outcome.blocks]
-        return cls(pair, blocking, [outcome for outcome in stopped if outcome.changed and not outcome.blocks])
+        return cls(
+            pair,
+            blocking,
+            [outcome for outcome in stopped if outcome.changed and not outcome.blocks],
+        )
 
     def outcomes(self) -> list[Outcome]:
         """Return the last run that refused something, and the first that needed not."""
         return [*self.blocking[-1:], *self.hiding[:1]]
 
     def rank(self) -> tuple[bool, ...]:
-        """Compare stories: best are those with a refusal and a way without one, where the user's task goes on and is done."""
-        goes_on = [outcome for outcome in self.blocking[-1:] if outcome.calls - len(outcome.blocks) > 1]
-        return bool(self.blocking), bool(self.hiding), any(outcome.utility for outcome in self.blocking[-1:]), bool(goes_on)
+        """Compare stories: best are those with a refusal and a way without one, where the user's
+        task goes on and is done."""
+        goes_on = [
+            outcome for outcome in self.blocking[-1:] if outcome.calls - len(outcome.blocks) > 1
+        ]
+        return (
+            bool(self.blocking), bool(self.hiding),
+            any(outcome.utility for outcome in self.blocking[-1:]), bool(goes_on),
+        )  # fmt: skip
 
 
-def telling_timelines(suites: Sequence[AttackedSuite], policies: Sequence[Policy], outcomes: Iterable[Outcome]) -> list[Timeline]:
-    """Return one attack under the last policy that blocked it, and under the first that kept the goal from the agent.
+def telling_timelines(
+    suites: Sequence[AttackedSuite], policies: Sequence[Policy], outcomes: Iterable[Outcome]
+) -> list[Timeline]:
+    """Return one attack under the last policy that blocked it, and under the first that kept the
+    goal from the agent.
 
     It is an attack that succeeds without hooks; the list is empty if no policy stopped any.
     """
@@ -87,7 +103,9 @@ def telling_timelines(suites: Sequence[AttackedSuite], policies: Sequence[Policy
     if story is None:
         return []
     suite, user_task, injection_task = story.pair
-    pair_again = next(each for each in suites if each.suite.name == suite).pair(user_task, injection_task)
+    pair_again = next(each for each in suites if each.suite.name == suite).pair(
+        user_task, injection_task
+    )
     by_name = {policy.name: policy for policy in policies}
     return [timeline_of(pair_again, by_name[outcome.policy]) for outcome in story.outcomes()]
 
@@ -95,13 +113,20 @@ def telling_timelines(suites: Sequence[AttackedSuite], policies: Sequence[Policy
 def timeline_of(pair: Pair, policy: Policy) -> Timeline:
     """Play one pair under one policy and tell it call by call."""
     bus, ledger = Bus(values=True), Ledger()
-    with hooked_runtime(bus), bus.events.connected_to(ledger), plugged(bus, policy.receivers(task_of(pair))):
+    with (
+        hooked_runtime(bus),
+        bus.events.connected_to(ledger),
+        plugged(bus, policy.receivers(task_of(pair))),
+    ):
         played = play(pair)
-    return Timeline(policy, played, tuple(map(_moment, played.agent.steps, _by_call(ledger.take()))))
+    return Timeline(
+        policy, played, tuple(map(_moment, played.agent.steps, _by_call(ledger.take())))
+    )
 
 
 def _by_call(told: Iterable[events.Event]) -> Iterable[list[events.Event]]:
-    """Group events by the agent's own calls; one nested in another's arguments belongs to that one's line."""
+    """Group events by the agent's own calls; one nested in another's arguments belongs to that
+    one's line."""
     own: dict[int, int] = {}
     grouped: dict[int, list[events.Event]] = {}
     for event in told:
@@ -130,7 +155,8 @@ def _change(event: events.Mutated) -> str:
 
 
 def shortened(call: FunctionCall) -> str:
-    """Return a call as text, its arguments on a line of their own and each cut to a length that can be read."""
+    """Return a call as text, its arguments on a line of their own and each cut to a length that can
+    be read."""
     arguments = ", ".join(f"{name}={_cut(repr(value))}" for name, value in call.args.items())
     return f"{call.function}(\n{arguments})" if arguments else f"{call.function}()"
 

@@ -12,7 +12,9 @@ import pytest
 from hookbus.cli import main
 
 
-def test_the_demo_runs_from_its_options_to_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_runs_from_its_options_to_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "outcomes.json"
     assert main(["demo", "--attack", "direct", "--policy", "allow-list", "--json", str(file)]) == 0
     out, err = capsys.readouterr()
@@ -27,7 +29,10 @@ def test_the_demo_runs_from_its_options_to_its_file(tmp_path: Path, capsys: pyte
     ("options", "message"),
     [
         (["--suite", "bankng"], "there is no suite 'bankng'; did you mean 'banking'?"),
-        (["--suite", "x"], "there is no suite 'x'; known are all, banking, slack, travel, workspace"),
+        (
+            ["--suite", "x"],
+            "there is no suite 'x'; known are all, banking, slack, travel, workspace",
+        ),
         (
             ["--attack", "importnt_instructions"],
             "there is no attack 'importnt_instructions'; did you mean 'important_instructions'?",
@@ -36,13 +41,18 @@ def test_the_demo_runs_from_its_options_to_its_file(tmp_path: Path, capsys: pyte
         (["--attack", "manual"], "the attack 'manual' plants no goal of its own"),
         (["--policy", "alow-list"], "there is no policy 'alow-list'; did you mean 'allow-list'?"),
         (["--policy", "both", "--policy", "x"], "there is no policy 'x'"),
-        (["--json", "/no/such/folder/outcomes.json"], "cannot write to '/no/such/folder/outcomes.json'"),
+        (
+            ["--json", "/no/such/folder/outcomes.json"],
+            "cannot write to '/no/such/folder/outcomes.json'",
+        ),
         (["--json", "."], "cannot write to '.'"),
         (["--sweet", "banking"], "--sweet"),
         (["banking"], "banking"),
     ],
 )
-def test_bad_input_gets_a_message_and_exit_code_2(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_gets_a_message_and_exit_code_2(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["demo", *options]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -65,7 +75,9 @@ def test_help_names_the_options(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("package", ["cyclopts", "rich", "agentdojo"])
 def test_without_the_extra_it_says_how_to_install_it(package: str) -> None:
     program = f"import sys; sys.modules[{package!r}] = None\nfrom hookbus.cli import main\nsys.exit(main(['demo']))"
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "pip install 'hookbus[demo]'" in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -73,5 +85,7 @@ def test_without_the_extra_it_says_how_to_install_it(package: str) -> None:
 
 def test_the_core_imports_none_of_the_extra() -> None:
     program = "import hookbus, hookbus.cli, sys; print([n for n in ('cyclopts', 'rich', 'agentdojo') if n in sys.modules])"
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert ended.stdout.strip() == "[]"

@@ -48,7 +48,9 @@ def test_a_text_with_the_form_of_an_instruction_loses_it(text: str) -> None:
         "Send a transaction to US133000000121212121212.",
     ],
 )
-def test_a_text_without_such_a_form_is_the_very_same_object_even_if_it_asks_for_something(text: str) -> None:
+def test_a_text_without_such_a_form_is_the_very_same_object_even_if_it_asks_for_something(
+    text: str,
+) -> None:
     assert without_instructions(text) is text
 
 
@@ -72,7 +74,21 @@ def test_tagged_blocks_go_as_a_whole(text: str, cleaned: str) -> None:
     assert without_instructions(text) == cleaned
 
 
-@pytest.mark.parametrize("unit", ["<a>", "<", "</a>", "ignore ", "your task ", "your task\t", "TODO", "\n", "\n ", "before you "])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<a>",
+        "<",
+        "</a>",
+        "ignore ",
+        "your task ",
+        "your task\t",
+        "TODO",
+        "\n",
+        "\n ",
+        "before you ",
+    ],
+)
 def test_a_text_written_to_be_slow_is_not(unit: str) -> None:
     started = time.perf_counter()
     without_instructions(unit * 20_000)
@@ -88,12 +104,22 @@ class Mail(BaseModel):
 
 
 def test_a_clean_copy_has_the_types_of_the_original_which_stays_as_it_was() -> None:
-    mail = Mail(subject="TODO: go", copies=["a"], size=3, answers=[Mail(subject="b", copies=["<x>c</x>"], size=1)])
+    mail = Mail(
+        subject="TODO: go", copies=["a"], size=3,
+        answers=[Mail(subject="b", copies=["<x>c</x>"], size=1)],
+    )  # fmt: skip
     before = mail.model_copy(deep=True)
     value = {"mails": [mail], "pair": (1, "TODO: go"), "TODO: go": None}
     cleaned = without_instructions(value)
     assert cleaned == {
-        "mails": [Mail(subject=MARK, copies=["a"], size=3, answers=[Mail(subject="b", copies=[MARK], size=1)])],
+        "mails": [
+            Mail(
+                subject=MARK,
+                copies=["a"],
+                size=3,
+                answers=[Mail(subject="b", copies=[MARK], size=1)],
+            )
+        ],
         "pair": (1, MARK),
         MARK: None,
     }
@@ -101,6 +127,8 @@ def test_a_clean_copy_has_the_types_of_the_original_which_stays_as_it_was() -> N
     assert cleaned["mails"][0].copies is mail.copies, "what needs no cleaning is not copied"
 
 
-@pytest.mark.parametrize("value", [None, 3, 1.5, True, b"TODO: x", [], {}, ("a", ["b"]), {"a": {"b": "c"}}])
+@pytest.mark.parametrize(
+    "value", [None, 3, 1.5, True, b"TODO: x", [], {}, ("a", ["b"]), {"a": {"b": "c"}}]
+)
 def test_a_value_without_instructions_is_the_very_same_object(value: object) -> None:
     assert without_instructions(value) is value

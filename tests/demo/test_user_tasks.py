@@ -1,4 +1,5 @@
-"""All of AgentDojo's user tasks still succeed when receivers that change nothing listen in on every phase."""
+"""All of AgentDojo's user tasks still succeed when receivers that change nothing listen in on every
+phase."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from .conftest import Suites
 
 @attrs.define(eq=False)
 class Onlookers:
-    """Receivers of every phase and role that a plain call has; each counts its calls and leaves the call as it is."""
+    """Receivers of every phase and role that a plain call has; each counts its calls and leaves the
+    call as it is."""
 
     seen: dict[str, int] = attrs.field(factory=dict)
 
@@ -74,7 +76,9 @@ def test_the_benchmark_has_97_user_tasks(suites: Suites) -> None:
 
 
 @pytest.mark.parametrize("name", SUITES)
-def test_every_user_task_succeeds_without_hooks_and_with_onlookers_in_every_phase(suites: Suites, name: str) -> None:
+def test_every_user_task_succeeds_without_hooks_and_with_onlookers_in_every_phase(
+    suites: Suites, name: str
+) -> None:
     attacked = suites[name]
     tasks = list(attacked.suite.user_tasks)
     assert [task for task in tasks if not play(attacked.pair(task)).utility] == []
@@ -96,14 +100,19 @@ def test_every_user_task_succeeds_without_hooks_and_with_onlookers_in_every_phas
         "finally returned": calls,
     }
     told = ledger.take()
-    assert {type(event) for event in told} == {events.Started, events.Finished}, "nothing changed, failed or was blocked"
+    assert {type(event) for event in told} == {events.Started, events.Finished}, (
+        "nothing changed, failed or was blocked"
+    )
     assert len(told) == 2 * calls
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # AgentDojo's own
 @pytest.mark.parametrize("name", SUITES)
-def test_the_loop_agrees_with_agentdojos_own_check_of_the_ground_truth(suites: Suites, name: str) -> None:
-    # Its check of what can be injected is left out: it skips messages that hold lists of text, which all of them do.
+def test_the_loop_agrees_with_agentdojos_own_check_of_the_ground_truth(
+    suites: Suites, name: str
+) -> None:
+    # Its check of what can be injected is left out: it skips messages that hold lists of text,
+    # which all of them do.
     _, (user_tasks, _) = suites[name].suite.check(check_injectable=False)
     assert [task for task, (is_sound, _) in user_tasks.items() if not is_sound] == []
 

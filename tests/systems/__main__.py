@@ -1,4 +1,5 @@
-"""Run the tests of one system inside its environment: `python -m tests.systems agentscope [options of pytest]`."""
+"""Run the tests of one system inside its environment: `python -m tests.systems agentscope [options
+of pytest]`."""
 
 import os
 import subprocess
@@ -13,13 +14,17 @@ def main(arguments: list[str]) -> int:
     name, options = arguments[0], arguments[1:]
     if not python_of(name).exists():
         install(name)
-    tests = sorted(str(path) for path in (ROOT / "tests" / "systems").glob(f"test_{SYSTEMS[name].tests}*.py"))
+    tests = sorted(
+        str(path) for path in (ROOT / "tests" / "systems").glob(f"test_{SYSTEMS[name].tests}*.py")
+    )
     if not tests:
         sys.exit(f"there are no tests/systems/test_{SYSTEMS[name].tests}*.py")
     # Their packages warn about what is theirs; ours still fail.
     warnings = ["-W", "default", "-W", "error::hookbus.exceptions.HookWarning"]
     here = {**os.environ, "HOOKBUS_SYSTEM": name}
-    return subprocess.run([python_of(name), "-m", "pytest", *warnings, *options, *tests], cwd=ROOT, env=here).returncode
+    return subprocess.run(
+        [python_of(name), "-m", "pytest", *warnings, *options, *tests], cwd=ROOT, env=here
+    ).returncode
 
 
 sys.exit(main(sys.argv[1:]))

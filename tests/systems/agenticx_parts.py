@@ -1,4 +1,5 @@
-"""AgenticX's four modules of hooks, as they are in one setting: stock, on hookbus, given back, or without AgenticX."""
+"""AgenticX's four modules of hooks, as they are in one setting: stock, on hookbus, given back, or
+without AgenticX."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ IS_INSTALLED = find_spec("agenticx") is not None or os.environ.get("HOOKBUS_SYST
 """Whether the real package is to be tested: where it is there, and where it must be."""
 
 MODULES = {
-    "core": "agenticx.core.hooks", "llm": "agenticx.hooks.llm_hooks", "tool": "agenticx.hooks.tool_hooks",
-    "runtime": "agenticx.runtime.hooks",
+    "core": "agenticx.core.hooks", "llm": "agenticx.hooks.llm_hooks",
+    "tool": "agenticx.hooks.tool_hooks", "runtime": "agenticx.runtime.hooks",
 }  # fmt: skip
 
 
@@ -39,12 +40,17 @@ def forget_hooks() -> None:
 
 
 @contextmanager
-def modules_in(setting: str, bus: Bus | None = None, *, strict: bool = False) -> Iterator[SimpleNamespace]:
+def modules_in(
+    setting: str, bus: Bus | None = None, *, strict: bool = False
+) -> Iterator[SimpleNamespace]:
     """Have the four modules in a setting: `stock`, `installed`, `uninstalled` or `namespaces`."""
     bus = Bus() if bus is None else bus
     if setting == "namespaces":
         yield SimpleNamespace(
-            **{name: SimpleNamespace(**names) for name, names in agenticx.namespaces(bus, strict=strict).items()}
+            **{
+                name: SimpleNamespace(**names)
+                for name, names in agenticx.namespaces(bus, strict=strict).items()
+            }
         )
         return
     uninstall = agenticx.install(bus, strict=strict) if setting != "stock" else lambda: None

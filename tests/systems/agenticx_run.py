@@ -1,4 +1,5 @@
-"""Whole parts of AgenticX for tests: a model that is a script, tools that are functions, an executor, a runtime.
+"""Whole parts of AgenticX for tests: a model that is a script, tools that are functions, an
+executor, a runtime.
 
 A runtime keeps things in the home folder; a test that makes one sets another.
 """
@@ -35,8 +36,9 @@ class ScriptedModel(BaseLLMProvider):
         if isinstance(answer, Exception):
             raise answer
         return LLMResponse(
-            id="1", model_name=self.model, created=int(time.time()), content=answer, choices=[], token_usage=TokenUsage()
-        )
+            id="1", model_name=self.model, created=int(time.time()), content=answer, choices=[],
+            token_usage=TokenUsage(),
+        )  # fmt: skip
 
     async def ainvoke(self, prompt: Any, **kwargs: Any) -> LLMResponse:
         return self.invoke(prompt, **kwargs)
@@ -50,7 +52,9 @@ class ScriptedModel(BaseLLMProvider):
 
 def call(tool: str, **args: Any) -> str:
     """Return what a model says to have a tool called."""
-    return json.dumps({"action": "tool_call", "tool": tool, "args": args, "reasoning": "it is needed"})
+    return json.dumps(
+        {"action": "tool_call", "tool": tool, "args": args, "reasoning": "it is needed"}
+    )
 
 
 def finish(result: str) -> str:
@@ -79,8 +83,12 @@ class BareTool(Tool):
 def made_executor(answers: Iterable[Any] = (), **tools: Any) -> AgentExecutor:
     """Make an executor that loads no hooks from anywhere."""
     model = ScriptedModel(answers=list(answers), asked=[])
-    made = [body if isinstance(body, BaseTool) else Tool(name, body) for name, body in tools.items()]
-    return AgentExecutor(model, tools=made, auto_load_hooks=False, enable_context_compilation=False, max_iterations=6)
+    made = [
+        body if isinstance(body, BaseTool) else Tool(name, body) for name, body in tools.items()
+    ]
+    return AgentExecutor(
+        model, tools=made, auto_load_hooks=False, enable_context_compilation=False, max_iterations=6
+    )
 
 
 def made_agent(**options: Any) -> Agent:
@@ -90,16 +98,22 @@ def made_agent(**options: Any) -> Agent:
 
 def run(executor: AgentExecutor, agent: Agent | None = None) -> SimpleNamespace:
     """Run a task; return its outcome, its events, and those of tools as short rows."""
-    outcome = executor.run(agent or made_agent(), Task(description="a task", expected_output="anything"))
+    outcome = executor.run(
+        agent or made_agent(), Task(description="a task", expected_output="anything")
+    )
     events = outcome["event_log"].events
     rows = [
         (event.type, event.tool_args) if event.type == "tool_call" else (event.type, event.success, event.result, event.error)
         for event in events if event.type in ("tool_call", "tool_result")
     ]  # fmt: skip
-    return SimpleNamespace(**{**outcome, "events": events, "rows": rows, "kinds": [event.type for event in events]})
+    return SimpleNamespace(
+        **{**outcome, "events": events, "rows": rows, "kinds": [event.type for event in events]}
+    )
 
 
-def execute(executor: AgentExecutor, tool: str, agent: Agent | None = None, **args: Any) -> EventLog:
+def execute(
+    executor: AgentExecutor, tool: str, agent: Agent | None = None, **args: Any
+) -> EventLog:
     """Execute one action of calling a tool; return the log of events."""
     log = EventLog(agent_id="me", task_id="task")
     executor._execute_action({"action": "tool_call", "tool": tool, "args": args}, log, agent)
@@ -112,17 +126,23 @@ class RuntimeModel(ScriptedModel):
     def invoke(self, prompt: Any, **kwargs: Any) -> LLMResponse:
         self.asked.append(prompt)
         answer = self.answers.pop(0) if self.answers else "done"
-        calls = [answer] if isinstance(answer, dict) else answer if isinstance(answer, list) else None
+        calls = (
+            [answer] if isinstance(answer, dict) else answer if isinstance(answer, list) else None
+        )
         return LLMResponse(
-            id="1", model_name=self.model, created=int(time.time()), content="" if calls else answer, choices=[],
-            token_usage=TokenUsage(), tool_calls=calls,
+            id="1", model_name=self.model, created=int(time.time()),
+            content="" if calls else answer, choices=[], token_usage=TokenUsage(), tool_calls=calls,
         )  # fmt: skip
 
 
 def note(key: str, value: str) -> dict[str, Any]:
     """Return what a model says to have a note written, by a tool that every runtime has."""
     arguments = json.dumps({"key": key, "value": value})
-    return {"id": f"call-{key}", "type": "function", "function": {"name": "scratchpad_write", "arguments": arguments}}
+    return {
+        "id": f"call-{key}",
+        "type": "function",
+        "function": {"name": "scratchpad_write", "arguments": arguments},
+    }
 
 
 def made_runtime(answers: Iterable[Any] = (), hooks: Any = None) -> Any:
@@ -130,11 +150,14 @@ def made_runtime(answers: Iterable[Any] = (), hooks: Any = None) -> Any:
     from agenticx.runtime.agent_runtime import AgentRuntime
     from agenticx.runtime.confirm import AutoApproveConfirmGate
 
-    return AgentRuntime(RuntimeModel(answers=list(answers), asked=[]), AutoApproveConfirmGate(), hooks=hooks)
+    return AgentRuntime(
+        RuntimeModel(answers=list(answers), asked=[]), AutoApproveConfirmGate(), hooks=hooks
+    )
 
 
 def turn(runtime: Any) -> SimpleNamespace:
-    """Run one turn; return its events about tools, errors and the end, and the notes that were written."""
+    """Run one turn; return its events about tools, errors and the end, and the notes that were
+    written."""
     from agenticx.cli.agent_tools import STUDIO_TOOLS
     from agenticx.cli.studio import StudioSession
 

@@ -5,11 +5,13 @@ from agno.models.response import ModelResponse
 
 
 class ScriptedModel(Model):
-    """Answers what a function makes of the last message of the user, or asks for the tools it was given first.
+    """Answers what a function makes of the last message of the user, or asks for the tools it was
+    given first.
 
     Args:
         answer: makes the answer.
-        calls: pairs of a tool's name and its arguments as JSON, asked for one by one before the answer.
+        calls: pairs of a tool's name and its arguments as JSON, asked for one by one before the
+            answer.
     """
 
     def __init__(self, answer=lambda text: "done", calls=()):
@@ -24,7 +26,11 @@ class ScriptedModel(Model):
         turn = sum(message.role == "assistant" for message in messages)
         if turn < len(self.calls):
             name, arguments = self.calls[turn]
-            call = {"id": f"call_{turn}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            call = {
+                "id": f"call_{turn}",
+                "type": "function",
+                "function": {"name": name, "arguments": arguments},
+            }
             return ModelResponse(role="assistant", tool_calls=[call])
         text = next(message.content for message in reversed(messages) if message.role == "user")
         return ModelResponse(role="assistant", content=self.answer(text))

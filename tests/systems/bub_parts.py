@@ -1,4 +1,5 @@
-"""What the tests, examples and measurements of Bub need besides Bub: plugins made of functions, a framework of one's own."""
+"""What the tests, examples and measurements of Bub need besides Bub: plugins made of functions, a
+framework of one's own."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class Plugin(SimpleNamespace):
 
 
 def plugin(**functions: Any) -> Any:
-    """Return a plugin that implements a hook with each function; a pair is a function and options of `hookimpl`."""
+    """Return a plugin that implements a hook with each function; a pair is a function and options
+    of `hookimpl`."""
     found: dict[str, Any] = {}
     for hook, function in functions.items():
         function, options = function if isinstance(function, tuple) else (function, {})
@@ -32,7 +34,8 @@ def plugin(**functions: Any) -> Any:
 
 
 def runtime(**plugins: Any) -> Any:
-    """Return a `HookRuntime` with these plugins, registered in this order; `.manager` is pluggy's."""
+    """Return a `HookRuntime` with these plugins, registered in this order; `.manager` is
+    pluggy's."""
     manager = pluggy.PluginManager("bub")
     manager.add_hookspecs(BubHookSpecs)
     for name, each in plugins.items():
@@ -54,7 +57,9 @@ def framework(**plugins: Any) -> BubFramework:
     return made
 
 
-async def call_tool(hooks: Any, body: Callable[..., Any], arguments: dict[str, Any], context: Any = None) -> Any:
+async def call_tool(
+    hooks: Any, body: Callable[..., Any], arguments: dict[str, Any], context: Any = None
+) -> Any:
     """Call a tool as Bub's agent loop does; return its ToolExecution."""
     tool = Tool(name="tool", handler=body)
     return await ToolExecutor(hooks=hooks).execute_async([(tool, arguments)], context=context)

@@ -15,20 +15,25 @@ PACKAGES = {system.tests for system in SYSTEMS.values()} - {"openclaw"}
 
 
 def pytest_ignore_collect(collection_path):
-    """Leave a file out that imports a system's package, but in the environment of that system: there it must be importable."""
+    """Leave a file out that imports a system's package, but in the environment of that system:
+    there it must be importable."""
     if collection_path.suffix != ".py":
         return None
     return True if _imported(collection_path.read_text()) & (PACKAGES - {HERE}) else None
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "in_environment(system): for the environment of that system alone")
+    config.addinivalue_line(
+        "markers", "in_environment(system): for the environment of that system alone"
+    )
 
 
 def pytest_collection_modifyitems(config, items):
     """Leave single tests out, too, that are for another environment."""
     wanted = {item: item.get_closest_marker("in_environment") for item in items}
-    config.hook.pytest_deselected(items=[item for item, mark in wanted.items() if mark and mark.args[0] != HERE])
+    config.hook.pytest_deselected(
+        items=[item for item, mark in wanted.items() if mark and mark.args[0] != HERE]
+    )
     items[:] = [item for item, mark in wanted.items() if not mark or mark.args[0] == HERE]
 
 

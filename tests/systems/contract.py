@@ -1,7 +1,9 @@
-"""What every adapter must do. Each adapter's tests subclass `AdapterContract`, or `InstalledContract` for a real package.
+"""What every adapter must do. Each adapter's tests subclass `AdapterContract`, or
+`InstalledContract` for a real package.
 
-A subclass says three things about its system: which hook a plain call of it fires (`hook`, and the name of the `argument` that
-holds a text), how it is put on a bus (`put_on`), and how something hooked is made and called (`subject`).
+A subclass says three things about its system: which hook a plain call of it fires (`hook`, and the
+name of the `argument` that holds a text), how it is put on a bus (`put_on`), and how something
+hooked is made and called (`subject`).
 """
 
 from __future__ import annotations
@@ -19,14 +21,16 @@ from hookbus.events import Failed, Finished, Mutated, Started
 from hookbus.testing import record
 
 Own = tuple[str, Callable[[str], str]]
-"""The name of a hook registered in the system's own way, and how it changes the text before the call."""
+"""The name of a hook registered in the system's own way, and how it changes the text before the
+call."""
 
 
 class Subject(NamedTuple):
     """Something of the system that is hooked.
 
     Attributes:
-        call: call it as the system's users do, with a text; return what they get, or let out what they see raised.
+        call: call it as the system's users do, with a text; return what they get, or let out what
+            they see raised.
         hookable: what `explain` takes.
     """
 
@@ -45,15 +49,18 @@ class AdapterContract:
         raise NotImplementedError
 
     def subject(self, bus: Bus, body: Callable[[str], str], own: Sequence[Own] = ()) -> Subject:
-        """Make something of the system on this bus that runs `body` when called, with hooks of the system's own kind."""
+        """Make something of the system on this bus that runs `body` when called, with hooks of the
+        system's own kind."""
         raise NotImplementedError
 
     def order(self, *, high: str, own: str, low: str) -> list[str]:
-        """Return the order of a pre receiver of high priority, a hook of the system's own and a pre receiver of low priority."""
+        """Return the order of a pre receiver of high priority, a hook of the system's own and a pre
+        receiver of low priority."""
         return [high, own, low]
 
     def rows(self, subject: Subject) -> Sequence[Any]:
-        """Return what `explain` lists of a call, in the order it runs; of a system whose call is several hooks, of all."""
+        """Return what `explain` lists of a call, in the order it runs; of a system whose call is
+        several hooks, of all."""
         return explain(subject.hookable)
 
     def told(self, subject: Subject, text: str) -> str:
@@ -70,14 +77,16 @@ class AdapterContract:
         yield bus
         undo()
 
-    # -- order ----------------------------------------------------------------------------------------------------------
+    # -- order -------------------------------------------------------------------------------------
 
     def test_receivers_and_the_systems_own_hooks_run_in_one_order(self, bus):
         add = {word: self.adding(word) for word in ("low", "high")}
         bus.signal(f"pre_{self.hook}").connect(add["low"], name="low", priority=-10)
         bus.signal(f"pre_{self.hook}").connect(add["high"], name="high", priority=10)
         bodies = []
-        subject = self.subject(bus, lambda text: bodies.append(text) or text, [("own", lambda text: f"{text} own")])
+        subject = self.subject(
+            bus, lambda text: bodies.append(text) or text, [("own", lambda text: f"{text} own")]
+        )
         subject.call("start")
         assert bodies == [" ".join(["start", *self.order(high="high", own="own", low="low")])]
 
@@ -87,12 +96,16 @@ class AdapterContract:
         subject = self.subject(bus, lambda text: text, [("own", lambda text: f"{text} own")])
         subject.call("start")
         listed = [row.receiver for row in self.rows(subject)]
-        assert [name for name in listed if name in ("high", "own", "low")] == self.order(high="high", own="own", low="low")
+        assert [name for name in listed if name in ("high", "own", "low")] == self.order(
+            high="high", own="own", low="low"
+        )
 
-    # -- block ----------------------------------------------------------------------------------------------------------
+    # -- block -------------------------------------------------------------------------------------
 
     def test_a_guard_stops_the_call_and_says_why(self, bus):
-        bus.signal(f"pre_{self.hook}").connect(self.asking(lambda text: Block("not this one")), role="guard", name="no")
+        bus.signal(f"pre_{self.hook}").connect(
+            self.asking(lambda text: Block("not this one")), role="guard", name="no"
+        )
         bodies = []
         subject = self.subject(bus, lambda text: bodies.append(text) or text)
         with record(bus) as fired:
@@ -102,7 +115,9 @@ class AdapterContract:
 
     def test_a_guard_sees_what_the_systems_own_hooks_made_of_the_arguments(self, bus):
         seen = []
-        bus.signal(f"pre_{self.hook}").connect(self.asking(lambda text: seen.append(text)), role="guard", name="look")
+        bus.signal(f"pre_{self.hook}").connect(
+            self.asking(lambda text: seen.append(text)), role="guard", name="look"
+        )
         subject = self.subject(bus, lambda text: text, [("own", lambda text: f"{text} own")])
         subject.call("start")
         assert seen[-1] == "start own"
@@ -117,7 +132,7 @@ class AdapterContract:
         told = self.told(subject, "start")
         assert bodies == [] and "LookupError" in told and "policy file" not in told
 
-    # -- mutate ---------------------------------------------------------------------------------------------------------
+    # -- mutate ------------------------------------------------------------------------------------
 
     def test_a_modifier_changes_what_the_body_gets_and_its_event_says_so(self, bus):
         bus.signal(f"pre_{self.hook}").connect(self.adding("patched"), name="patch")
@@ -126,9 +141,11 @@ class AdapterContract:
         with record(bus) as fired:
             subject.call("start")
         assert bodies == ["start patched"]
-        assert [event.name for event in fired.of(Mutated) if event.receiver == "patch"] == [self.argument]
+        assert [event.name for event in fired.of(Mutated) if event.receiver == "patch"] == [
+            self.argument
+        ]
 
-    # -- error ----------------------------------------------------------------------------------------------------------
+    # -- error -------------------------------------------------------------------------------------
 
     def test_a_failing_observer_hurts_nobody(self, bus):
         def broken(sender, ctx):
@@ -139,7 +156,9 @@ class AdapterContract:
         bus.signal(f"post_{self.hook}").connect(broken, role="observe", name="broken")
         with record(bus) as fired:
             assert str(subject.call("start")) == expected
-        assert [(event.receiver, event.action) for event in fired.of(Failed)] == [("broken", "isolated")]
+        assert [(event.receiver, event.action) for event in fired.of(Failed)] == [
+            ("broken", "isolated")
+        ]
 
     def test_an_exception_of_the_body_is_told_and_reaches_the_user_as_without_hooks(self, bus):
         def body(text):
@@ -147,12 +166,14 @@ class AdapterContract:
 
         plain = self.told(self.subject(bus, body), "start")
         seen = []
-        bus.signal(f"error_{self.hook}").connect(lambda sender, error: seen.append(error), role="observe", name="look")
+        bus.signal(f"error_{self.hook}").connect(
+            lambda sender, error: seen.append(error), role="observe", name="look"
+        )
         subject = self.subject(bus, body)
         assert self.told(subject, "start") == plain
         assert [str(error) for error in seen] == [str(LookupError("no start here"))]
 
-    # -- events and explain ---------------------------------------------------------------------------------------------
+    # -- events and explain ------------------------------------------------------------------------
 
     def test_events_tell_every_call_once(self, bus):
         subject = self.subject(bus, lambda text: text)
@@ -160,9 +181,11 @@ class AdapterContract:
             for _ in range(3):
                 subject.call("start")
         assert [event.hook for event in fired.of(Started)].count(self.hook) == 3
-        assert [event.outcome for event in fired.of(Finished) if event.hook == self.hook] == ["returned"] * 3
+        assert [event.outcome for event in fired.of(Finished) if event.hook == self.hook] == [
+            "returned"
+        ] * 3
 
-    # -- receivers for the tests ----------------------------------------------------------------------------------------
+    # -- receivers for the tests -------------------------------------------------------------------
 
     def text_in(self, kwargs: Mapping[str, Any]) -> str:
         """Return the text in the arguments of a call."""
@@ -182,7 +205,8 @@ class AdapterContract:
 class InstalledContract(AdapterContract):
     """Besides: a real package is taken over and given back, attribute for attribute.
 
-    A subclass names the package as it is installed, the module it is imported as, and the adapter's `install`.
+    A subclass names the package as it is installed, the module it is imported as, and the adapter's
+    `install`.
     """
 
     package: str
@@ -210,7 +234,9 @@ class InstalledContract(AdapterContract):
 
     def test_a_call_is_the_same_before_during_and_after(self):
         def results():
-            subject = self.subject(bus, lambda text: f"re: {text}", [("own", lambda text: f"{text} own")])
+            subject = self.subject(
+                bus, lambda text: f"re: {text}", [("own", lambda text: f"{text} own")]
+            )
             return str(subject.call("start")), str(subject.call("again"))
 
         bus = Bus()
@@ -223,7 +249,9 @@ class InstalledContract(AdapterContract):
     def test_after_uninstall_receivers_are_not_asked(self):
         bus = Bus()
         heard = []
-        bus.signal(f"pre_{self.hook}").connect(lambda sender, ctx: heard.append(1), role="observe", name="hear")
+        bus.signal(f"pre_{self.hook}").connect(
+            lambda sender, ctx: heard.append(1), role="observe", name="hear"
+        )
         uninstall = self.install(bus)
         during = self.subject(bus, lambda text: text)
         during.call("start")
@@ -263,7 +291,8 @@ class InstalledContract(AdapterContract):
 
 
 def attributes_of(package: str) -> dict[tuple[str, ...], list[tuple[str, Any]]]:
-    """Return every attribute of every module and class of a package, in order; containers with what they hold."""
+    """Return every attribute of every module and class of a package, in order; containers with what
+    they hold."""
     found: dict[tuple[str, ...], list[tuple[str, Any]]] = {}
     for module_name, module in sorted(sys.modules.items()):
         if isinstance(module, ModuleType) and f"{module_name}.".startswith(f"{package}."):
@@ -278,7 +307,11 @@ _NOT_ATTRIBUTES = {"__builtins__", "__abstractmethods__", "_abc_impl"}
 
 
 def _attributes(owner: Any) -> list[tuple[str, Any]]:
-    return [(name, (value, _held(value))) for name, value in list(vars(owner).items()) if name not in _NOT_ATTRIBUTES]
+    return [
+        (name, (value, _held(value)))
+        for name, value in list(vars(owner).items())
+        if name not in _NOT_ATTRIBUTES
+    ]
 
 
 def _held(value: Any) -> Any:
@@ -287,8 +320,11 @@ def _held(value: Any) -> Any:
     return [id(held) for held in value] if isinstance(value, (list, tuple)) else None
 
 
-def changes(before: Mapping[Any, list[tuple[str, Any]]], after: Mapping[Any, list[tuple[str, Any]]]) -> list[str]:
-    """Name what is not the very same object, in the same place, as before. A module loaded since is no change."""
+def changes(
+    before: Mapping[Any, list[tuple[str, Any]]], after: Mapping[Any, list[tuple[str, Any]]]
+) -> list[str]:
+    """Name what is not the very same object, in the same place, as before. A module loaded since is
+    no change."""
     found = []
     for owner, attributes in before.items():
         others = after.get(owner, [])

@@ -3,9 +3,10 @@
     python -m tests.systems.coverage                 the table and its totals
     python -m tests.systems.coverage agentscope      one system
 
-`rows.tsv` holds every row of every system: its features, its defects, and what an adapter must preserve. A test covers the
-rows its name says: `test_agentscope_A1_the_metaclass_wraps`, `test_agentscope_d01_d02_...`. The command ends with 1 while a row
-has neither a test nor an excuse, or a test names a row nobody has.
+`rows.tsv` holds every row of every system: its features, its defects, and what an adapter must
+preserve. A test covers the rows its name says: `test_agentscope_A1_the_metaclass_wraps`,
+`test_agentscope_d01_d02_...`. The command ends with 1 while a row has neither a test nor an excuse,
+or a test names a row nobody has.
 """
 
 from __future__ import annotations
@@ -38,10 +39,13 @@ def rows() -> list[Row]:
 
 
 def tests() -> Iterator[tuple[str, str]]:
-    """Yield file and name of every test in this folder that is to pass, read and not imported: each has its environment."""
+    """Yield file and name of every test in this folder that is to pass, read and not imported: each
+    has its environment."""
     for path in sorted(HERE.glob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_"):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith(
+                "test_"
+            ):
                 if not any("xfail" in ast.unparse(decorator) for decorator in node.decorator_list):
                     yield path.name, node.name
 
@@ -52,7 +56,9 @@ def covered_by(name: str, known: dict[str, set[str]]) -> tuple[str, list[str]] |
     if system not in known:
         return None
     found = []
-    while match := max((row for row in known[system] if f"{rest}_".startswith(f"{row}_")), key=len, default=""):
+    while match := max(
+        (row for row in known[system] if f"{rest}_".startswith(f"{row}_")), key=len, default=""
+    ):
         found.append(match)
         rest = rest[len(match) + 1 :]
     return system, found
@@ -74,14 +80,20 @@ def main(chosen: list[str]) -> int:
     for row in table:
         names = tested[row.system, row.row]
         state = names[0] if names else f"excused: {row.excused}" if row.excused else "NO TEST"
-        print(f"{row.system:11}{row.kind:9} {row.row:10} {state}{f' (and {len(names) - 1} more)' if names[1:] else ''}")
+        print(
+            f"{row.system:11}{row.kind:9} {row.row:10} "
+            f"{state}{f' (and {len(names) - 1} more)' if names[1:] else ''}"
+        )
     missing = [row for row in table if not tested[row.system, row.row] and not row.excused]
     print()
     for system, kind in dict.fromkeys((row.system, row.kind) for row in table):
         mine = [row for row in table if (row.system, row.kind) == (system, kind)]
         done = sum(bool(tested[row.system, row.row]) for row in mine)
         excused = sum(bool(row.excused) and not tested[row.system, row.row] for row in mine)
-        print(f"{system:11}{kind:9} {done:3} tested  {excused:3} excused  {len(mine) - done - excused:3} missing  of {len(mine)}")
+        print(
+            f"{system:11}{kind:9} {done:3} tested  {excused:3} excused  "
+            f"{len(mine) - done - excused:3} missing  of {len(mine)}"
+        )
     print(f"{'total':20} {len(table) - len(missing)} of {len(table)} rows tested or excused")
     for stray in strays:
         print(f"names no row: {stray}")

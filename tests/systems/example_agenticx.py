@@ -1,4 +1,5 @@
-"""AgenticX's own examples of hooks, from its documentation and told anew, with a model that is a script: on stock, or on hookbus.
+"""AgenticX's own examples of hooks, from its documentation and told anew, with a model that is a
+script: on stock, or on hookbus.
 
     .venv-systems/agenticx/bin/python -m tests.systems.example_agenticx stock
     .venv-systems/agenticx/bin/python -m tests.systems.example_agenticx hookbus
@@ -21,7 +22,8 @@ from .agenticx_run import call, finish, made_agent, made_executor, made_runtime,
 
 
 def core_hooks() -> None:
-    """A hook before a call of a model, and one before a call of a tool; whoever runs calls asks them."""
+    """A hook before a call of a model, and one before a call of a tool; whoever runs calls asks
+    them."""
     from agenticx.core import hooks
 
     def log_before_llm(ctx: Any) -> bool:
@@ -34,10 +36,16 @@ def core_hooks() -> None:
 
     hooks.register_before_llm_call_hook(log_before_llm)
     hooks.register_before_tool_call_hook(no_shell)
-    llm = hooks.LLMCallHookContext("me", model="scripted", messages=[{"role": "user", "content": "hi"}])
+    llm = hooks.LLMCallHookContext(
+        "me", model="scripted", messages=[{"role": "user", "content": "hi"}]
+    )
     print("core:", hooks.execute_before_llm_call_hooks(llm), llm.messages[-1]["content"])
     for name in ("ls", "bash"):
-        print("core:", name, hooks.execute_before_tool_call_hooks(hooks.ToolCallHookContext("me", tool_name=name)))
+        print(
+            "core:",
+            name,
+            hooks.execute_before_tool_call_hooks(hooks.ToolCallHookContext("me", tool_name=name)),
+        )
     print("core:", hooks.get_registered_llm_hooks(), hooks.get_registered_tool_hooks())
     hooks.clear_all_llm_hooks()
     hooks.clear_all_tool_hooks()
@@ -50,7 +58,11 @@ def executor_hooks() -> None:
         print(f"  LLM call by {context.agent_name}")
 
     def sanitize_response(context: Any) -> str | None:
-        return context.response.replace("SECRET", "[REDACTED]") if "SECRET" in context.response else None
+        return (
+            context.response.replace("SECRET", "[REDACTED]")
+            if "SECRET" in context.response
+            else None
+        )
 
     def block_dangerous_tools(context: Any) -> bool | None:
         if context.tool_name == "delete_database":
@@ -68,8 +80,14 @@ def executor_hooks() -> None:
     llm_hooks.register_after_llm_call_hook(sanitize_response)
     tool_hooks.register_before_tool_call_hook(block_dangerous_tools)
     tool_hooks.register_after_tool_call_hook(log_tool_results)
-    answers = [call("read", path="notes.txt"), call("delete_database", path="db"), finish("the SECRET is out")]
-    executor = made_executor(answers, read=lambda path: f"the text of {path}", delete_database=lambda path: "gone")
+    answers = [
+        call("read", path="notes.txt"),
+        call("delete_database", path="db"),
+        finish("the SECRET is out"),
+    ]
+    executor = made_executor(
+        answers, read=lambda path: f"the text of {path}", delete_database=lambda path: "gone"
+    )
     done = run(executor, made_agent(name="writer", tool_hooks={"before": [into_the_sandbox]}))
     print("executor:", done.success, done.result)
     for row in done.rows:
@@ -95,7 +113,9 @@ def events() -> None:
 class DenyShellHook(AgentHook):
     """Denies the shell, as AgenticX's documentation has it; and a key."""
 
-    async def before_tool_call(self, tool_name: str, arguments: dict[str, Any], session: Any) -> HookOutcome | None:
+    async def before_tool_call(
+        self, tool_name: str, arguments: dict[str, Any], session: Any
+    ) -> HookOutcome | None:
         if tool_name in {"run_terminal_cmd", "bash"} or arguments.get("key") == "password":
             return HookOutcome(blocked=True, reason="Shell tools disabled")
         return None

@@ -1,4 +1,5 @@
-"""AgentScope's own example of hooks, from its tutorial and told anew, with a model that is a script: on stock, or on hookbus.
+"""AgentScope's own example of hooks, from its tutorial and told anew, with a model that is a
+script: on stock, or on hookbus.
 
     .venv-systems/agentscope/bin/python -m tests.systems.example_agentscope stock
     .venv-systems/agentscope/bin/python -m tests.systems.example_agentscope hookbus
@@ -47,7 +48,8 @@ async def mark_answer(self: AgentBase, kwargs: dict[str, Any], output: Msg) -> M
 
 
 async def echo() -> None:
-    """Instance hooks and class hooks of one agent, in their order; what one replaces the next one sees."""
+    """Instance hooks and class hooks of one agent, in their order; what one replaces the next one
+    sees."""
     EchoAgent.register_class_hook("pre_reply", "class_pre", mark("class pre_reply"))
     agent = EchoAgent()
     agent.register_instance_hook("pre_reply", "instance_pre", mark("instance pre_reply"))
@@ -88,12 +90,14 @@ async def react() -> None:
     toolkit = Toolkit()
     toolkit.register_tool_function(weather)
     agent = ReActAgent(
-        name="Friday", sys_prompt="You are helpful.", model=ScriptedModel(), formatter=DashScopeChatFormatter(), toolkit=toolkit,
-        memory=InMemoryMemory(),
+        name="Friday", sys_prompt="You are helpful.", model=ScriptedModel(),
+        formatter=DashScopeChatFormatter(), toolkit=toolkit, memory=InMemoryMemory(),
     )  # fmt: skip
     for hook_type in ReActAgent.supported_hook_types:
 
-        def tell(self: AgentBase, kwargs: dict[str, Any], *output: Any, hook_type: str = hook_type) -> None:
+        def tell(
+            self: AgentBase, kwargs: dict[str, Any], *output: Any, hook_type: str = hook_type
+        ) -> None:
             print(f"<{hook_type}: {', '.join(kwargs)}>")
 
         agent.register_instance_hook(hook_type, "tell", tell)

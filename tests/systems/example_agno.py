@@ -1,4 +1,5 @@
-"""Agno's own examples of hooks, from its documentation and told anew, with a model that is a script: on stock, or on hookbus.
+"""Agno's own examples of hooks, from its documentation and told anew, with a model that is a
+script: on stock, or on hookbus.
 
     .venv-systems/agno/bin/python -m tests.systems.example_agno stock
     .venv-systems/agno/bin/python -m tests.systems.example_agno hookbus
@@ -46,7 +47,9 @@ class Customers(Toolkit):
         return f"deleted {self.names.pop(customer_id)}"
 
 
-def log_call(function_name: str, function_call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+def log_call(
+    function_name: str, function_call: Callable[..., Any], arguments: dict[str, Any]
+) -> Any:
     """Say what is called with what, and what came of it."""
     print(f"  calling {function_name} with {arguments}")
     result = function_call(**arguments)
@@ -64,8 +67,14 @@ def keep_customers(name: str, func: Callable[..., Any], args: dict[str, Any]) ->
 
 def tools() -> None:
     """Hooks around every tool of an agent: a chain, the first outermost."""
-    calls = [("retrieve", '{"customer_id": "C2"}'), ("delete", '{"customer_id": "c1"}'), ("delete", '{"customer_id": "c2"}')]
-    agent = Agent(model=ScriptedModel(calls=calls), tools=[Customers()], tool_hooks=[keep_customers, log_call])
+    calls = [
+        ("retrieve", '{"customer_id": "C2"}'),
+        ("delete", '{"customer_id": "c1"}'),
+        ("delete", '{"customer_id": "c2"}'),
+    ]
+    agent = Agent(
+        model=ScriptedModel(calls=calls), tools=[Customers()], tool_hooks=[keep_customers, log_call]
+    )
     print("tools:", agent.run("tidy up").content)
     for each in agent.run("tidy up").tools or []:
         print("  tool", each.tool_name, each.tool_call_error, each.result)
@@ -74,7 +83,9 @@ def tools() -> None:
 async def async_tools() -> None:
     """The same chain around async tools."""
 
-    async def timed(function_name: str, function_call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    async def timed(
+        function_name: str, function_call: Callable[..., Any], arguments: dict[str, Any]
+    ) -> Any:
         print(f"  began {function_name}")
         result = await function_call(**arguments)
         print(f"  ended {function_name}")
@@ -89,7 +100,11 @@ async def async_tools() -> None:
         await asyncio.sleep(0)
         return f"sunny in {city}"
 
-    agent = Agent(model=ScriptedModel(calls=[("weather", '{"city": "Paris"}')]), tools=[weather], tool_hooks=[timed])
+    agent = Agent(
+        model=ScriptedModel(calls=[("weather", '{"city": "Paris"}')]),
+        tools=[weather],
+        tool_hooks=[timed],
+    )
     response = await agent.arun("How is the weather?")
     print("async:", response.content, [each.result for each in response.tools or []])
 
@@ -117,7 +132,10 @@ def before_and_after() -> None:
         return f"{count} stories"
 
     calls = [("stories", '{"count": 100}'), ("stories", '{"count": 2}')]
-    print("before and after:", Agent(model=ScriptedModel(calls=calls), tools=[stories]).run("What is new?").content)
+    print(
+        "before and after:",
+        Agent(model=ScriptedModel(calls=calls), tools=[stories]).run("What is new?").content,
+    )
 
 
 def runs() -> None:
@@ -134,12 +152,20 @@ def runs() -> None:
         if len(run_output.content) > 40:
             raise OutputCheckError("too long")
 
-    agent = Agent(model=ScriptedModel(lambda text: f"you said: {text}"), pre_hooks=[tidy, polite], post_hooks=[short])
+    agent = Agent(
+        model=ScriptedModel(lambda text: f"you said: {text}"),
+        pre_hooks=[tidy, polite],
+        post_hooks=[short],
+    )
     for text in ("  a song, please ", "a song", "please sing all the songs that you know"):
         response = agent.run(text)
         print("run:", response.status.value, response.content)
     for event in agent.run("please", stream=True, stream_events=True):
-        print("  event", event.event, getattr(event, "pre_hook_name", None) or getattr(event, "post_hook_name", ""))
+        print(
+            "  event",
+            event.event,
+            getattr(event, "pre_hook_name", None) or getattr(event, "post_hook_name", ""),
+        )
 
 
 def main() -> None:

@@ -14,7 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from bub import hookimpl
-from bub.hooks.interception import LlmCallDecision, LlmCallRequest, ToolCall, ToolCallDecision, ToolCallResult
+from bub.hooks.interception import (
+    LlmCallDecision, LlmCallRequest, ToolCall, ToolCallDecision, ToolCallResult,
+)  # fmt: skip
 from bub.streaming import AsyncStreamEvents, StreamEvent, StreamState
 from loguru import logger
 
@@ -66,7 +68,8 @@ class Streaming:
 
 
 class Policy:
-    """Watches over the agent loop: rewrites, refuses and answers calls of tools, and limits those of the model."""
+    """Watches over the agent loop: rewrites, refuses and answers calls of tools, and limits those
+    of the model."""
 
     @hookimpl
     def before_tool_call(self, call: ToolCall) -> ToolCallDecision | None:
@@ -83,7 +86,9 @@ class Policy:
             result.result = f"{result.result} (checked)"
 
     @hookimpl
-    def before_llm_call(self, request: LlmCallRequest, state: dict[str, Any]) -> LlmCallRequest | LlmCallDecision | None:
+    def before_llm_call(
+        self, request: LlmCallRequest, state: dict[str, Any]
+    ) -> LlmCallRequest | LlmCallDecision | None:
         if state["spent"] > 10:
             return LlmCallDecision.finish("the budget is spent")
         return replace(request, model="cheap")
@@ -108,17 +113,27 @@ async def main() -> None:
     bot = framework(echo=Echo(), memory=Memory())
     for text in ("hello", "again"):
         result = await bot.process_inbound({"content": text, "channel": "cli", "chat_id": "1"})
-        print("turn:", result.session_id, result.outbounds, bot.get_system_prompt(result.prompt, result.state))
+        print(
+            "turn:", result.session_id, result.outbounds,
+            bot.get_system_prompt(result.prompt, result.state),
+        )  # fmt: skip
     bot.plugin_manager.register(Streaming(), name="streaming")
-    print("stream:", (await bot.process_inbound({"content": "in pieces"}, stream_output=True)).model_output)
+    print(
+        "stream:",
+        (await bot.process_inbound({"content": "in pieces"}, stream_output=True)).model_output,
+    )
     print("report:", bot.hook_report())
 
     bot.plugin_manager.register(Policy(), name="policy")
     for command in (" ls ", "date", "rm -rf"):
-        execution = await call_tool(bot.get_agent_hooks(), lambda cmd: f"ran {cmd}", {"cmd": command})
+        execution = await call_tool(
+            bot.get_agent_hooks(), lambda cmd: f"ran {cmd}", {"cmd": command}
+        )
         print("tool:", execution.tool_results)
     for spent in (1, 11):
-        request, decision = await bot.get_agent_hooks().before_llm_call(LlmCallRequest("run", "dear", []), {"spent": spent})
+        request, decision = await bot.get_agent_hooks().before_llm_call(
+            LlmCallRequest("run", "dear", []), {"spent": spent}
+        )
         print("model:", request.model, decision)
 
     bot.plugin_manager.register(Errors(), name="errors")

@@ -1,4 +1,5 @@
-"""OpenClaw's own example of a permission request, from its documentation, in Python: `python -m tests.systems.example_openclaw`.
+"""OpenClaw's own example of a permission request, from its documentation, in Python: `python -m
+tests.systems.example_openclaw`.
 
 The plugin asks before anything is deployed; to production nobody can say yes for ever.
 """
@@ -9,7 +10,9 @@ import asyncio
 from typing import Any
 
 from hookbus import HookBlocked
-from hookbus.adapters.openclaw import GLOBAL_POLICY, ApprovalRequest, HookRunner, PluginApi, Registry, ToolCalls
+from hookbus.adapters.openclaw import (
+    GLOBAL_POLICY, ApprovalRequest, HookRunner, PluginApi, Registry, ToolCalls,
+)  # fmt: skip
 
 
 def register(api: PluginApi) -> None:
@@ -24,7 +27,9 @@ def register(api: PluginApi) -> None:
                 "title": "Deploy service",
                 "description": f"Deploy service to {environment}.",
                 "severity": "critical" if is_production else "warning",
-                "allowedDecisions": ["allow-once", "deny"] if is_production else ["allow-once", "allow-always", "deny"],
+                "allowedDecisions": ["allow-once", "deny"]
+                if is_production
+                else ["allow-once", "allow-always", "deny"],
                 "timeoutMs": 120_000,
                 "onResolution": lambda decision: print(f"deploy approval resolved: {decision}"),
             }
@@ -34,14 +39,20 @@ def register(api: PluginApi) -> None:
 
 
 async def approve(request: ApprovalRequest) -> str:
-    print(f"[{request.severity}] {request.title}: {request.description} {' | '.join(request.decisions)}")
+    print(
+        f"[{request.severity}] {request.title}: {request.description} "
+        f"{' | '.join(request.decisions)}"
+    )
     return "allow-always"
 
 
 async def main() -> None:
     registry = Registry()
     registry.load("deploy-policy", register)
-    tools = {"deploy_service": lambda params: f"deployed to {params['environment']}", "read": lambda params: "read"}
+    tools = {
+        "deploy_service": lambda params: f"deployed to {params['environment']}",
+        "read": lambda params: "read",
+    }
     calls = ToolCalls(HookRunner(registry, failure_policy=GLOBAL_POLICY), tools, approve=approve)
     print(await calls.call("read", {}))
     for environment in ("staging", "production"):

@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class System(NamedTuple):
-    """An environment: the tests it is for, its Python, and the extras of hookbus and packages that are installed besides."""
+    """An environment: the tests it is for, its Python, and the extras of hookbus and packages that
+    are installed besides."""
 
     tests: str
     python: str
@@ -43,13 +44,17 @@ def python_of(name: str) -> Path:
 
 
 def find_python(version: str) -> str:
-    """Return an interpreter of this version: the running one, one of pyenv's, or one on the PATH."""
+    """Return an interpreter of this version: the running one, one of pyenv's, or one on the
+    PATH."""
     if "{}.{}".format(*sys.version_info) == version:
         return sys.executable
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found = sorted(pyenv.glob(f"{version}.*/bin/python")) or [shutil.which(f"python{version}")]
     if found[-1] is None:
-        sys.exit(f"Python {version} is needed, and is neither among pyenv's versions nor on the PATH as python{version}")
+        sys.exit(
+            f"Python {version} is needed, and is neither among pyenv's versions nor on the PATH "
+            f"as python{version}"
+        )
     return str(found[-1])
 
 

@@ -1,8 +1,10 @@
-"""What AgenticX's hooks cost on hookbus, against stock AgenticX: the ratio, and microseconds per run of hooks.
+"""What AgenticX's hooks cost on hookbus, against stock AgenticX: the ratio, and microseconds per
+run of hooks.
 
     .venv-systems/agenticx/bin/python -m tests.systems.measure_agenticx
 
-Stock and hookbus take turns; of each the fastest round counts, in processor time. Below 1 is faster than stock.
+Stock and hookbus take turns; of each the fastest round counts, in processor time. Below 1 is faster
+than stock.
 """
 
 from __future__ import annotations
@@ -64,7 +66,11 @@ def measure(hooks: int, what: str) -> dict[str, float]:
         registry.register(AgentHook())
     for _ in range(ROUNDS):
         for setting in ("stock", "default", "strict"):
-            uninstall = agenticx.install(Bus(), strict=setting == "strict") if setting != "stock" else lambda: None
+            uninstall = (
+                agenticx.install(Bus(), strict=setting == "strict")
+                if setting != "stock"
+                else lambda: None
+            )
             for _ in range(hooks):
                 tool_hooks.register_before_tool_call_hook(passing())
             if what == "runtime":
@@ -81,14 +87,25 @@ def measure(hooks: int, what: str) -> dict[str, float]:
 
 def main() -> None:
     logging.disable(logging.CRITICAL)
-    print(f"{'one run of hooks':44}{'stock µs':>10}{'default':>10}{'strict':>10}{'default/stock':>15}{'strict/stock':>14}")
-    titles = {"bus": "before a tool", "executor": "a tool of an executor", "runtime": "before and after a tool of a runtime"}
+    print(
+        f"{'one run of hooks':44}{'stock µs':>10}{'default':>10}{'strict':>10}{'default/stock':>15}{'strict/stock':>14}"
+    )
+    titles = {
+        "bus": "before a tool",
+        "executor": "a tool of an executor",
+        "runtime": "before and after a tool of a runtime",
+    }
     for what, title in titles.items():
         for hooks in (0, 1, 5):
             best = measure(hooks, what)
             name = f"{title}, {hooks} hook{'s' * (hooks != 1)}"
-            stock, default, strict = (best[setting] * 1e6 for setting in ("stock", "default", "strict"))
-            print(f"{name:44}{stock:10.1f}{default:10.1f}{strict:10.1f}{default / stock:15.2f}{strict / stock:14.2f}", flush=True)
+            stock, default, strict = (
+                best[setting] * 1e6 for setting in ("stock", "default", "strict")
+            )
+            print(
+                f"{name:44}{stock:10.1f}{default:10.1f}{strict:10.1f}{default / stock:15.2f}{strict / stock:14.2f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

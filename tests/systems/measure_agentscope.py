@@ -1,8 +1,10 @@
-"""What a call of an AgentScope agent costs on hookbus, against stock: the ratio, and microseconds per call.
+"""What a call of an AgentScope agent costs on hookbus, against stock: the ratio, and microseconds
+per call.
 
     .venv-systems/agentscope/bin/python -m tests.systems.measure_agentscope
 
-Stock and hookbus take turns; of each the fastest round counts, in processor time. Below 1 is faster than stock.
+Stock and hookbus take turns; of each the fastest round counts, in processor time. Below 1 is faster
+than stock.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def agent_with(hooks: int) -> Agent:
     agent.set_console_output_enabled(False)
     for number in range(hooks):
         agent.register_instance_hook("pre_reply", f"pre {number}", lambda self, kwargs: None)
-        agent.register_instance_hook("post_reply", f"post {number}", lambda self, kwargs, output: None)
+        agent.register_instance_hook(
+            "post_reply", f"post {number}", lambda self, kwargs, output: None
+        )
     return agent
 
 
@@ -52,11 +56,16 @@ async def seconds_per_call(call: Callable[[], Awaitable[Any]]) -> float:
 
 
 def measure(hooks: int, msg: Msg) -> dict[str, float]:
-    """Return the fastest round of each setting, in seconds per reply (`await agent(msg)`, which prints once)."""
+    """Return the fastest round of each setting, in seconds per reply (`await agent(msg)`, which
+    prints once)."""
     best: dict[str, float] = {}
     for _ in range(ROUNDS):
         for setting in ("stock", "default", "strict"):
-            uninstall = agentscope.install(Bus(), strict=setting == "strict") if setting != "stock" else lambda: None
+            uninstall = (
+                agentscope.install(Bus(), strict=setting == "strict")
+                if setting != "stock"
+                else lambda: None
+            )
             agent = agent_with(hooks)
             took = asyncio.run(seconds_per_call(lambda: agent(msg)))
             best[setting] = min(took, best.get(setting, took))
@@ -67,14 +76,18 @@ def measure(hooks: int, msg: Msg) -> dict[str, float]:
 def main() -> None:
     small = Msg("user", "hi", "user")
     large = Msg("user", [TextBlock(type="text", text=f"block {n}") for n in range(500)], "user")
-    print(f"{'one reply':44}{'stock µs':>10}{'default':>10}{'strict':>10}{'default/stock':>15}{'strict/stock':>14}")
+    print(
+        f"{'one reply':44}{'stock µs':>10}{'default':>10}{'strict':>10}{'default/stock':>15}{'strict/stock':>14}"
+    )
     for title, hooks, msg in (
-        ("no hooks", 0, small), ("1 pre-hook and 1 post-hook", 1, small), ("5 pre-hooks and 5 post-hooks", 5, small),
-        ("1 and 1, a message of 500 blocks", 1, large),
+        ("no hooks", 0, small), ("1 pre-hook and 1 post-hook", 1, small),
+        ("5 pre-hooks and 5 post-hooks", 5, small), ("1 and 1, a message of 500 blocks", 1, large),
     ):  # fmt: skip
         best = measure(hooks, msg)
         stock, default, strict = (best[setting] * 1e6 for setting in ("stock", "default", "strict"))
-        print(f"{title:44}{stock:10.1f}{default:10.1f}{strict:10.1f}{default / stock:15.2f}{strict / stock:14.2f}")
+        print(
+            f"{title:44}{stock:10.1f}{default:10.1f}{strict:10.1f}{default / stock:15.2f}{strict / stock:14.2f}"
+        )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     .venv-systems/agno/bin/python -m tests.systems.measure_agno
 
-Stock and hookbus take turns; of each the fastest round counts, in processor time. Below 1 is faster than stock.
+Stock and hookbus take turns; of each the fastest round counts, in processor time. Below 1 is faster
+than stock.
 """
 
 from __future__ import annotations
@@ -64,10 +65,20 @@ def measure(hooks: int, *, is_async: bool) -> dict[str, float]:
     best: dict[str, float] = {}
     for _ in range(ROUNDS):
         for setting in ("stock", "default", "strict"):
-            uninstall = agno.install(Bus(), strict=setting == "strict") if setting != "stock" else lambda: None
+            uninstall = (
+                agno.install(Bus(), strict=setting == "strict")
+                if setting != "stock"
+                else lambda: None
+            )
             chain = [apassing if is_async else passing] * hooks
-            function = Function(name="tool", entrypoint=atool if is_async else tool, tool_hooks=chain or None)
-            took = asyncio.run(seconds_per_async_call(function)) if is_async else seconds_per_call(function)
+            function = Function(
+                name="tool", entrypoint=atool if is_async else tool, tool_hooks=chain or None
+            )
+            took = (
+                asyncio.run(seconds_per_async_call(function))
+                if is_async
+                else seconds_per_call(function)
+            )
             best[setting] = min(took, best.get(setting, took))
             uninstall()
     return best
@@ -75,13 +86,19 @@ def measure(hooks: int, *, is_async: bool) -> dict[str, float]:
 
 def main() -> None:
     logging.disable(logging.CRITICAL)
-    print(f"{'one call of a tool':30}{'stock µs':>10}{'default':>10}{'strict':>10}{'default/stock':>15}{'strict/stock':>14}")
+    print(
+        f"{'one call of a tool':30}{'stock µs':>10}{'default':>10}{'strict':>10}{'default/stock':>15}{'strict/stock':>14}"
+    )
     for is_async in (False, True):
         for hooks in (0, 1, 5, 10):
             best = measure(hooks, is_async=is_async)
             title = f"{'aexecute' if is_async else 'execute'}, {hooks} pass-through hook{'s' * (hooks != 1)}"
-            stock, default, strict = (best[setting] * 1e6 for setting in ("stock", "default", "strict"))
-            print(f"{title:30}{stock:10.1f}{default:10.1f}{strict:10.1f}{default / stock:15.2f}{strict / stock:14.2f}")
+            stock, default, strict = (
+                best[setting] * 1e6 for setting in ("stock", "default", "strict")
+            )
+            print(
+                f"{title:30}{stock:10.1f}{default:10.1f}{strict:10.1f}{default / stock:15.2f}{strict / stock:14.2f}"
+            )
 
 
 if __name__ == "__main__":

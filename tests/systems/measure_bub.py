@@ -2,7 +2,8 @@
 
     .venv-systems/bub/bin/python -m tests.systems.measure_bub
 
-Stock and hookbus take turns; of each the fastest round counts, in processor time. Below 1 is faster than stock.
+Stock and hookbus take turns; of each the fastest round counts, in processor time. Below 1 is faster
+than stock.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ async def run_model(prompt: str) -> str:
 def some_plugin() -> Any:
     """Return a plugin with most of what a turn asks for."""
     return plugin(
-        resolve_session=lambda message: None, load_state=load_state, build_prompt=lambda message: message["content"],
-        system_prompt=lambda prompt: "Be brief.", run_model=run_model, save_state=lambda state: None,
-        render_outbound=lambda model_output: [{"content": model_output}], dispatch_outbound=lambda message: True,
+        resolve_session=lambda message: None, load_state=load_state,
+        build_prompt=lambda message: message["content"], system_prompt=lambda prompt: "Be brief.",
+        run_model=run_model, save_state=lambda state: None,
+        render_outbound=lambda model_output: [{"content": model_output}],
+        dispatch_outbound=lambda message: True,
     )  # fmt: skip
 
 
@@ -56,13 +59,15 @@ def turn(plugins: int) -> Work:
 
 
 def tool_call(plugins: int) -> Work:
-    """Return the call of a tool with this many policies, each of which changes its arguments, and as many observers."""
+    """Return the call of a tool with this many policies, each of which changes its arguments, and
+    as many observers."""
 
     def before(call: Any) -> Any:
         return ToolCallDecision.proceed({"x": call.arguments["x"] + 1})
 
     policies = {
-        f"plugin {number}": plugin(before_tool_call=before, after_tool_call=lambda result: None) for number in range(plugins)
+        f"plugin {number}": plugin(before_tool_call=before, after_tool_call=lambda result: None)
+        for number in range(plugins)
     }
     hooks = agent_hooks(**policies)
     return lambda: call_tool(hooks, lambda x: x, {"x": 1})
@@ -87,10 +92,14 @@ def measure(make: Callable[[], Work]) -> dict[str, float]:
     for _ in range(ROUNDS):
         for setting in ("stock", "default", "guarded", "strict"):
             bus = Bus()
-            uninstall = bub.install(bus, strict=setting == "strict") if setting != "stock" else lambda: None
+            uninstall = (
+                bub.install(bus, strict=setting == "strict") if setting != "stock" else lambda: None
+            )
             if setting == "guarded":
                 for hook in ("build_prompt", "tool_call"):
-                    bus.signal(f"pre_{hook}").connect(lambda sender: None, role="guard", name="guard")
+                    bus.signal(f"pre_{hook}").connect(
+                        lambda sender: None, role="guard", name="guard"
+                    )
             took = asyncio.run(seconds_per_call(make()))
             best[setting] = min(took, best.get(setting, took))
             uninstall()
@@ -109,11 +118,15 @@ CASES: dict[str, Callable[[], Work]] = {
 
 def main() -> None:
     logger.remove()
-    print(f"{'':29}{'stock µs':>10}{'default/stock':>15}{'one guard/stock':>17}{'strict/stock':>14}")
+    print(
+        f"{'':29}{'stock µs':>10}{'default/stock':>15}{'one guard/stock':>17}{'strict/stock':>14}"
+    )
     for title, make in CASES.items():
         best = measure(make)
         ratios = [best[setting] / best["stock"] for setting in ("default", "guarded", "strict")]
-        print(f"{title:29}{best['stock'] * 1e6:10.1f}{ratios[0]:15.2f}{ratios[1]:17.2f}{ratios[2]:14.2f}")
+        print(
+            f"{title:29}{best['stock'] * 1e6:10.1f}{ratios[0]:15.2f}{ratios[1]:17.2f}{ratios[2]:14.2f}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Replay what was recorded from OpenClaw's own hook runner: `replay(vector)`.
 
-A vector is data: a hook, an event, a ctx and handlers (`returns throw sleep_ms hang mutate mode timeout_ms priority matcher
-eligibleTriggers ...`). The runner is set up as OpenClaw's global one unless the vector's `catchErrors` says otherwise.
+A vector is data: a hook, an event, a ctx and handlers (`returns throw sleep_ms hang mutate mode
+timeout_ms priority matcher eligibleTriggers ...`). The runner is set up as OpenClaw's global one
+unless the vector's `catchErrors` says otherwise.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Any
 from hookbus.adapters.openclaw import GLOBAL_POLICY, NULL, HookRunner, Registry
 
 OPTIONS = {
-    "priority": "priority", "matcher": "matcher", "registrationId": "registration_id", "eligibleTriggers": "eligible_triggers",
-    "eligibleDispatchKinds": "eligible_dispatch_kinds", "requiresToolAuthority": "requires_tool_authority",
+    "priority": "priority", "matcher": "matcher", "registrationId": "registration_id",
+    "eligibleTriggers": "eligible_triggers", "eligibleDispatchKinds": "eligible_dispatch_kinds",
+    "requiresToolAuthority": "requires_tool_authority",
 }  # fmt: skip
 
 
@@ -25,7 +27,8 @@ class Error(Exception):
 
 
 def replay(vector: dict[str, Any], *, logger: logging.Logger | None = None) -> dict[str, Any]:
-    """Run a vector; return the `order` of the plugins, what each `saw`, the `result` or what was `raised`, and `event_after`."""
+    """Run a vector; return the `order` of the plugins, what each `saw`, the `result` or what was
+    `raised`, and `event_after`."""
     registry, order, saw = Registry(), [], []
     for number, handler in enumerate(vector["handlers"]):
         plugin = handler.get("plugin", f"plugin{number}")
@@ -38,9 +41,15 @@ def replay(vector: dict[str, Any], *, logger: logging.Logger | None = None) -> d
     event = deepcopy(vector["event"])
     catch_errors = vector.get("catchErrors", True)
     options = {"logger": logger} if logger else {}
-    runner = HookRunner(registry, catch_errors=catch_errors, failure_policy=GLOBAL_POLICY, **options)
+    runner = HookRunner(
+        registry, catch_errors=catch_errors, failure_policy=GLOBAL_POLICY, **options
+    )
     try:
-        ended = {"result": plain(asyncio.run(run(runner, vector["hook"], event, deepcopy(vector.get("ctx", {})))))}
+        ended = {
+            "result": plain(
+                asyncio.run(run(runner, vector["hook"], event, deepcopy(vector.get("ctx", {}))))
+            )
+        }
     except Exception as error:
         ended = {"raised": str(error)}
     return {"order": order, "saw": saw, **ended, "event_after": event}
@@ -61,7 +70,8 @@ def plain(value: Any) -> Any:
 
 
 def handler_of(said: dict[str, Any], plugin: str, order: list[str], saw: list[Any]) -> Any:
-    """Return the handler that a vector describes. One that is async has begun when it returns its awaitable, as in TypeScript."""
+    """Return the handler that a vector describes. One that is async has begun when it returns its
+    awaitable, as in TypeScript."""
     returned = deepcopy(said["returns"]) if "returns" in said else None
     if "returns" in said and returned is None:
         returned = NULL

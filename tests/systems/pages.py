@@ -1,4 +1,5 @@
-"""What holds for the how-to page of every system: its blocks print what it says, and every difference names a test."""
+"""What holds for the how-to page of every system: its blocks print what it says, and every
+difference names a test."""
 
 import re
 import subprocess
@@ -10,7 +11,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def printed_by(*command):
     """Return what Python prints for this command, run at the top of the repository."""
-    ran = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
@@ -25,7 +28,9 @@ class PageTable:
 
     def test_every_row_of_what_changes_names_a_test_that_is_there(self):
         table = self.text().split("## What changes")[1].splitlines()
-        rows = [line.split("|")[1:-1] for line in table if line.startswith("| ") and "---" not in line][1:]
+        rows = [
+            line.split("|")[1:-1] for line in table if line.startswith("| ") and "---" not in line
+        ][1:]
         sources = "".join(path.read_text() for path in (ROOT / "tests" / "systems").glob("*.py"))
         assert len(rows) >= 10
         for row in rows:
@@ -34,7 +39,8 @@ class PageTable:
 
 
 class PageContract(PageTable):
-    """The same, and that of its blocks: each is a program of its own, followed by what it prints."""
+    """The same, and that of its blocks: each is a program of its own, followed by what it
+    prints."""
 
     def test_every_block_of_the_page_prints_what_the_page_says(self, tmp_path):
         blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", self.text(), re.DOTALL)

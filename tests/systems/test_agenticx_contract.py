@@ -25,10 +25,15 @@ class TestAgenticX(InstalledContract):
         return agenticx.install(bus, strict=self.strict, **options)
 
     def subject(self, bus, body, own=()):
-        self.agent = made_agent(tool_hooks={"before": [self.own_hook(name, change) for name, change in own]})
+        self.agent = made_agent(
+            tool_hooks={"before": [self.own_hook(name, change) for name, change in own]}
+        )
 
         def ask(text):
-            done = run(made_executor([call("say", text=text), finish("done")], say=BareTool("say", body)), self.agent)
+            done = run(
+                made_executor([call("say", text=text), finish("done")], say=BareTool("say", body)),
+                self.agent,
+            )
             last = done.rows[-1]
             return last[2] if last[1] else f"failure: {last[3]}"
 

@@ -1,4 +1,5 @@
-"""What is wrong with AgenticX's hooks is right in hookbus. Each test names the defect it is the answer to."""
+"""What is wrong with AgenticX's hooks is right in hookbus. Each test names the defect it is the
+answer to."""
 
 import asyncio
 import contextvars
@@ -11,7 +12,9 @@ import threading
 
 import pytest
 
-from hookbus import ANY, Block, HookBlocked, HookError, Replace, explain, hookable, load_plugins, receives, report
+from hookbus import (
+    ANY, Block, HookBlocked, HookError, Replace, explain, hookable, load_plugins, receives, report,
+)  # fmt: skip
 from hookbus.events import Failed, Finished
 from hookbus.testing import record
 
@@ -55,7 +58,9 @@ def test_agenticx_x02_none_means_no_decision_on_every_point_sync_and_async(bus, 
     for hook in ("tool", "atool"):
         for phase in ("pre", "post"):
             for role in ("modify", "guard", "observe"):
-                bus.signal(f"{phase}_{hook}").connect(lambda agent: None, role=role, name=f"{phase} {role}")
+                bus.signal(f"{phase}_{hook}").connect(
+                    lambda agent: None, role=role, name=f"{phase} {role}"
+                )
     assert agent.tool("read", {}) == asyncio.run(agent.atool("read", {})) == "read done"
 
 
@@ -79,17 +84,25 @@ def test_agenticx_x04_a_guard_that_raises_blocks_and_is_named(bus, agent):
     bus.signal("pre_tool").connect(policy, role="guard")
     with pytest.raises(HookBlocked, match="policy") as blocked:
         agent.tool("rm", {})
-    assert blocked.value.receiver.endswith("policy") and "LookupError" in str(blocked.value) and agent.ran == []
+    assert (
+        blocked.value.receiver.endswith("policy")
+        and "LookupError" in str(blocked.value)
+        and agent.ran == []
+    )
 
 
-def test_agenticx_x05_any_callable_is_a_receiver_and_a_failed_registration_leaves_no_trace(bus, agent):
+def test_agenticx_x05_any_callable_is_a_receiver_and_a_failed_registration_leaves_no_trace(
+    bus, agent
+):
     class Policy:
         def __call__(self, agent, name):
             heard.append(name)
 
     heard = []
     bus.signal("pre_tool").connect(Policy())
-    bus.signal("pre_tool").connect(functools.partial(lambda note, agent, name: note.append(name), heard))
+    bus.signal("pre_tool").connect(
+        functools.partial(lambda note, agent, name: note.append(name), heard)
+    )
     with pytest.raises(HookError):
         bus.signal("pre_tool").connect(lambda agent, nmae: None, sender=agent)
     agent.tool("read", {})
@@ -108,7 +121,9 @@ def test_agenticx_x06_a_receiver_that_takes_itself_out_skips_nobody(bus, agent):
     assert "once" not in [row.receiver for row in explain(agent.tool)]
 
 
-def test_agenticx_x07_a_bound_method_that_was_disconnected_is_not_listed_and_does_not_run(bus, agent):
+def test_agenticx_x07_a_bound_method_that_was_disconnected_is_not_listed_and_does_not_run(
+    bus, agent
+):
     class Policy:
         def check(self, agent):
             heard.append(1)
@@ -120,12 +135,18 @@ def test_agenticx_x07_a_bound_method_that_was_disconnected_is_not_listed_and_doe
     assert heard == [] and list(explain(agent.tool)) == []
 
 
-def test_agenticx_x08_x18_every_path_to_a_hookable_asks_the_same_receivers_once_per_call(bus, agent):
+def test_agenticx_x08_x18_every_path_to_a_hookable_asks_the_same_receivers_once_per_call(
+    bus, agent
+):
     asked = []
-    bus.signal("pre_atool").connect(lambda agent, name: asked.append(name), role="guard", name="look")
+    bus.signal("pre_atool").connect(
+        lambda agent, name: asked.append(name), role="guard", name="look"
+    )
 
     async def all_at_once():
-        await asyncio.gather(*(agent.atool(name, {}) for name in "abc"), asyncio.create_task(agent.atool("d", {})))
+        await asyncio.gather(
+            *(agent.atool(name, {}) for name in "abc"), asyncio.create_task(agent.atool("d", {}))
+        )
         await type(agent).atool(agent, "e", {})
 
     asyncio.run(all_at_once())
@@ -134,8 +155,12 @@ def test_agenticx_x08_x18_every_path_to_a_hookable_asks_the_same_receivers_once_
 
 def test_agenticx_x09_the_arguments_that_are_shown_are_those_that_run(bus, agent):
     seen = []
-    bus.signal("pre_tool").connect(lambda agent, args: {"args": {**args, "path": "/sandbox"}}, name="sandbox")
-    bus.signal("post_tool").connect(lambda agent, args: seen.append(args["path"]), role="observe", name="trace")
+    bus.signal("pre_tool").connect(
+        lambda agent, args: {"args": {**args, "path": "/sandbox"}}, name="sandbox"
+    )
+    bus.signal("post_tool").connect(
+        lambda agent, args: seen.append(args["path"]), role="observe", name="trace"
+    )
     agent.tool("read", {"path": "/etc/secret"})
     assert seen == ["/sandbox"] and agent.ran == [("read", {"path": "/sandbox"})]
 
@@ -147,8 +172,12 @@ def test_agenticx_x10_x11_a_failing_observer_reaches_nobody_and_stops_none_after
         raise LookupError("the log is full")
 
     for phase in ("pre", "post", "finally"):
-        bus.signal(f"{phase}_tool").connect(broken, role="observe", priority=1, name=f"broken {phase}")
-        bus.signal(f"{phase}_tool").connect(lambda agent, ctx: heard.append(1), role="observe", name=f"later {phase}")
+        bus.signal(f"{phase}_tool").connect(
+            broken, role="observe", priority=1, name=f"broken {phase}"
+        )
+        bus.signal(f"{phase}_tool").connect(
+            lambda agent, ctx: heard.append(1), role="observe", name=f"later {phase}"
+        )
     with record(bus) as fired:
         assert agent.tool("read", {}) == "read done"
     assert len(heard) == 3
@@ -158,15 +187,23 @@ def test_agenticx_x10_x11_a_failing_observer_reaches_nobody_and_stops_none_after
 
 
 @pytest.mark.parametrize("answer", [False, True, "no", {"blocked": True}])
-def test_agenticx_x12_an_unknown_verdict_of_a_guard_blocks_and_is_told_with_receiver_and_type(bus, agent, answer):
+def test_agenticx_x12_an_unknown_verdict_of_a_guard_blocks_and_is_told_with_receiver_and_type(
+    bus, agent, answer
+):
     bus.signal("pre_tool").connect(lambda agent: answer, role="guard", name="odd")
     with record(bus) as fired, pytest.raises(HookBlocked, match="odd"):
         agent.tool("rm", {})
     [failed] = fired.of(Failed)
-    assert failed.receiver == "odd" and type(answer).__name__ in str(failed.exception) and agent.ran == []
+    assert (
+        failed.receiver == "odd"
+        and type(answer).__name__ in str(failed.exception)
+        and agent.ran == []
+    )
 
 
-def test_agenticx_x12_plain_and_async_receivers_serve_the_same_hook_and_results_of_any_type_replace(bus, agent):
+def test_agenticx_x12_plain_and_async_receivers_serve_the_same_hook_and_results_of_any_type_replace(
+    bus, agent
+):
     async def slow(agent, result):
         return {"was": result}
 
@@ -189,12 +226,12 @@ def test_agenticx_x13_a_class_receiver_has_the_methods_it_needs(bus, agent):
     assert agent.tool("rm", {}) == "rm done"
 
 
-
-
 def test_agenticx_x19_every_pre_has_one_finally_also_when_the_tool_raises(bus, agent):
     notes = []
     for phase in ("pre", "post", "error", "finally"):
-        bus.signal(f"{phase}_tool").connect(lambda agent, ctx, phase=phase: notes.append(phase), role="observe", name=phase)
+        bus.signal(f"{phase}_tool").connect(
+            lambda agent, ctx, phase=phase: notes.append(phase), role="observe", name=phase
+        )
     with pytest.raises(LookupError):
         agent.tool("broken", {})
     agent.tool("read", {})
@@ -203,7 +240,9 @@ def test_agenticx_x19_every_pre_has_one_finally_also_when_the_tool_raises(bus, a
 
 def test_agenticx_x20_five_failing_calls_are_five_ended_spans_with_their_errors(bus, agent):
     spans = []
-    bus.events.connect(lambda bus, event: spans.append(event) if isinstance(event, Finished) else None, weak=False)
+    bus.events.connect(
+        lambda bus, event: spans.append(event) if isinstance(event, Finished) else None, weak=False
+    )
     for _ in range(5):
         with pytest.raises(LookupError):
             agent.tool("broken", {})
@@ -211,7 +250,9 @@ def test_agenticx_x20_five_failing_calls_are_five_ended_spans_with_their_errors(
     assert all(span.seconds >= 0 for span in spans)
 
 
-def test_agenticx_x21_a_receiver_that_is_connected_twice_runs_once_and_every_connection_can_be_undone(bus, agent):
+def test_agenticx_x21_a_receiver_that_is_connected_twice_runs_once_and_every_connection_can_be_undone(
+    bus, agent
+):
     heard = []
 
     def hear(agent):
@@ -246,10 +287,14 @@ def test_agenticx_x22_the_order_is_told_and_an_around_is_an_onion(bus, agent):
     agent.tool("read", {})
     assert notes == ["mine", "all", "outer in", "inner in", "inner out", "outer out"]
     rows = [(row.receiver, row.scope) for row in explain(agent.tool)]
-    assert [name for name, _ in rows] == ["mine", "all", "outer", "inner"] and rows[0][1] != rows[1][1] == str(ANY)
+    assert [name for name, _ in rows] == ["mine", "all", "outer", "inner"] and rows[0][1] != rows[
+        1
+    ][1] == str(ANY)
 
 
-def test_agenticx_x16_x23_a_plain_call_makes_no_loop_and_keeps_contextvars_also_inside_a_running_one(bus, agent, monkeypatch):
+def test_agenticx_x16_x23_a_plain_call_makes_no_loop_and_keeps_contextvars_also_inside_a_running_one(
+    bus, agent, monkeypatch
+):
     word = contextvars.ContextVar("word", default="")
     threads = []
 
@@ -274,11 +319,15 @@ def test_agenticx_x16_x23_a_plain_call_makes_no_loop_and_keeps_contextvars_also_
 
 
 @pytest.mark.parametrize("result", [0, False, [], "", {"a": 1}, 6])
-def test_agenticx_x25_results_of_any_type_pass_and_chain_and_after_a_veto_no_guard_runs(bus, agent, result):
+def test_agenticx_x25_results_of_any_type_pass_and_chain_and_after_a_veto_no_guard_runs(
+    bus, agent, result
+):
     asked = []
     bus.signal("post_tool").connect(lambda agent, result: None, name="watch", priority=2)
     assert agent.tool("read", {"result": result}) is result
-    bus.signal("post_tool").connect(lambda agent, result: Replace((result, 1)), name="first", priority=1)
+    bus.signal("post_tool").connect(
+        lambda agent, result: Replace((result, 1)), name="first", priority=1
+    )
     bus.signal("post_tool").connect(lambda agent, result: Replace((*result, 2)), name="second")
     assert agent.tool("read", {"result": result}) == (result, 1, 2)
     bus.signal("pre_tool").connect(deny, role="guard", priority=1)
@@ -291,17 +340,25 @@ def test_agenticx_x25_results_of_any_type_pass_and_chain_and_after_a_veto_no_gua
 @pytest.mark.parametrize("allowed", [[], ["ls"]])
 def test_agenticx_x26_an_empty_allowlist_allows_nothing(bus, agent, allowed):
     bus.signal("pre_tool").connect(
-        lambda agent, name: None if name in allowed else Block("not in the list"), role="guard", name="list"
+        lambda agent, name: None if name in allowed else Block("not in the list"),
+        role="guard",
+        name="list",
     )
     with pytest.raises(HookBlocked, match="not in the list"):
         agent.tool("rm", {})
 
 
-def test_agenticx_x14_a_matcher_that_can_never_match_is_reported_and_predicates_say_what_globs_cannot(bus, agent):
-    bus.signal("pre_tool").connect(deny, role="guard", when=lambda name: re.fullmatch("Edit|Write", name))
+def test_agenticx_x14_a_matcher_that_can_never_match_is_reported_and_predicates_say_what_globs_cannot(
+    bus, agent
+):
+    bus.signal("pre_tool").connect(
+        deny, role="guard", when=lambda name: re.fullmatch("Edit|Write", name)
+    )
     with pytest.raises(HookError, match="asks for 'nmae'"):
         bus.signal("pre_tool").connect(lambda agent: None, when={"nmae": "mcp__*"}, name="typo")
-    bus.signal("pre_tool").connect(lambda agent: None, when={"name": "Edit|Write"}, name="a glob is no regex")
+    bus.signal("pre_tool").connect(
+        lambda agent: None, when={"name": "Edit|Write"}, name="a glob is no regex"
+    )
     with pytest.raises(HookBlocked):
         agent.tool("Write", {})
     assert agent.tool("Read", {}) == "Read done"
@@ -311,7 +368,10 @@ def test_agenticx_x14_a_matcher_that_can_never_match_is_reported_and_predicates_
 def test_agenticx_x15_what_a_model_says_reaches_a_command_as_data(bus, agent, tmp_path):
     def command(agent, args):
         script = "import sys; print(len(sys.stdin.read()))"
-        ran = subprocess.run([sys.executable, "-c", script], input=args["text"], capture_output=True, text=True, check=True)
+        ran = subprocess.run(
+            [sys.executable, "-c", script], input=args["text"], capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
         lengths.append(int(ran.stdout))
 
     lengths = []
@@ -344,7 +404,9 @@ def is_guarded(agent):
     return False
 
 
-def test_agenticx_x13b_x24_what_is_listed_as_loaded_runs_and_there_is_one_switch(bus, agent, folder):
+def test_agenticx_x13b_x24_what_is_listed_as_loaded_runs_and_there_is_one_switch(
+    bus, agent, folder
+):
     with load_plugins(bus, user=folder, installed=False, deny=["careful"]) as plugins:
         assert [row.status for row in plugins.rows()] != ["loaded"] and not is_guarded(agent)
     with load_plugins(bus, user=folder, installed=False) as plugins:

@@ -1,4 +1,5 @@
-"""What AgenticX's users rely on is the same on stock AgenticX, on hookbus, after it was given back, and without AgenticX."""
+"""What AgenticX's users rely on is the same on stock AgenticX, on hookbus, after it was given back,
+and without AgenticX."""
 
 import asyncio
 import logging
@@ -22,7 +23,11 @@ def kind(request):
 
 
 def core_context(agx, kind):
-    return agx.core.LLMCallHookContext("me") if kind == "llm" else agx.core.ToolCallHookContext("me", tool_name="read")
+    return (
+        agx.core.LLMCallHookContext("me")
+        if kind == "llm"
+        else agx.core.ToolCallHookContext("me", tool_name="read")
+    )
 
 
 def legacy_context(agx, kind):
@@ -39,7 +44,7 @@ def legacy_of(agx, kind, what):
     return getattr(getattr(agx, kind), what.format(kind))
 
 
-# -- core.hooks -----------------------------------------------------------------------------------------------------------
+# -- core.hooks ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("answer", [False, None, 0, "", []])
@@ -79,8 +84,16 @@ def test_agenticx_P1_global_hooks_come_before_those_of_the_agent(agx, kind):
         return asked.append("agent") or True
 
     core_of(agx, kind, "register_before_{}_call_hook")(of_all)
-    assert core_of(agx, kind, "execute_before_{}_call_hooks")(core_context(agx, kind), [of_agent]) is True
-    assert core_of(agx, kind, "execute_before_{}_call_hooks")(core_context(agx, kind), [lambda ctx: False]) is False
+    assert (
+        core_of(agx, kind, "execute_before_{}_call_hooks")(core_context(agx, kind), [of_agent])
+        is True
+    )
+    assert (
+        core_of(agx, kind, "execute_before_{}_call_hooks")(
+            core_context(agx, kind), [lambda ctx: False]
+        )
+        is False
+    )
     assert core_of(agx, kind, "execute_before_{}_call_hooks")(core_context(agx, kind)) is True
     assert asked == ["global", "agent", "global", "global"]
 
@@ -104,7 +117,9 @@ def test_agenticx_P1_C4_what_a_hook_raises_is_logged_and_the_call_goes_on(agx, k
     assert told.name == f"agenticx.core.hooks.{kind}_hooks"
 
 
-def test_agenticx_P2_C5_after_hooks_all_run_and_only_the_context_changes_the_result(agx, kind, caplog):
+def test_agenticx_P2_C5_after_hooks_all_run_and_only_the_context_changes_the_result(
+    agx, kind, caplog
+):
     attribute = "response" if kind == "llm" else "result"
     asked = []
 
@@ -133,7 +148,9 @@ def test_agenticx_P2_C5_after_hooks_all_run_and_only_the_context_changes_the_res
     assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
 
 
-def test_agenticx_P3_C3_registration_ignores_duplicates_and_unknown_hooks_and_returns_none(agx, kind):
+def test_agenticx_P3_C3_registration_ignores_duplicates_and_unknown_hooks_and_returns_none(
+    agx, kind
+):
     asked = []
 
     class Hooks:
@@ -145,7 +162,10 @@ def test_agenticx_P3_C3_registration_ignores_duplicates_and_unknown_hooks_and_re
     register = core_of(agx, kind, "register_before_{}_call_hook")
     unregister = core_of(agx, kind, "unregister_before_{}_call_hook")
     execute = core_of(agx, kind, "execute_before_{}_call_hooks")
-    assert (register(hooks.check), register(hooks.check)) == (None, None)  # two objects that are equal
+    assert (register(hooks.check), register(hooks.check)) == (
+        None,
+        None,
+    )  # two objects that are equal
     execute(core_context(agx, kind))
     assert asked == [1]
     assert (unregister(hooks.check), unregister(hooks.check)) == (None, None)
@@ -162,18 +182,25 @@ def test_agenticx_C6_the_global_hooks_are_listed_by_name_and_cleared(agx, kind):
 
     core_of(agx, kind, "register_before_{}_call_hook")(first)
     core_of(agx, kind, "register_after_{}_call_hook")(second)
-    assert core_of(agx, kind, "get_registered_{}_hooks")() == {"before": ["first"], "after": ["second"]}
+    assert core_of(agx, kind, "get_registered_{}_hooks")() == {
+        "before": ["first"],
+        "after": ["second"],
+    }
     core_of(agx, kind, "clear_all_{}_hooks")()
     assert core_of(agx, kind, "get_registered_{}_hooks")() == {"before": [], "after": []}
 
 
 def test_agenticx_C2_a_context_holds_what_is_known_and_is_changed_in_place(agx):
     llm = agx.core.LLMCallHookContext("me")
-    assert (llm.messages, llm.iteration, llm.response, llm.tokens_used, llm.cost, llm.error) == ([], 0, None, None, None, None)
+    assert (llm.messages, llm.iteration, llm.response, llm.tokens_used, llm.cost, llm.error) == (
+        [], 0, None, None, None, None,
+    )  # fmt: skip
     assert (llm.task_id, llm.model, llm.temperature, llm.max_tokens, llm.duration_ms) == (None,) * 5
     args = {"path": "a"}
     tool = agx.core.ToolCallHookContext("me", "task", "read", args, 3)
-    assert (tool.result, tool.success, tool.duration_ms, tool.error, tool.iteration) == (None, True, None, None, 3)
+    assert (tool.result, tool.success, tool.duration_ms, tool.error, tool.iteration) == (
+        None, True, None, None, 3,
+    )  # fmt: skip
     assert tool.timestamp.tzinfo is None
 
     def sandbox(ctx):
@@ -185,7 +212,7 @@ def test_agenticx_C2_a_context_holds_what_is_known_and_is_changed_in_place(agx):
     assert tool.tool_args is args and args == {"path": "/sandbox/a"}
 
 
-# -- hooks.llm_hooks and hooks.tool_hooks ---------------------------------------------------------------------------------
+# -- hooks.llm_hooks and hooks.tool_hooks ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("answer", [None, 0, "", True, []])
@@ -205,10 +232,16 @@ def test_agenticx_P4_what_a_hook_raises_is_logged_as_a_warning_and_allows(agx, k
     legacy_of(agx, kind, "register_before_{}_call_hook")(broken)
     legacy_of(agx, kind, "register_before_{}_call_hook")(lambda ctx: asked.append("later"))
     with caplog.at_level(logging.WARNING):
-        assert legacy_of(agx, kind, "execute_before_{}_call_hooks")(legacy_context(agx, kind)) is True
+        assert (
+            legacy_of(agx, kind, "execute_before_{}_call_hooks")(legacy_context(agx, kind)) is True
+        )
     assert asked == ["later"]
     [told] = caplog.records
-    assert told.levelname == "WARNING" and f"{kind}:before_call" in told.getMessage() and "no policy" in told.getMessage()
+    assert (
+        told.levelname == "WARNING"
+        and f"{kind}:before_call" in told.getMessage()
+        and "no policy" in told.getMessage()
+    )
 
 
 def test_agenticx_P5_execute_before_stops_at_the_first_veto(agx, kind):
@@ -258,14 +291,18 @@ def test_agenticx_P6_the_context_is_shared_and_what_is_put_into_it_stays(agx, ki
     context = legacy_context(agx, kind)
     assert legacy_of(agx, kind, "execute_before_{}_call_hooks")(context) is True
     assert seen[0] is context and context.metadata == {"seen": True}
-    assert len(context.messages) == 2 if kind == "llm" else context.tool_input == {"path": "/sandbox"}
+    assert (
+        len(context.messages) == 2 if kind == "llm" else context.tool_input == {"path": "/sandbox"}
+    )
 
 
 def test_agenticx_B5_hooks_are_listed_unregistered_and_counted(agx, kind):
     def hook(ctx):
         return None
 
-    register, unregister = (legacy_of(agx, kind, f"{what}_before_{{}}_call_hook") for what in ("register", "unregister"))
+    register, unregister = (
+        legacy_of(agx, kind, f"{what}_before_{{}}_call_hook") for what in ("register", "unregister")
+    )
     assert (register(hook), register(hook)) == (None, None)
     listed = legacy_of(agx, kind, "get_before_{}_call_hooks")()
     assert listed == [hook]
@@ -282,11 +319,12 @@ def test_agenticx_B5_hooks_are_listed_unregistered_and_counted(agx, kind):
     assert legacy_of(agx, kind, "clear_after_{}_call_hooks")() == 0
 
 
-# -- runtime.hooks --------------------------------------------------------------------------------------------------------
+# -- runtime.hooks ---------------------------------------------------------------------------------
 
 
 METHODS = [
-    "before_model", "after_model", "on_agent_start", "before_tool_call", "after_tool_call", "on_compaction", "on_agent_end",
+    "before_model", "after_model", "on_agent_start", "before_tool_call", "after_tool_call",
+    "on_compaction", "on_agent_end",
 ]  # fmt: skip
 
 
@@ -324,7 +362,8 @@ def test_agenticx_P9_R1_R2_higher_priority_first_then_registration_and_the_same_
     every = [
         ("on_agent_start", ("session", "me", "hello")),
         ("before_model", ([1], "session")), ("after_model", ("answer", "session")),
-        ("before_tool_call", ("read", {"path": "a"}, "session")), ("after_tool_call", ("read", "text", "session")),
+        ("before_tool_call", ("read", {"path": "a"}, "session")),
+        ("after_tool_call", ("read", "text", "session")),
         ("on_compaction", (3, "summary", "session")), ("on_agent_end", ("bye", "session")),
     ]  # fmt: skip
     assert notes == [(name, *asked) for asked in every for name in ("high", "a", "b", "low")]
@@ -335,10 +374,14 @@ def test_agenticx_P10_R3_before_model_chains_copies(agx):
     made = ({"role": "system"}, {"role": "user"})
     registry.register(noting(agx, notes, "none"))
     registry.register(noting(agx, notes, "tuple", before_model=made))
-    registry.register(noting(agx, notes, "more", before_model=lambda messages, session: [*messages, "more"]))
+    registry.register(
+        noting(agx, notes, "more", before_model=lambda messages, session: [*messages, "more"])
+    )
     result = asyncio.run(registry.run_before_model(given, None))
     assert result == [*made, "more"] and type(result) is list
-    assert [type(args[0]) for _, _, args in notes] == [list, list, list] and notes[0][2][0] is not given
+    assert [type(args[0]) for _, _, args in notes] == [list, list, list] and notes[0][2][
+        0
+    ] is not given
     assert given == [{"role": "user"}]
 
 
@@ -347,7 +390,9 @@ def test_agenticx_P10_R4_the_first_blocked_outcome_wins_and_the_rest_is_skipped(
     no = agx.runtime.HookOutcome(blocked=True, reason="not this one")
     registry.register(noting(agx, notes, "fine", before_tool_call=agx.runtime.HookOutcome()))
     registry.register(noting(agx, notes, "no", before_tool_call=no))
-    registry.register(noting(agx, notes, "later", before_tool_call=agx.runtime.HookOutcome(True, "too late")))
+    registry.register(
+        noting(agx, notes, "later", before_tool_call=agx.runtime.HookOutcome(True, "too late"))
+    )
     assert asyncio.run(registry.run_before_tool_call("rm", {}, None)) is no
     assert [name for name, _, _ in notes] == ["fine", "no"]
     allowed = asyncio.run(agx.runtime.HookRegistry().run_before_tool_call("rm", {}, None))
@@ -357,8 +402,12 @@ def test_agenticx_P10_R4_the_first_blocked_outcome_wins_and_the_rest_is_skipped(
 def test_agenticx_P10_R5_after_tool_call_chains_text_alone(agx):
     notes, registry = [], agx.runtime.HookRegistry()
     registry.register(noting(agx, notes, "dict", after_tool_call={"not": "text"}))
-    registry.register(noting(agx, notes, "b", after_tool_call=lambda name, result, session: result + "b"))
-    registry.register(noting(agx, notes, "c", after_tool_call=lambda name, result, session: result + "c"))
+    registry.register(
+        noting(agx, notes, "b", after_tool_call=lambda name, result, session: result + "b")
+    )
+    registry.register(
+        noting(agx, notes, "c", after_tool_call=lambda name, result, session: result + "c")
+    )
     assert asyncio.run(registry.run_after_tool_call("read", "a", None)) == "abc"
 
 
@@ -373,8 +422,9 @@ def test_agenticx_P11_R7_exceptions_go_out_of_the_registry_as_they_are(agx, what
     registry.register(noting(agx, notes, "broken", **{what: fail}))
     registry.register(noting(agx, notes, "later"))
     arguments = {
-        "before_model": ([], None), "after_model": ("answer", None), "on_agent_start": (None, "me", "hello"),
-        "before_tool_call": ("read", {}, None), "after_tool_call": ("read", "text", None), "on_compaction": (1, "", None),
+        "before_model": ([], None), "after_model": ("answer", None),
+        "on_agent_start": (None, "me", "hello"), "before_tool_call": ("read", {}, None),
+        "after_tool_call": ("read", "text", None), "on_compaction": (1, "", None),
         "on_agent_end": ("bye", None),
     }  # fmt: skip
     with pytest.raises(LookupError) as raised:
@@ -385,7 +435,14 @@ def test_agenticx_P11_R7_exceptions_go_out_of_the_registry_as_they_are(agx, what
 
 def test_agenticx_P12_before_tool_call_gets_the_live_arguments(agx):
     notes, registry, arguments = [], agx.runtime.HookRegistry(), {"path": "/etc"}
-    registry.register(noting(agx, notes, "sandbox", before_tool_call=lambda name, args, session: args.update(path="/sandbox")))
+    registry.register(
+        noting(
+            agx,
+            notes,
+            "sandbox",
+            before_tool_call=lambda name, args, session: args.update(path="/sandbox"),
+        )
+    )
     registry.register(noting(agx, notes, "later"))
     asyncio.run(registry.run_before_tool_call("read", arguments, None))
     assert all(args[1] is arguments for _, _, args in notes) and arguments == {"path": "/sandbox"}
@@ -393,12 +450,24 @@ def test_agenticx_P12_before_tool_call_gets_the_live_arguments(agx):
 
 def test_agenticx_R6_the_others_only_watch(agx):
     notes, registry = [], agx.runtime.HookRegistry()
-    registry.register(noting(agx, notes, "talks", after_model="x", on_agent_start="x", on_compaction="x", on_agent_end="x"))
+    registry.register(
+        noting(
+            agx,
+            notes,
+            "talks",
+            after_model="x",
+            on_agent_start="x",
+            on_compaction="x",
+            on_agent_end="x",
+        )
+    )
 
     async def turn():
         return [
-            await registry.run_on_agent_start(None, "me", "hello"), await registry.run_after_model("answer", None),
-            await registry.run_on_compaction(1, "", None), await registry.run_on_agent_end("bye", None),
+            await registry.run_on_agent_start(None, "me", "hello"),
+            await registry.run_after_model("answer", None),
+            await registry.run_on_compaction(1, "", None),
+            await registry.run_on_agent_end("bye", None),
         ]  # fmt: skip
 
     assert asyncio.run(turn()) == [None] * 4 and len(notes) == 4

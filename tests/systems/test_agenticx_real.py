@@ -1,4 +1,5 @@
-"""The executor, the bus and the runtime of AgenticX behave the same on stock, on hookbus, and after they were given back."""
+"""The executor, the bus and the runtime of AgenticX behave the same on stock, on hookbus, and after
+they were given back."""
 
 import asyncio
 import logging
@@ -6,7 +7,10 @@ import threading
 
 import pytest
 from agenticx.collaboration.workforce.events import WorkforceEventBus
-from agenticx.collaboration.workforce.hooks import create_workforce_event_hooks, remove_workforce_event_hooks
+from agenticx.collaboration.workforce.hooks import (
+    create_workforce_event_hooks,
+    remove_workforce_event_hooks,
+)
 from agenticx.core.hooks import ToolCallHookContext, execute_before_tool_call_hooks
 from agenticx.hooks import (
     HookEvent,
@@ -25,7 +29,9 @@ from agenticx.runtime.hooks import HookRegistry as RuntimeRegistry
 from agenticx.tools.guardrails import AllowlistProvider, ToolGuardrailHook
 
 from .agenticx_parts import modules_in
-from .agenticx_run import call, execute, finish, made_agent, made_executor, made_runtime, note, run, turn
+from .agenticx_run import (
+    call, execute, finish, made_agent, made_executor, made_runtime, note, run, turn,
+)  # fmt: skip
 
 
 @pytest.fixture(params=["stock", "installed", "uninstalled"], autouse=True)
@@ -51,7 +57,7 @@ def noting(notes, name, answer=None):
     return handler
 
 
-# -- the bus --------------------------------------------------------------------------------------------------------------
+# -- the bus ---------------------------------------------------------------------------------------
 
 
 def test_agenticx_B1_an_event_has_a_context_that_handlers_share(setting):
@@ -61,7 +67,10 @@ def test_agenticx_B1_an_event_has_a_context_that_handlers_share(setting):
     registry, made = HookRegistry(), event(cwd="/tmp")
     registry.register("command", mark)
     assert asyncio.run(registry.trigger(made)) is True
-    assert made.context == {"cwd": "/tmp", "marked": ("me", "", None, [])} and made.timestamp.tzinfo is not None
+    assert (
+        made.context == {"cwd": "/tmp", "marked": ("me", "", None, [])}
+        and made.timestamp.tzinfo is not None
+    )
 
 
 def test_agenticx_B2_P4_generic_handlers_come_before_those_of_the_very_event(setting):
@@ -74,7 +83,10 @@ def test_agenticx_B2_P4_generic_handlers_come_before_those_of_the_very_event(set
     assert registry.trigger_sync(event()) is True and notes == ["generic", "specific"]
     assert registry.get_registered_keys() == ["command:new", "command", "command:stop"]
     assert registry.get_registered_handlers("command") == [generic]
-    assert (registry.unregister("command", generic), registry.unregister("command", generic)) == (True, False)
+    assert (registry.unregister("command", generic), registry.unregister("command", generic)) == (
+        True,
+        False,
+    )
     registry.clear()
     assert registry.get_registered_keys() == []
 
@@ -85,7 +97,9 @@ def test_agenticx_B3_P4_only_false_vetoes_an_event(setting, answer):
     registry.register("command", noting([], "any", answer))
     assert asyncio.run(registry.trigger(event())) is True and registry.trigger_sync(event()) is True
     registry.register("command", noting([], "no", False))
-    assert asyncio.run(registry.trigger(event())) is False and registry.trigger_sync(event()) is False
+    assert (
+        asyncio.run(registry.trigger(event())) is False and registry.trigger_sync(event()) is False
+    )
 
 
 def test_agenticx_B3_P5_all_handlers_hear_of_a_veto_unless_the_event_is_a_gate(setting):
@@ -94,7 +108,10 @@ def test_agenticx_B3_P5_all_handlers_hear_of_a_veto_unless_the_event_is_a_gate(s
         registry.register("command", noting(notes, name, answer))
     assert asyncio.run(registry.trigger(event())) is False and notes == ["first", "no", "later"]
     notes.clear()
-    assert asyncio.run(registry.trigger(event(), stop_on_false=True)) is False and notes == ["first", "no"]
+    assert asyncio.run(registry.trigger(event(), stop_on_false=True)) is False and notes == [
+        "first",
+        "no",
+    ]
     notes.clear()
     assert registry.trigger_sync(event(), stop_on_false=True) is False and notes == ["first", "no"]
 
@@ -104,9 +121,14 @@ def test_agenticx_B3_what_a_handler_raises_is_logged_and_allows(setting, caplog)
     registry.register("command", noting(notes, "broken", LookupError("no policy")))
     registry.register("command", noting(notes, "later"))
     with caplog.at_level(logging.WARNING):
-        assert asyncio.run(registry.trigger(event())) is True and registry.trigger_sync(event()) is True
+        assert (
+            asyncio.run(registry.trigger(event())) is True
+            and registry.trigger_sync(event()) is True
+        )
     assert notes == ["broken", "later"] * 2
-    assert [record.getMessage() for record in caplog.records] == ["Hook handler failed for command:new: no policy"] * 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "Hook handler failed for command:new: no policy"
+    ] * 2
 
 
 def test_agenticx_B4_a_plain_call_waits_for_async_handlers_also_where_a_loop_runs(setting):
@@ -139,23 +161,30 @@ def test_agenticx_B8_whoever_registers_for_a_key_hears_of_events_from_everywhere
     dispatch_hook_event_sync(hook_type="message", action="received", context_payload={})
     assert heard == [
         ("command", "new", "me"), ("session", "start", "me"), ("agent", "start", "me"),
-        ("llm", "before_call", "me"), ("llm", "after_call", "me"), ("tool", "before_call", "me"), ("tool", "after_call", "me"),
-        ("llm", "before_call", "me"), ("llm", "after_call", "me"), ("agent", "stop", "me"),
-        ("command", "stop", "me"), ("session", "end", "me"),
+        ("llm", "before_call", "me"), ("llm", "after_call", "me"), ("tool", "before_call", "me"),
+        ("tool", "after_call", "me"), ("llm", "before_call", "me"), ("llm", "after_call", "me"),
+        ("agent", "stop", "me"), ("command", "stop", "me"), ("session", "end", "me"),
         ("task_workspace", "created", "longrun"), ("message", "received", "longrun"),
     ]  # fmt: skip
     assert unregister_hook("command", hear) is True and unregister_hook("command", hear) is False
-    assert trigger_hook_event_sync(event()) is True and asyncio.run(trigger_hook_event(event())) is True
+    assert (
+        trigger_hook_event_sync(event()) is True
+        and asyncio.run(trigger_hook_event(event())) is True
+    )
 
 
-# -- the executor ---------------------------------------------------------------------------------------------------------
+# -- the executor ----------------------------------------------------------------------------------
 
 
 def test_agenticx_P7_B7_a_blocked_model_ends_the_task_as_if_it_were_done(setting):
     llm_hooks.register_before_llm_call_hook(lambda ctx: False)
     executor = made_executor([finish("never asked")])
     done = run(executor)
-    assert (done.success, done.result, executor.llm_provider.asked) == (True, "LLM call blocked by hook", [])
+    assert (done.success, done.result, executor.llm_provider.asked) == (
+        True,
+        "LLM call blocked by hook",
+        [],
+    )
 
 
 def test_agenticx_P7_B7_a_blocked_tool_is_a_failed_result_and_an_error(setting):
@@ -165,7 +194,9 @@ def test_agenticx_P7_B7_a_blocked_tool_is_a_failed_result_and_an_error(setting):
     with pytest.raises(ValueError) as raised:
         execute(executor, "rm", path="/")
     assert str(raised.value) == "Tool call 'rm' blocked by hook" and ran == []
-    done = run(made_executor([call("rm", path="/"), finish("gave up")], rm=lambda path: ran.append(path)))
+    done = run(
+        made_executor([call("rm", path="/"), finish("gave up")], rm=lambda path: ran.append(path))
+    )
     assert done.rows == [("tool_result", False, None, "Tool call blocked by hook")] and ran == []
 
 
@@ -194,7 +225,9 @@ def test_agenticx_P7_a_result_keeps_its_type_unless_a_hook_changed_it(setting, r
     assert execute(executor, "read").events[-1].result == f"<{seen[0]}>"
 
 
-def test_agenticx_P7_the_model_is_asked_what_hooks_made_of_the_messages_and_its_answer_is_theirs(setting):
+def test_agenticx_P7_the_model_is_asked_what_hooks_made_of_the_messages_and_its_answer_is_theirs(
+    setting,
+):
     def ask_kindly(ctx):
         ctx.messages.append({"role": "system", "content": "be kind"})
 
@@ -218,7 +251,10 @@ def test_agenticx_P8_B6_hooks_of_an_agent_come_after_the_global_ones(setting, ca
     tool_hooks.register_after_tool_call_hook(of("global after"))
     llm_hooks.register_before_llm_call_hook(of("global llm"))
     agent = made_agent(
-        tool_hooks={"before": [of("agent before", 0), broken], "after": [broken, of("agent after")]},
+        tool_hooks={
+            "before": [of("agent before", 0), broken],
+            "after": [broken, of("agent after")],
+        },
         llm_hooks={"before": [of("agent llm")], "after": [of("agent llm after")]},
     )
     with caplog.at_level(logging.WARNING, logger="agenticx.core.agent_executor"):
@@ -241,9 +277,13 @@ def test_agenticx_P8_B6_a_hook_of_an_agent_blocks_with_false_and_the_next_is_not
 
 
 @pytest.mark.parametrize("answer", [{"any": "type"}, 0, "text", False, "3"])
-def test_agenticx_P8_B6_what_an_agents_after_hook_returns_replaces_the_result_of_whatever_type(setting, answer):
+def test_agenticx_P8_B6_what_an_agents_after_hook_returns_replaces_the_result_of_whatever_type(
+    setting, answer
+):
     seen = []
-    agent = made_agent(tool_hooks={"after": [lambda ctx: answer, lambda ctx: seen.append(ctx.tool_result)]})
+    agent = made_agent(
+        tool_hooks={"after": [lambda ctx: answer, lambda ctx: seen.append(ctx.tool_result)]}
+    )
     result = execute(made_executor(add=lambda: 3), "add", agent).events[-1].result
     assert (result, type(result), seen) == (answer, type(answer), [answer])
 
@@ -255,12 +295,16 @@ def test_agenticx_C8_D1_workforce_registers_with_core_hooks_which_publish_its_ev
         assert execute_before_tool_call_hooks(ToolCallHookContext("me", tool_name="read")) is True
         published = [each.action.name for each in bus.get_event_history()]
         execute(made_executor(read=lambda: ran.append(1)), "read")
-        assert [each.action.name for each in bus.get_event_history()] == published == ["TOOLKIT_ACTIVATED"]
+        assert (
+            [each.action.name for each in bus.get_event_history()]
+            == published
+            == ["TOOLKIT_ACTIVATED"]
+        )
     finally:
         remove_workforce_event_hooks(hooks)
 
 
-# -- the runtime ----------------------------------------------------------------------------------------------------------
+# -- the runtime -----------------------------------------------------------------------------------
 
 
 class Noting(AgentHook):
@@ -291,8 +335,9 @@ def test_agenticx_R8_P13_a_runtime_registers_its_own_hooks_with_their_priorities
     runtime = made_runtime(hooks=registry)
     assert runtime.hooks is registry
     assert [(priority, type(hook).__name__) for priority, hook in registry._entries] == [
-        (100, "LegacyEventBridgeHook"), (0, "Noting"), (-10, "MemoryHook"), (-20, "SessionSummaryHook"),
-        (-30, "ObservationHook"), (-50, "SessionReviewHook"), (-55, "SessionFreezeHook"),
+        (100, "LegacyEventBridgeHook"), (0, "Noting"), (-10, "MemoryHook"),
+        (-20, "SessionSummaryHook"), (-30, "ObservationHook"), (-50, "SessionReviewHook"),
+        (-55, "SessionFreezeHook"),
     ]  # fmt: skip
     assert len(made_runtime().hooks._entries) == 6
 
@@ -313,7 +358,11 @@ def test_agenticx_R1_R5_R6_R9_a_turn_asks_its_hooks_and_tells_the_bus(setting):
         ("tool", "after_call", "meta"), ("after", "scratchpad_write", "OK: scratchpad[k] updated"),
         ("model", "tool"), ("agent", "stop", "meta"), ("end", "bye"),
     ]  # fmt: skip
-    assert done.rows == [("tool_call", {"key": "k", "value": "v"}), ("tool_result", "what the model reads"), ("final", "bye")]
+    assert done.rows == [
+        ("tool_call", {"key": "k", "value": "v"}),
+        ("tool_result", "what the model reads"),
+        ("final", "bye"),
+    ]
     assert done.notes == {"k": "v"}
 
 
@@ -347,7 +396,9 @@ def test_agenticx_P12_in_place_edits_show_in_the_events_of_a_runtime(setting):
     registry = RuntimeRegistry()
     registry.register(Sandbox())
     done = turn(made_runtime([note("k", "v"), "bye"], registry))
-    assert done.rows[0] == ("tool_call", {"key": "sandbox", "value": "v"}) and done.notes == {"k": "v"}
+    assert done.rows[0] == ("tool_call", {"key": "sandbox", "value": "v"}) and done.notes == {
+        "k": "v"
+    }
 
 
 def test_agenticx_P11_R7_what_a_hook_raises_ends_the_turn(setting):
@@ -377,7 +428,10 @@ def test_agenticx_R10_guardrails_close_unless_they_are_told_not_to(setting):
     assert asyncio.run(ask(ToolGuardrailHook(Broken(), fail_closed=False))).blocked is False
     denied = asyncio.run(ask(ToolGuardrailHook(AllowlistProvider(allowed_tools=["ls"]))))
     assert denied.blocked and "not in allowlist" in denied.reason
-    assert asyncio.run(ask(ToolGuardrailHook(AllowlistProvider(allowed_tools=["rm"])))).blocked is False
+    assert (
+        asyncio.run(ask(ToolGuardrailHook(AllowlistProvider(allowed_tools=["rm"])))).blocked
+        is False
+    )
 
 
 def test_agenticx_R11_a_runtime_runs_tools_one_after_the_other(setting, monkeypatch):
@@ -385,9 +439,14 @@ def test_agenticx_R11_a_runtime_runs_tools_one_after_the_other(setting, monkeypa
     notes, registry = [], RuntimeRegistry()
     registry.register(Noting(notes))
     done = turn(made_runtime([[note("a", "1"), note("b", "2")], "bye"], registry))
-    asked = [(each[0], each[2]["key"] if each[0] == "before" else each[2]) for each in notes if each[0] in ("before", "after")]
+    asked = [
+        (each[0], each[2]["key"] if each[0] == "before" else each[2])
+        for each in notes
+        if each[0] in ("before", "after")
+    ]
     assert asked == [
-        ("before", "a"), ("after", "OK: scratchpad[a] updated"), ("before", "b"), ("after", "OK: scratchpad[b] updated"),
+        ("before", "a"), ("after", "OK: scratchpad[a] updated"), ("before", "b"),
+        ("after", "OK: scratchpad[b] updated"),
     ]  # fmt: skip
     assert done.notes == {"a": "1", "b": "2"}
 
@@ -418,20 +477,32 @@ def test_agenticx_B9_what_is_fired_and_forgotten_runs_and_its_failure_is_logged(
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(both())
-    assert ran == [False, True] and [record.getMessage() for record in caplog.records] == ["archive: the disk is full"]
+    assert ran == [False, True] and [record.getMessage() for record in caplog.records] == [
+        "archive: the disk is full"
+    ]
 
 
-def test_agenticx_P14_hooks_in_folders_are_found_by_name_the_later_source_wins_and_they_run(setting, tmp_path):
+def test_agenticx_P14_hooks_in_folders_are_found_by_name_the_later_source_wins_and_they_run(
+    setting, tmp_path
+):
     from agenticx.hooks import load_discovered_hooks
 
     def write(folder, text, condition=""):
         folder.mkdir(parents=True)
-        (folder / "HOOK.yaml").write_text(f"name: {folder.name}\nevents: [command:careful]\nexport: handle\n{condition}")
-        (folder / "handler.py").write_text(f"async def handle(event):\n    event.context['said'] = {text!r}\n    return False\n")
+        (folder / "HOOK.yaml").write_text(
+            f"name: {folder.name}\nevents: [command:careful]\nexport: handle\n{condition}"
+        )
+        (folder / "handler.py").write_text(
+            f"async def handle(event):\n    event.context['said'] = {text!r}\n    return False\n"
+        )
 
     write(tmp_path / ".agenticx" / "hooks" / "careful", "managed")
     write(tmp_path / "work" / "hooks" / "careful", "workspace")
-    write(tmp_path / "work" / "hooks" / "other", "never", "requires:\n  env: [NO_SUCH_VARIABLE_HERE]\n")
+    write(
+        tmp_path / "work" / "hooks" / "other",
+        "never",
+        "requires:\n  env: [NO_SUCH_VARIABLE_HERE]\n",
+    )
     load_discovered_hooks(str(tmp_path / "work"))
     made = event(action="careful")
     assert trigger_hook_event_sync(made) is False and made.context["said"] == "workspace"

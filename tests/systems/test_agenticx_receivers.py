@@ -1,4 +1,5 @@
-"""Receivers of hookbus at AgenticX's points: what they stop is stopped, what they change is changed, in both settings."""
+"""Receivers of hookbus at AgenticX's points: what they stop is stopped, what they change is
+changed, in both settings."""
 
 import asyncio
 import contextvars
@@ -40,7 +41,9 @@ def test_whoever_stops_or_answers_before_a_call_stops_it_in_every_module(agx, bu
 
 
 def test_what_is_withheld_after_a_call_is_replaced_by_the_reason(agx, bus, kind):
-    bus.signal(f"pre_{kind}_end").connect(lambda sender: Block("it is secret"), role="guard", name="guard")
+    bus.signal(f"pre_{kind}_end").connect(
+        lambda sender: Block("it is secret"), role="guard", name="guard"
+    )
     core, legacy = core_context(agx, kind), legacy_context(agx, kind)
     names = ("response", "response") if kind == "llm" else ("result", "tool_result")
     for context, name in zip((core, legacy), names):
@@ -50,25 +53,38 @@ def test_what_is_withheld_after_a_call_is_replaced_by_the_reason(agx, bus, kind)
     for context, name in zip((core, legacy), names):
         assert getattr(context, name).endswith("it is secret")
     if kind == "tool":
-        result = asyncio.run(agx.runtime.HookRegistry().run_after_tool_call("read", "the secret text", None))
+        result = asyncio.run(
+            agx.runtime.HookRegistry().run_after_tool_call("read", "the secret text", None)
+        )
         assert result.endswith("it is secret")
 
 
 def test_a_receiver_changes_the_arguments_that_hooks_and_caller_see(agx, bus):
-    bus.signal("pre_tool_start").connect(lambda sender, args: {"args": {**args, "path": "/sandbox"}}, name="sandbox")
+    bus.signal("pre_tool_start").connect(
+        lambda sender, args: {"args": {**args, "path": "/sandbox"}}, name="sandbox"
+    )
     core = agx.core.ToolCallHookContext("me", tool_name="read", tool_args={"path": "/etc"})
     legacy = agx.tool.ToolCallHookContext("read", {"path": "/etc"})
     assert agx.core.execute_before_tool_call_hooks(core) and core.tool_args == {"path": "/sandbox"}
-    assert agx.tool.execute_before_tool_call_hooks(legacy) and legacy.tool_input == {"path": "/sandbox"}
+    assert agx.tool.execute_before_tool_call_hooks(legacy) and legacy.tool_input == {
+        "path": "/sandbox"
+    }
     arguments = {"path": "/etc"}
-    assert asyncio.run(agx.runtime.HookRegistry().run_before_tool_call("read", arguments, None)).blocked is False
+    assert (
+        asyncio.run(
+            agx.runtime.HookRegistry().run_before_tool_call("read", arguments, None)
+        ).blocked
+        is False
+    )
     assert arguments == {"path": "/sandbox"}
 
 
 def test_the_name_of_a_tool_cannot_be_changed(agx, bus):
     bus.signal("pre_tool_start").connect(lambda sender: {"tool_name": "rm"}, name="rename")
     with pytest.raises(HookError, match="the name of a tool cannot be changed"):
-        agx.core.execute_before_tool_call_hooks(agx.core.ToolCallHookContext("me", tool_name="read"))
+        agx.core.execute_before_tool_call_hooks(
+            agx.core.ToolCallHookContext("me", tool_name="read")
+        )
 
 
 def test_hooks_of_agents_that_are_asked_at_once_are_each_asked_about_their_own(agx):
@@ -115,7 +131,12 @@ def test_a_plain_event_about_a_call_reaches_all_of_its_hooks_though_one_vetoes(i
     from agenticx.hooks.registry import get_global_hook_registry
 
     about = {"tool_context": tool_hooks.ToolCallHookContext("read", {})}
-    assert get_global_hook_registry().trigger_sync(HookEvent("tool", "before_call", "me", context=about)) is False
+    assert (
+        get_global_hook_registry().trigger_sync(
+            HookEvent("tool", "before_call", "me", context=about)
+        )
+        is False
+    )
     assert asked == ["no", "later"]
 
 
@@ -134,9 +155,13 @@ def test_a_receiver_answers_for_a_tool_and_rescues_one_that_failed(installed, bu
         raise LookupError("no such file")
 
     executor = made_executor(read=broken)
-    with bus.signal("error_tool_call").connected_to(lambda sender: Replace("an empty file"), name="rescue"):
+    with bus.signal("error_tool_call").connected_to(
+        lambda sender: Replace("an empty file"), name="rescue"
+    ):
         assert execute(executor, "read").events[-1].result == "an empty file"
-    with bus.signal("pre_tool_call").connected_to(lambda sender: Replace(["from the cache"]), name="cache"):
+    with bus.signal("pre_tool_call").connected_to(
+        lambda sender: Replace(["from the cache"]), name="cache"
+    ):
         assert execute(executor, "read").events[-1].result == ["from the cache"]
     with pytest.raises(Exception, match="no such file"):
         execute(executor, "read")

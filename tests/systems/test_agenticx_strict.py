@@ -1,4 +1,5 @@
-"""AgenticX with `strict=True`: its defects are cured, in the four modules and in the real executor and runtime."""
+"""AgenticX with `strict=True`: its defects are cured, in the four modules and in the real executor
+and runtime."""
 
 import asyncio
 import functools
@@ -63,7 +64,11 @@ def test_agenticx_x04_a_policy_that_raises_blocks_and_is_told(of, bus):
     with record(bus) as fired:
         assert before(of, policy) is False
     [failed] = fired.of(Failed)
-    assert (failed.receiver, failed.action, type(failed.exception)) == ("policy", "blocked", LookupError)
+    assert (failed.receiver, failed.action, type(failed.exception)) == (
+        "policy",
+        "blocked",
+        LookupError,
+    )
 
 
 def test_agenticx_x05_partials_and_objects_are_hooks_and_a_failed_registration_leaves_no_trace(of):
@@ -74,7 +79,10 @@ def test_agenticx_x05_partials_and_objects_are_hooks_and_a_failed_registration_l
     asked = []
     with pytest.raises(HookError, match="not callable"):
         of("register_before_{}_call_hook")("policy")
-    assert before(of, Policy(), functools.partial(lambda note, ctx: note.append("partial"), asked)) is True
+    assert (
+        before(of, Policy(), functools.partial(lambda note, ctx: note.append("partial"), asked))
+        is True
+    )
     assert asked == ["object", "partial"]
 
 
@@ -96,7 +104,9 @@ def test_agenticx_x07_a_bound_method_that_was_unregistered_does_not_run(of):
             asked.append(1)
 
     asked, policy = [], Policy()
-    register, unregister = (of(f"{what}_before_{{}}_call_hook") for what in ("register", "unregister"))
+    register, unregister = (
+        of(f"{what}_before_{{}}_call_hook") for what in ("register", "unregister")
+    )
     for _ in range(2):
         register(policy.check)
         unregister(policy.check)
@@ -106,7 +116,9 @@ def test_agenticx_x07_a_bound_method_that_was_unregistered_does_not_run(of):
 
 
 @pytest.mark.parametrize("answer", [0, "", "yes", {"blocked": False}])
-def test_agenticx_x12_an_answer_that_means_nothing_blocks_and_is_told_with_its_type(of, bus, answer):
+def test_agenticx_x12_an_answer_that_means_nothing_blocks_and_is_told_with_its_type(
+    of, bus, answer
+):
     with record(bus) as fired:
         assert before(of, lambda ctx: answer) is False
     assert type(answer).__name__ in str(fired.of(Failed)[0].exception)
@@ -114,7 +126,10 @@ def test_agenticx_x12_an_answer_that_means_nothing_blocks_and_is_told_with_its_t
 
 def test_agenticx_x25_x12_after_hooks_chain_and_what_is_no_text_is_not_let_through(agx, kind):
     attribute = "response" if kind == "llm" else "tool_result"
-    register, execute = (legacy_of(agx, kind, what) for what in ("register_after_{}_call_hook", "execute_after_{}_call_hooks"))
+    register, execute = (
+        legacy_of(agx, kind, what)
+        for what in ("register_after_{}_call_hook", "execute_after_{}_call_hooks")
+    )
     context = legacy_context(agx, kind)
     setattr(context, attribute, "the secret")
     register(lambda ctx: getattr(ctx, attribute).replace("the", "a"))
@@ -130,9 +145,15 @@ def test_agenticx_x25_x12_after_hooks_chain_and_what_is_no_text_is_not_let_throu
     assert "secret" not in text.lower() and "redact returned dict" in text
 
 
-def test_agenticx_x16_x23_a_plain_call_inside_a_loop_keeps_its_thread_and_makes_no_loop(of, monkeypatch):
+def test_agenticx_x16_x23_a_plain_call_inside_a_loop_keeps_its_thread_and_makes_no_loop(
+    of, monkeypatch
+):
     def nested(ctx):
-        return True if len(asked) > 2 else asked.append(1) or of("execute_before_{}_call_hooks")(of("context"))
+        return (
+            True
+            if len(asked) > 2
+            else asked.append(1) or of("execute_before_{}_call_hooks")(of("context"))
+        )
 
     def no_loop():
         raise AssertionError("a loop was made")
@@ -146,7 +167,7 @@ def test_agenticx_x16_x23_a_plain_call_inside_a_loop_keeps_its_thread_and_makes_
     assert asyncio.run(inside()) is True and len(asked) == 3
 
 
-# -- runtime.hooks --------------------------------------------------------------------------------------------------------
+# -- runtime.hooks ---------------------------------------------------------------------------------
 
 
 def hook_with(agx, **methods):
@@ -161,7 +182,10 @@ def test_agenticx_x10_x11_a_hook_that_fails_ends_nothing_and_the_next_is_asked(a
         ended.append(text)
 
     ended, registry = [], agx.runtime.HookRegistry()
-    methods = ("before_model", "after_model", "on_agent_start", "after_tool_call", "on_compaction", "on_agent_end")
+    methods = (
+        "before_model", "after_model", "on_agent_start", "after_tool_call", "on_compaction",
+        "on_agent_end",
+    )  # fmt: skip
     registry.register(hook_with(agx, **dict.fromkeys(methods, broken)))
     registry.register(hook_with(agx, on_agent_end=ends))
 
@@ -197,7 +221,9 @@ def test_agenticx_x12_an_outcome_of_the_wrong_type_blocks_and_is_told(agx, bus, 
     registry.register(hook_with(agx, before_tool_call=odd))
     with record(bus) as fired:
         assert asyncio.run(registry.run_before_tool_call("rm", {}, None)).blocked
-    assert f"Hook returned {type(answer).__name__}, and not HookOutcome" in str(fired.of(Failed)[0].exception)
+    assert f"Hook returned {type(answer).__name__}, and not HookOutcome" in str(
+        fired.of(Failed)[0].exception
+    )
 
 
 def test_agenticx_x12_plain_methods_are_hooks_and_a_result_that_is_no_text_is_withheld(agx):
@@ -222,7 +248,9 @@ def test_agenticx_x13_a_hook_has_the_methods_it_needs(agx):
     registry = agx.runtime.HookRegistry()
     registry.register(Duck())
     asyncio.run(registry.run_on_agent_start(None, "me", "hello"))
-    assert asyncio.run(registry.run_before_tool_call("rm", {}, None)) == agx.runtime.HookOutcome(True, "no rm")
+    assert asyncio.run(registry.run_before_tool_call("rm", {}, None)) == agx.runtime.HookOutcome(
+        True, "no rm"
+    )
 
 
 def test_agenticx_x21_a_hook_is_registered_once_and_can_be_taken_out(agx):
@@ -242,16 +270,21 @@ def test_agenticx_x21_a_hook_is_registered_once_and_can_be_taken_out(agx):
     assert ended == [1] and registry.has_hooks() is False
 
 
-# -- the real executor and runtime ----------------------------------------------------------------------------------------
+# -- the real executor and runtime -----------------------------------------------------------------
 
 if IS_INSTALLED:
     from agenticx.core.hooks import tool_hooks as core_tool_hooks
-    from agenticx.hooks import HookEvent, HookRegistry, clear_hooks, llm_hooks, register_hook, tool_hooks
+    from agenticx.hooks import (
+        HookEvent, HookRegistry, clear_hooks, llm_hooks, register_hook, tool_hooks,
+    )  # fmt: skip
     from agenticx.hooks.registry import get_global_hook_registry
     from agenticx.runtime.hooks import HookRegistry as RuntimeRegistry
     from agenticx.tools.guardrails import AllowlistProvider
 
-    from .agenticx_run import Tool, ToolExecutor, execute, finish, made_agent, made_executor, made_runtime, note, run, turn
+    from .agenticx_run import (
+        Tool, ToolExecutor, execute, finish, made_agent, made_executor, made_runtime, note, run,
+        turn,
+    )  # fmt: skip
 
 real = pytest.mark.in_environment("agenticx")
 
@@ -277,7 +310,9 @@ def test_agenticx_x01_hooks_of_core_are_asked_by_the_executor_and_share_its_argu
 
     ran, results = [], []
     core_tool_hooks.register_before_tool_call_hook(policy)
-    core_tool_hooks.register_after_tool_call_hook(lambda ctx: results.append((ctx.result, ctx.success)))
+    core_tool_hooks.register_after_tool_call_hook(
+        lambda ctx: results.append((ctx.result, ctx.success))
+    )
     executor = made_executor(rm=ran.append, read=lambda path: ran.append(path) or "text")
     with pytest.raises(ValueError, match="blocked by hook"):
         execute(executor, "rm", path="/")
@@ -290,9 +325,15 @@ def test_agenticx_x01_hooks_of_core_see_the_calls_of_models(strict):
     from agenticx.core.hooks import register_after_llm_call_hook, register_before_llm_call_hook
 
     seen = []
-    register_before_llm_call_hook(lambda ctx: seen.append((ctx.agent_id, ctx.model, len(ctx.messages))))
-    register_after_llm_call_hook(lambda ctx: setattr(ctx, "response", ctx.response.replace("secret", "***")))
-    assert run(made_executor([finish("the secret")])).result == "the ***" and seen == [("me", "scripted", 1)]
+    register_before_llm_call_hook(
+        lambda ctx: seen.append((ctx.agent_id, ctx.model, len(ctx.messages)))
+    )
+    register_after_llm_call_hook(
+        lambda ctx: setattr(ctx, "response", ctx.response.replace("secret", "***"))
+    )
+    assert run(made_executor([finish("the secret")])).result == "the ***" and seen == [
+        ("me", "scripted", 1)
+    ]
 
 
 @real
@@ -300,9 +341,13 @@ def test_agenticx_x01_hooks_of_core_see_the_calls_of_models(strict):
 def test_agenticx_x08_x18_hooks_of_tools_are_asked_once_on_every_path(strict, bus, path):
     asked = []
     tool_hooks.register_before_tool_call_hook(lambda ctx: asked.append(("bus", ctx.tool_name)))
-    core_tool_hooks.register_before_tool_call_hook(lambda ctx: asked.append(("core", ctx.tool_name)))
+    core_tool_hooks.register_before_tool_call_hook(
+        lambda ctx: asked.append(("core", ctx.tool_name))
+    )
     tool_hooks.register_after_tool_call_hook(lambda ctx: asked.append(("after", ctx.tool_result)))
-    bus.signal("pre_tool_call").connect(lambda sender, name: asked.append(("guard", name)), role="guard", name="guard")
+    bus.signal("pre_tool_call").connect(
+        lambda sender, name: asked.append(("guard", name)), role="guard", name="guard"
+    )
     executor = made_executor(read=lambda: "text")
     name, result = "read", "text"
     if path == "executor":
@@ -338,7 +383,9 @@ def test_agenticx_x08_x18_a_global_hook_blocks_and_changes_on_every_path(strict,
     elif path == "direct":
         tool = executor.tool_registry.get("write")
         assert ToolExecutor().execute(tool, key="k").result == "<sandbox>"
-        assert str(ToolExecutor().execute(tool, key="no").error) == "Tool call 'write' blocked by hook"
+        assert (
+            str(ToolExecutor().execute(tool, key="no").error) == "Tool call 'write' blocked by hook"
+        )
     else:
         done = turn(made_runtime([note("k", "v"), note("no", "v"), "bye"]))
         ran += done.notes
@@ -355,7 +402,9 @@ def test_agenticx_x09_the_arguments_that_a_runtime_shows_are_those_that_run(stri
     registry = RuntimeRegistry()
     registry.register(hook_with(strict, before_tool_call=sandbox))
     done = turn(made_runtime([note("k", "v"), "bye"], registry))
-    assert done.rows[0] == ("tool_call", {"key": "sandbox", "value": "v"}) and done.notes == {"sandbox": "v"}
+    assert done.rows[0] == ("tool_call", {"key": "sandbox", "value": "v"}) and done.notes == {
+        "sandbox": "v"
+    }
 
 
 @real
@@ -367,7 +416,15 @@ def test_agenticx_x10_x11_a_runtimes_hook_that_fails_does_not_end_the_turn(stric
         ended.append(text)
 
     ended, registry = [], RuntimeRegistry()
-    registry.register(hook_with(strict, on_agent_start=broken, before_model=broken, after_tool_call=broken, on_agent_end=broken))
+    registry.register(
+        hook_with(
+            strict,
+            on_agent_start=broken,
+            before_model=broken,
+            after_tool_call=broken,
+            on_agent_end=broken,
+        )
+    )
     registry.register(hook_with(strict, on_agent_end=end), priority=-100)
     done = turn(made_runtime([note("k", "v"), "bye"], registry))
     assert done.rows[-1] == ("final", "bye") and done.notes == {"k": "v"} and ended == ["bye"]
@@ -379,7 +436,11 @@ def test_agenticx_x16_events_inside_of_events_do_not_wait_for_each_other_in_a_ru
 
     async def nested(event):
         notes.append(event.action)
-        return True if event.action == "inner" else registry.trigger_sync(HookEvent("command", "inner", "me"))
+        return (
+            True
+            if event.action == "inner"
+            else registry.trigger_sync(HookEvent("command", "inner", "me"))
+        )
 
     registry.register("command", nested)
 
@@ -390,7 +451,9 @@ def test_agenticx_x16_events_inside_of_events_do_not_wait_for_each_other_in_a_ru
 
 
 @real
-def test_agenticx_x04_x12_a_handler_that_breaks_or_says_nothing_known_closes_a_gate_and_hurts_no_notice(strict, caplog):
+def test_agenticx_x04_x12_a_handler_that_breaks_or_says_nothing_known_closes_a_gate_and_hurts_no_notice(
+    strict, caplog
+):
     def gate(handler):
         registry = HookRegistry()
         registry.register("command", handler)
@@ -412,7 +475,9 @@ def test_agenticx_x17_clear_and_load_brings_every_handler_back(strict, tmp_path)
 
     def handlers():
         registry = get_global_hook_registry()
-        return sum(len(registry.get_registered_handlers(key)) for key in registry.get_registered_keys())
+        return sum(
+            len(registry.get_registered_handlers(key)) for key in registry.get_registered_keys()
+        )
 
     clear_hooks()
     load_discovered_hooks(str(tmp_path))
@@ -428,7 +493,14 @@ def test_agenticx_x19_after_hooks_come_for_a_tool_or_model_that_failed(strict):
     notes = []
 
     def ended(ctx):
-        notes.append((type(ctx).__name__, getattr(ctx, "tool_result", None), type(ctx.error).__name__, ctx.success))
+        notes.append(
+            (
+                type(ctx).__name__,
+                getattr(ctx, "tool_result", None),
+                type(ctx.error).__name__,
+                ctx.success,
+            )
+        )
 
     tool_hooks.register_before_tool_call_hook(lambda ctx: notes.append("before"))
     tool_hooks.register_after_tool_call_hook(ended)
@@ -454,7 +526,11 @@ def test_agenticx_x19_a_blocked_call_has_no_after_hook(strict):
 
 @real
 def test_agenticx_x20_five_failing_calls_are_five_ended_spans_with_error_status(strict):
-    from agenticx.observability.otel.hooks import _active_spans, register_otel_hooks, unregister_otel_hooks
+    from agenticx.observability.otel.hooks import (
+        _active_spans,
+        register_otel_hooks,
+        unregister_otel_hooks,
+    )
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -473,7 +549,9 @@ def test_agenticx_x20_five_failing_calls_are_five_ended_spans_with_error_status(
 
 
 @real
-def test_agenticx_x21_two_runtimes_that_share_a_registry_have_one_of_each_of_agenticxs_own_hooks(strict):
+def test_agenticx_x21_two_runtimes_that_share_a_registry_have_one_of_each_of_agenticxs_own_hooks(
+    strict,
+):
     registry = RuntimeRegistry()
     made_runtime(hooks=registry)
     first = [type(hook) for _, hook in registry._entries]
@@ -510,7 +588,11 @@ def test_agenticx_x25_results_keep_their_type_on_every_path(strict, result):
     executor = made_executor(read=lambda: result)
     assert execute(executor, "read").events[-1].result == result
     parallel = asyncio.run(executor.execute_parallel_tool_calls([{"tool": "read"}]))
-    assert parallel.results[0].result == result == ToolExecutor().execute(executor.tool_registry.get("read")).result
+    assert (
+        parallel.results[0].result
+        == result
+        == ToolExecutor().execute(executor.tool_registry.get("read")).result
+    )
 
 
 @real
@@ -530,7 +612,9 @@ def test_agenticx_x03_an_async_handler_and_an_async_hook_of_an_agent_guard_the_e
 
     ran = []
     with pytest.raises(ValueError, match="blocked by hook"):
-        execute(made_executor(rm=lambda: ran.append(1)), "rm", made_agent(tool_hooks={"before": [no]}))
+        execute(
+            made_executor(rm=lambda: ran.append(1)), "rm", made_agent(tool_hooks={"before": [no]})
+        )
     register_hook("tool:before_call", no)
 
     async def on_a_loop():

@@ -1,4 +1,5 @@
-"""AgentScope's defects are not hookbus's. No AgentScope is needed here: the real one is in `test_agentscope_strict.py`."""
+"""AgentScope's defects are not hookbus's. No AgentScope is needed here: the real one is in
+`test_agentscope_strict.py`."""
 
 import asyncio
 import functools
@@ -39,12 +40,14 @@ async def later_none(agent):
     await asyncio.sleep(0)
 
 
-# -- concurrency ----------------------------------------------------------------------------------------------------------
+# -- concurrency -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("stagger", [0.0, 0.004], ids=["all at once", "4 ms apart"])
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync receivers", "async receivers"])
-async def test_agentscope_d01_d02_ten_overlapping_replies_on_one_agent_are_each_hooked_once(bus, Agent, stagger, is_async):
+async def test_agentscope_d01_d02_ten_overlapping_replies_on_one_agent_are_each_hooked_once(
+    bus, Agent, stagger, is_async
+):
     counts = {"pre": [], "post": []}
 
     def receiver(phase):
@@ -63,13 +66,19 @@ async def test_agentscope_d01_d02_ten_overlapping_replies_on_one_agent_are_each_
         return await agent.reply(n, delay=0.02)
 
     await asyncio.gather(*(start(n) for n in range(10)))
-    assert {phase: sorted(seen) for phase, seen in counts.items()} == {"pre": list(range(10)), "post": list(range(10))}
+    assert {phase: sorted(seen) for phase, seen in counts.items()} == {
+        "pre": list(range(10)),
+        "post": list(range(10)),
+    }
 
 
 def test_agentscope_d01_replies_in_threads_are_each_hooked_once(bus, Agent):
     seen, agent = [], Agent()
     bus.signal("pre_reply").connect(lambda agent, msg: seen.append(msg))
-    threads = [threading.Thread(target=lambda n=n: asyncio.run(agent.reply(n, delay=0.01))) for n in range(10)]
+    threads = [
+        threading.Thread(target=lambda n=n: asyncio.run(agent.reply(n, delay=0.01)))
+        for n in range(10)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -80,7 +89,9 @@ def test_agentscope_d01_replies_in_threads_are_each_hooked_once(bus, Agent):
 async def test_agentscope_d03_a_fast_call_inside_a_slow_ones_time_hooks_neither_twice(bus, Agent):
     seen, agent = [], Agent()
     for phase in ("pre", "post"):
-        bus.signal(f"{phase}_reply").connect(lambda agent, msg, phase=phase: seen.append((phase, msg)))
+        bus.signal(f"{phase}_reply").connect(
+            lambda agent, msg, phase=phase: seen.append((phase, msg))
+        )
     slow = asyncio.create_task(agent.reply("slow", delay=0.05))
     await asyncio.sleep(0.01)
     await agent.reply("fast")
@@ -102,24 +113,30 @@ async def test_agentscope_d05_eight_parallel_prints_are_all_seen(bus, Agent):
     assert sorted(seen) == list(range(8))
 
 
-# -- failures -------------------------------------------------------------------------------------------------------------
+# -- failures --------------------------------------------------------------------------------------
 
 
-async def test_agentscope_d06_a_failing_observer_is_told_and_costs_nothing_and_a_failing_guard_blocks(bus, Agent):
+async def test_agentscope_d06_a_failing_observer_is_told_and_costs_nothing_and_a_failing_guard_blocks(
+    bus, Agent
+):
     def disconnected(agent):
         raise ConnectionError("studio is gone")
 
     bus.signal("post_reply").connect(disconnected, role="observe", name="studio")
     with record(bus) as fired:
         assert await Agent().reply("hi") == "re: hi"
-    assert [(event.receiver, event.phase, event.action) for event in fired.of(Failed)] == [("studio", "post", "isolated")]
+    assert [(event.receiver, event.phase, event.action) for event in fired.of(Failed)] == [
+        ("studio", "post", "isolated")
+    ]
     bus.signal("pre_reply").connect(disconnected, role="guard", name="policy")
     with pytest.raises(HookBlocked, match="guard failed: ConnectionError"):
         await Agent().reply("hi")
 
 
 @pytest.mark.parametrize("ends", ["raises", "is cancelled"])
-async def test_agentscope_d07_error_and_finally_receivers_run_once_and_the_caller_gets_the_original(bus, ends):
+async def test_agentscope_d07_error_and_finally_receivers_run_once_and_the_caller_gets_the_original(
+    bus, ends
+):
     original = ValueError("the body's own")
     started = asyncio.Event()
 
@@ -132,7 +149,9 @@ async def test_agentscope_d07_error_and_finally_receivers_run_once_and_the_calle
             await asyncio.sleep(30)
 
     seen = []
-    bus.signal("error_reply").connect(lambda agent, error: seen.append(("error", error)), role="observe")
+    bus.signal("error_reply").connect(
+        lambda agent, error: seen.append(("error", error)), role="observe"
+    )
     bus.signal("finally_reply").connect(lambda agent, ctx, error: seen.append((ctx.outcome, error)))
     task = asyncio.create_task(Agent().reply())
     await started.wait()
@@ -147,7 +166,7 @@ async def test_agentscope_d07_error_and_finally_receivers_run_once_and_the_calle
         assert raised.value is original and seen == [("error", original), ("raised", original)]
 
 
-# -- copies ---------------------------------------------------------------------------------------------------------------
+# -- copies ----------------------------------------------------------------------------------------
 
 
 class Uncopied:
@@ -173,7 +192,9 @@ async def test_agentscope_d08_read_only_receivers_cause_no_copies_however_much_h
 
     for role in ("modify", "guard", "observe"):
         for phase in ("pre", "post"):
-            bus.signal(f"{phase}_print").connect(lambda agent, msg, ctx: None, role=role, name=f"{role} {phase}")
+            bus.signal(f"{phase}_print").connect(
+                lambda agent, msg, ctx: None, role=role, name=f"{role} {phase}"
+            )
     msg, agent = Uncopied(), Agent()
     for chunk in range(20):
         assert await agent.print(msg, chunk == 19) is msg
@@ -188,7 +209,9 @@ def uncopyable(tmp_path):
         yield file
 
 
-async def test_agentscope_d09_arguments_that_cannot_be_copied_arrive_as_they_are(bus, Agent, tmp_path):
+async def test_agentscope_d09_arguments_that_cannot_be_copied_arrive_as_they_are(
+    bus, Agent, tmp_path
+):
     bus.signal("pre_reply").connect(lambda agent, msg: None)
     agent = Agent()
     for argument in uncopyable(tmp_path):
@@ -198,7 +221,7 @@ async def test_agentscope_d09_arguments_that_cannot_be_copied_arrive_as_they_are
             await argument
 
 
-# -- signatures -----------------------------------------------------------------------------------------------------------
+# -- signatures ------------------------------------------------------------------------------------
 
 
 class Bare:
@@ -225,15 +248,18 @@ class Bare:
 
 
 CALLS = [
-    ("stars", (1, 2), {"k": 3}), ("only_stars", (1, 2), {}), ("first_and_stars", (1, 2, 3), {}), ("by_position", ("x",), {}),
-    ("named_args", (["x"],), {}), ("named_args", (), {"args": {"a": 1}}), ("named_kwargs", ({"a": 1},), {}),
+    ("stars", (1, 2), {"k": 3}), ("only_stars", (1, 2), {}), ("first_and_stars", (1, 2, 3), {}),
+    ("by_position", ("x",), {}), ("named_args", (["x"],), {}),
+    ("named_args", (), {"args": {"a": 1}}), ("named_kwargs", ({"a": 1},), {}),
     ("other_self", (), {"msg": "x"}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("receivers", [0, 1, 3])
 @pytest.mark.parametrize(("name", "args", "kwargs"), CALLS)
-async def test_agentscope_d10_every_signature_gets_what_a_direct_call_gives_it(bus, name, args, kwargs, receivers):
+async def test_agentscope_d10_every_signature_gets_what_a_direct_call_gives_it(
+    bus, name, args, kwargs, receivers
+):
     class Hooked(Bare):
         pass
 
@@ -241,15 +267,21 @@ async def test_agentscope_d10_every_signature_gets_what_a_direct_call_gives_it(b
     instrument(Hooked, name, bus=bus)
     for number in range(receivers):
         bus.signal(f"pre_{name}").connect(lambda agent, ctx: dict(ctx.kwargs), name=f"r{number}")
-    assert await getattr(Hooked(), name)(*args, **kwargs) == await getattr(Bare(), name)(*args, **kwargs)
+    assert await getattr(Hooked(), name)(*args, **kwargs) == await getattr(Bare(), name)(
+        *args, **kwargs
+    )
 
 
-# -- what receivers return ------------------------------------------------------------------------------------------------
+# -- what receivers return -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("answer", ["text", False, ["list"], {"mgs": "unknown argument"}])
-@pytest.mark.parametrize("wrap", [lambda f: f, functools.partial], ids=["a function", "a partial of it"])
-async def test_agentscope_d11_a_wrong_return_is_reported_with_the_receivers_name(bus, Agent, answer, wrap):
+@pytest.mark.parametrize(
+    "wrap", [lambda f: f, functools.partial], ids=["a function", "a partial of it"]
+)
+async def test_agentscope_d11_a_wrong_return_is_reported_with_the_receivers_name(
+    bus, Agent, answer, wrap
+):
     def careless(agent, msg):
         return answer
 
@@ -261,10 +293,14 @@ async def test_agentscope_d11_a_wrong_return_is_reported_with_the_receivers_name
     assert ("did you mean 'msg'" in str(failed.exception)) == isinstance(answer, dict)
 
 
-async def test_agentscope_d11_a_patch_merges_a_replacement_is_explicit_and_a_result_may_be_none(bus, Agent):
+async def test_agentscope_d11_a_patch_merges_a_replacement_is_explicit_and_a_result_may_be_none(
+    bus, Agent
+):
     seen = []
     bus.signal("pre_reply").connect(lambda agent: {"msg": "patched"})
-    bus.signal("pre_reply").connect(lambda agent, ctx: seen.append(dict(ctx.kwargs)), role="observe")
+    bus.signal("pre_reply").connect(
+        lambda agent, ctx: seen.append(dict(ctx.kwargs)), role="observe"
+    )
     bus.signal("post_reply").connect(lambda agent: Replace(None))
     assert await Agent().reply("hi", delay=0.001) is None
     assert seen == [{"msg": "patched", "delay": 0.001}]
@@ -284,8 +320,8 @@ def plain_decorator(function):
 
 
 ASYNC_SHAPES = {
-    "an object": Called(), "a decorated function": plain_decorator(later_none), "a lambda": lambda agent: later_none(agent),
-    "a partial": functools.partial(later_none),
+    "an object": Called(), "a decorated function": plain_decorator(later_none),
+    "a lambda": lambda agent: later_none(agent), "a partial": functools.partial(later_none),
 }  # fmt: skip
 
 
@@ -300,7 +336,9 @@ async def test_agentscope_d12_whatever_is_awaitable_is_awaited(bus, Agent, shape
 
 @pytest.mark.parametrize("shape", list(ASYNC_SHAPES))
 @pytest.mark.filterwarnings("error")
-def test_agentscope_d12_on_a_sync_method_an_async_receiver_is_refused_or_fails_and_no_coroutine_gets_out(bus, shape):
+def test_agentscope_d12_on_a_sync_method_an_async_receiver_is_refused_or_fails_and_no_coroutine_gets_out(
+    bus, shape
+):
     class Agent:
         @hookable("reply", bus=bus)
         def reply(self):
@@ -316,10 +354,12 @@ def test_agentscope_d12_on_a_sync_method_an_async_receiver_is_refused_or_fails_a
         assert [event.action for event in fired.of(Failed)] == ["isolated"]
 
 
-# -- scopes and registration ----------------------------------------------------------------------------------------------
+# -- scopes and registration -----------------------------------------------------------------------
 
 
-async def test_agentscope_d13_a_class_receiver_is_for_its_class_and_clearing_one_scope_leaves_the_others(bus, Agent):
+async def test_agentscope_d13_a_class_receiver_is_for_its_class_and_clearing_one_scope_leaves_the_others(
+    bus, Agent
+):
     class One(Agent):
         pass
 
@@ -328,7 +368,9 @@ async def test_agentscope_d13_a_class_receiver_is_for_its_class_and_clearing_one
 
     ran = []
     handles = {
-        cls: bus.signal("pre_reply").connected_to(lambda agent, c=cls: ran.append(c.__name__), sender=cls, name="same name")
+        cls: bus.signal("pre_reply").connected_to(
+            lambda agent, c=cls: ran.append(c.__name__), sender=cls, name="same name"
+        )
         for cls in (Agent, One, Two)
     }
     await Two().reply("hi")
@@ -338,7 +380,9 @@ async def test_agentscope_d13_a_class_receiver_is_for_its_class_and_clearing_one
     assert ran == ["Two", "Agent", "Agent"]
 
 
-async def test_agentscope_d14_one_exception_a_suggestion_a_decorator_and_a_known_rule_for_the_same_again(bus, Agent):
+async def test_agentscope_d14_one_exception_a_suggestion_a_decorator_and_a_known_rule_for_the_same_again(
+    bus, Agent
+):
     with pytest.raises(HookError, match="not callable"):
         bus.signal("pre_reply").connect(42)
     with pytest.raises(HookError, match="did you mean 'reply'"):
@@ -363,7 +407,9 @@ async def test_agentscope_d15_a_receiver_that_calls_its_own_point_is_reported(bu
     with record(bus) as fired:
         assert (await Agent().reply("hi")).endswith("re: hi")
     (failed,) = fired.of(Failed)
-    assert isinstance(failed.exception, HookError) and "calls reply in its own turn" in str(failed.exception)
+    assert isinstance(failed.exception, HookError) and "calls reply in its own turn" in str(
+        failed.exception
+    )
 
 
 async def test_agentscope_d15_recursion_is_hooked_at_every_level(bus):
@@ -378,7 +424,9 @@ async def test_agentscope_d15_recursion_is_hooked_at_every_level(bus):
     assert seen == [2, 1, 0]
 
 
-async def test_agentscope_d16_mixins_every_colour_abc_pydantic_protocol_and_methods_of_ones_own(bus):
+async def test_agentscope_d16_mixins_every_colour_abc_pydantic_protocol_and_methods_of_ones_own(
+    bus,
+):
     class Mixin:
         @hookable("plan", bus=bus)
         def plan(self):
@@ -415,7 +463,9 @@ async def test_agentscope_d16_mixins_every_colour_abc_pydantic_protocol_and_meth
         bus.signal(f"pre_{hook}").connect(lambda agent, hook=hook: ran.append(hook))
     agent = Agent()
     assert (agent.plan(), await agent.reply(), agent.shape()) == ("plan", "reply", "shape")
-    assert list(Model().items()) == ["model"] and [item async for item in agent.stream()] == ["item"]
+    assert list(Model().items()) == ["model"] and [item async for item in agent.stream()] == [
+        "item"
+    ]
     assert ran == ["plan", "reply", "shape", "items", "stream"]
     with pytest.raises(TypeError, match="abstract"):
         Abstract()
@@ -459,10 +509,12 @@ async def test_agentscope_d17_a_sync_receiver_with_a_deadline_runs_off_the_loop(
     assert len(ticks) - before > 1, "the loop went on while the receiver slept"
 
 
-# -- verdicts -------------------------------------------------------------------------------------------------------------
+# -- verdicts --------------------------------------------------------------------------------------
 
 
-async def test_agentscope_d18_a_block_and_a_replacement_stop_the_body_and_reach_the_caller(bus, Agent):
+async def test_agentscope_d18_a_block_and_a_replacement_stop_the_body_and_reach_the_caller(
+    bus, Agent
+):
     agent = Agent()
     with bus.signal("pre_reply").connected_to(lambda agent: Block("not today"), role="guard"):
         with pytest.raises(HookBlocked) as blocked:
@@ -494,7 +546,8 @@ async def test_agentscope_d19_a_weakly_connected_method_does_not_keep_its_owner_
 
 
 async def test_agentscope_d20_without_receivers_a_call_runs_the_very_code_of_the_method(bus, Agent):
-    """What it costs is in `tests/systems/measure_agentscope.py`; here, that nothing is left to cost anything."""
+    """What it costs is in `tests/systems/measure_agentscope.py`; here, that nothing is left to cost
+    anything."""
     frames = []
 
     class Watched:
@@ -521,12 +574,16 @@ async def test_agentscope_d21_a_rewritten_result_is_what_the_caller_gets_and_sto
 
 async def test_agentscope_d22_events_say_who_changed_which_argument_from_what_to_what(bus, Agent):
     bus.signal("pre_reply").connect(lambda agent: {"msg": "changed"}, name="changer")
-    bus.signal("pre_reply").connect(lambda agent, ctx: ctx.kwargs.pop("delay") and None, name="popper")
+    bus.signal("pre_reply").connect(
+        lambda agent, ctx: ctx.kwargs.pop("delay") and None, name="popper"
+    )
     with record(bus) as fired:
         assert await Agent().reply("hi", delay=0.001) == "re: changed"
-    assert [(event.receiver, event.name, event.before, event.after) for event in fired.of(Mutated)] == [
-        ("changer", "msg", "hi", "changed")
-    ]
+    assert [
+        (event.receiver, event.name, event.before, event.after) for event in fired.of(Mutated)
+    ] == [("changer", "msg", "hi", "changed")]
     [failed] = fired.of(Failed)
     assert failed.receiver == "popper" and "'delay' was removed" in str(failed.exception)
-    assert fired.of(Blocked) == [] and [event.outcome for event in fired.of(Finished)] == ["returned"]
+    assert fired.of(Blocked) == [] and [event.outcome for event in fired.of(Finished)] == [
+        "returned"
+    ]

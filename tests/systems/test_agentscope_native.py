@@ -1,4 +1,5 @@
-"""Everything AgentScope's hooks can do, as a natural use of hookbus. No AgentScope is needed here."""
+"""Everything AgentScope's hooks can do, as a natural use of hookbus. No AgentScope is needed
+here."""
 
 import asyncio
 import functools
@@ -6,7 +7,9 @@ import inspect
 
 import pytest
 
-from hookbus import Block, Drop, HookBlocked, HookError, Replace, explain, hookable, instrument, receives, report
+from hookbus import (
+    Block, Drop, HookBlocked, HookError, Replace, explain, hookable, instrument, receives, report,
+)  # fmt: skip
 from hookbus.events import Failed, Mutated
 from hookbus.testing import record
 
@@ -45,7 +48,9 @@ def noting(ran, name):
     return lambda agent, ctx: ran.append(name)
 
 
-async def test_agentscope_A1_a_decorator_hooks_a_method_and_instrument_one_that_is_inherited_or_assigned_later(bus):
+async def test_agentscope_A1_a_decorator_hooks_a_method_and_instrument_one_that_is_inherited_or_assigned_later(
+    bus,
+):
     class Mixin:
         async def reply(self, msg):
             return msg
@@ -67,15 +72,22 @@ async def test_agentscope_A1_a_decorator_hooks_a_method_and_instrument_one_that_
     assert ran == ["reply", "plan"] and type(Late) is type
 
 
-async def test_agentscope_A2_the_ten_points_are_five_methods_with_a_pre_and_a_post_phase(bus, Agent):
+async def test_agentscope_A2_the_ten_points_are_five_methods_with_a_pre_and_a_post_phase(
+    bus, Agent
+):
     ran, agent = [], Agent()
     for hook in ("reply", "print", "observe", "reasoning", "acting"):
         for phase in ("pre", "post"):
             bus.signal(f"{phase}_{hook}").connect(noting(ran, f"{phase}_{hook}"))
-    for call in (agent.reply("x"), agent.print("x"), agent.observe("x"), agent._reasoning(), agent._acting("x")):
+    for call in (
+        agent.reply("x"), agent.print("x"), agent.observe("x"), agent._reasoning(),
+        agent._acting("x"),
+    ):  # fmt: skip
         await call
     assert ran == [
-        f"{phase}_{hook}" for hook in ("reply", "print", "observe", "reasoning", "acting") for phase in ("pre", "post")
+        f"{phase}_{hook}"
+        for hook in ("reply", "print", "observe", "reasoning", "acting")
+        for phase in ("pre", "post")
     ]
 
 
@@ -84,7 +96,9 @@ def test_agentscope_A3_a_hook_has_the_name_it_is_given_and_the_bus_lists_them(bu
     assert explain(Agent._reasoning).title.startswith("reasoning of")
 
 
-async def test_agentscope_A4_a_pre_receiver_returns_a_patch_or_nothing_and_anything_else_is_its_failure(bus, Agent):
+async def test_agentscope_A4_a_pre_receiver_returns_a_patch_or_nothing_and_anything_else_is_its_failure(
+    bus, Agent
+):
     bus.signal("pre_reply").connect(lambda agent, msg: {"msg": msg + "!"}, name="patch")
     bus.signal("pre_reply").connect(lambda agent: None, name="nothing")
     bus.signal("pre_reply").connect(lambda agent: False, name="false")
@@ -98,7 +112,9 @@ async def test_agentscope_A4_a_pre_receiver_returns_a_patch_or_nothing_and_anyth
 async def test_agentscope_A5_a_post_receiver_replaces_the_result_and_none_on_request(bus, Agent):
     seen = []
     bus.signal("post_reply").connect(lambda agent, result: None, name="unchanged")
-    bus.signal("post_reply").connect(lambda agent, result, ctx: seen.append((dict(ctx.kwargs), result)), name="look")
+    bus.signal("post_reply").connect(
+        lambda agent, result, ctx: seen.append((dict(ctx.kwargs), result)), name="look"
+    )
     bus.signal("pre_reply").connect(lambda agent: {"msg": "final"})
     last = bus.signal("post_reply").connected_to(lambda agent, result: 42, name="42")
     assert await Agent().reply("hi") == 42
@@ -110,14 +126,18 @@ async def test_agentscope_A5_a_post_receiver_replaces_the_result_and_none_on_req
 
 async def test_agentscope_A6_nothing_is_copied_and_a_snapshot_is_there_on_request(bus, Agent):
     given, seen = ["hi"], []
-    bus.signal("pre_observe").connect(lambda agent, msg, ctx: seen.extend([msg, ctx.snapshot().kwargs["msg"]]), role="observe")
+    bus.signal("pre_observe").connect(
+        lambda agent, msg, ctx: seen.extend([msg, ctx.snapshot().kwargs["msg"]]), role="observe"
+    )
     agent = Agent()
     await agent.observe(given)
     assert seen[0] is given and agent.bodies[0] is given
     assert seen[1] == given and seen[1] is not given
 
 
-async def test_agentscope_A7_instance_receivers_run_before_class_receivers_in_both_phases(bus, Agent):
+async def test_agentscope_A7_instance_receivers_run_before_class_receivers_in_both_phases(
+    bus, Agent
+):
     ran, agent = [], Agent()
     for phase in ("pre", "post"):
         bus.signal(f"{phase}_reply").connect(noting(ran, f"{phase} class"), sender=Agent)
@@ -153,14 +173,18 @@ async def test_agentscope_A8_who_runs_is_settled_when_the_method_is_called(bus, 
     assert ran == ["removed", "late pre", "late post"]
 
 
-async def test_agentscope_A9_arguments_come_by_name_with_defaults_and_a_wrong_call_is_pythons_type_error(bus):
+async def test_agentscope_A9_arguments_come_by_name_with_defaults_and_a_wrong_call_is_pythons_type_error(
+    bus,
+):
     class Agent:
         @hookable("reply", bus=bus)
         async def reply(self, first, *args, flag=False, **kwargs):
             return first, args, flag, kwargs
 
     seen = []
-    bus.signal("pre_reply").connect(lambda agent, ctx: seen.append(dict(ctx.kwargs)), role="observe")
+    bus.signal("pre_reply").connect(
+        lambda agent, ctx: seen.append(dict(ctx.kwargs)), role="observe"
+    )
     await Agent().reply("x", 1, 2, more=3)
     assert seen == [{"first": "x", "args": (1, 2), "flag": False, "kwargs": {"more": 3}}]
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'first'"):
@@ -184,7 +208,9 @@ async def test_agentscope_A10_the_body_gets_what_a_direct_call_would_give_it(bus
     assert Agent().sync(1, 2, 3, e=5) == direct == await Agent().later(1, 2, 3, e=5)
 
 
-async def test_agentscope_A11_super_does_not_fire_again_and_nothing_is_marked_on_the_object(bus, Agent):
+async def test_agentscope_A11_super_does_not_fire_again_and_nothing_is_marked_on_the_object(
+    bus, Agent
+):
     class Child(Agent):
         @hookable("reply", bus=bus)
         async def reply(self, msg):
@@ -204,7 +230,9 @@ async def test_agentscope_A12_the_bodys_exception_reaches_error_and_finally_and_
 
     seen = []
     bus.signal("post_reply").connect(noting(seen, "post"))
-    bus.signal("error_reply").connect(lambda agent, error: seen.append(("error", str(error))), role="observe")
+    bus.signal("error_reply").connect(
+        lambda agent, error: seen.append(("error", str(error))), role="observe"
+    )
     bus.signal("finally_reply").connect(lambda agent, ctx: seen.append(("finally", ctx.outcome)))
     with pytest.raises(LookupError, match="gone"):
         await Agent().reply()
@@ -232,7 +260,8 @@ async def test_agentscope_A13_receivers_of_every_colour_and_shape_run(bus, Agent
             ran.append("object")
 
     for receiver in (
-        lambda agent: ran.append("plain"), functools.partial(later, "partial"), Called(), lambda agent: later("lambda", agent),
+        lambda agent: ran.append("plain"), functools.partial(later, "partial"), Called(),
+        lambda agent: later("lambda", agent),
     ):  # fmt: skip
         bus.signal("pre_reply").connect(receiver)
     await Agent().reply("hi")
@@ -252,7 +281,11 @@ async def test_agentscope_A14_each_item_of_a_stream_and_each_printed_chunk_is_se
     seen = {"item": [], "print": []}
     bus.signal("item_stream").connect(lambda agent, item: seen["item"].append(item), role="observe")
     bus.signal("pre_print").connect(lambda agent, msg: seen["print"].append(msg), role="observe")
-    assert [item async for item in Streaming().stream("one two three")] == ["one", "one two", "one two three"]
+    assert [item async for item in Streaming().stream("one two three")] == [
+        "one",
+        "one two",
+        "one two three",
+    ]
     assert seen["item"] == seen["print"] == ["one", "one two", "one two three"]
 
 
@@ -307,7 +340,10 @@ async def test_agentscope_A18_subclasses_inherit_receivers_and_siblings_do_not(b
 
 def test_agentscope_A19_a_name_nobody_has_is_found_out(bus, Agent):
     bus.signal("pre_repyl").connect(lambda agent: None)
-    assert any("nobody emits pre_repyl" in finding and "pre_reply" in finding for finding in report(bus).findings)
+    assert any(
+        "nobody emits pre_repyl" in finding and "pre_reply" in finding
+        for finding in report(bus).findings
+    )
     with pytest.raises(HookError, match="did you mean 'guard'"):
         bus.signal("pre_reply").connect(lambda agent: None, role="gaurd")
 
@@ -351,7 +387,9 @@ def make_toolkit(bus):
     return Toolkit()
 
 
-async def test_agentscope_A23_middleware_around_a_streaming_tool_edits_chunks_skips_and_retries(bus):
+async def test_agentscope_A23_middleware_around_a_streaming_tool_edits_chunks_skips_and_retries(
+    bus,
+):
     toolkit = make_toolkit(bus)
 
     async def outer(toolkit, call_next):
@@ -367,10 +405,16 @@ async def test_agentscope_A23_middleware_around_a_streaming_tool_edits_chunks_sk
 
     bus.signal("around_tool").connect(outer)
     removable = bus.signal("around_tool").connected_to(inner)
-    assert [chunk async for chunk in toolkit.call("search", "x")] == ["[SEARCH ONE]", "[SEARCH TWO]"]
+    assert [chunk async for chunk in toolkit.call("search", "x")] == [
+        "[SEARCH ONE]",
+        "[SEARCH TWO]",
+    ]
     assert [chunk async for chunk in toolkit.call("forbidden", "x")] == ["[unauthorized]"]
     removable.disconnect()
-    assert [chunk async for chunk in toolkit.call("search", "x")] == ["[search one]", "[search two]"]
+    assert [chunk async for chunk in toolkit.call("search", "x")] == [
+        "[search one]",
+        "[search two]",
+    ]
     assert toolkit.ran == [("search", "changed"), ("search", "x")]
 
 
@@ -382,7 +426,9 @@ async def test_agentscope_A24_the_result_of_one_tool_is_rewritten_before_anyone_
         async def call(self, tool_name):
             return f"{tool_name}: secret"
 
-    bus.signal("post_tool").connect(lambda kit, result: result.replace("secret", "***"), when={"tool_name": "read*"})
+    bus.signal("post_tool").connect(
+        lambda kit, result: result.replace("secret", "***"), when={"tool_name": "read*"}
+    )
     toolkit = Toolkit()
     for name in ("read_file", "write_file"):
         memory.append(await toolkit.call(name))
@@ -390,14 +436,17 @@ async def test_agentscope_A24_the_result_of_one_tool_is_rewritten_before_anyone_
 
 
 async def test_agentscope_A25_what_is_missing_there_is_here(bus, Agent):
-    """A handle, a decorator, once, a filter, a deadline, isolation, a short-circuit, a list, a context, a scope for one block."""
+    """A handle, a decorator, once, a filter, a deadline, isolation, a short-circuit, a list, a
+    context, a scope for one block."""
     ran, agent = [], Agent()
 
     @bus.signal("pre_reply").connect_via(Agent, once=True)
     def first_only(agent, ctx):
         ran.append("once")
 
-    bus.signal("pre_reply").connect(lambda agent, ctx: ran.append("filter"), when=lambda msg: msg == "match", name="filter")
+    bus.signal("pre_reply").connect(
+        lambda agent, ctx: ran.append("filter"), when=lambda msg: msg == "match", name="filter"
+    )
 
     @bus.signal("post_reply").connect_via(timeout=0.05, role="observe")
     async def hangs(agent):
@@ -411,13 +460,19 @@ async def test_agentscope_A25_what_is_missing_there_is_here(bus, Agent):
         assert await agent.reply("match") == "re: match"
         assert await agent.reply("known") == "cached"
     assert ran == ["once", "filter"] and agent.bodies == [("match", 0.7)]
-    assert {(type(event.exception).__name__, event.action) for event in fired.of(Failed)} == {("TimeoutError", "isolated")}
+    assert {(type(event.exception).__name__, event.action) for event in fired.of(Failed)} == {
+        ("TimeoutError", "isolated")
+    }
     with bus.signal("pre_reply").connected_to(lambda agent: Replace("for this block"), priority=1):
         assert await agent.reply("x") == "for this block"
-    assert [row.receiver.rsplit(".", 1)[-1] for row in explain(agent.reply)] == ["filter", "short_circuit", "hangs"]
+    assert [row.receiver.rsplit(".", 1)[-1] for row in explain(agent.reply)] == [
+        "filter",
+        "short_circuit",
+        "hangs",
+    ]
 
 
-# -- what came with AgentScope 2 ------------------------------------------------------------------------------------------
+# -- what came with AgentScope 2 -------------------------------------------------------------------
 
 
 async def test_agentscope_V1_a_middleware_class_has_the_methods_it_needs_and_no_others(bus, Agent):
@@ -439,7 +494,9 @@ async def test_agentscope_V1_a_middleware_class_has_the_methods_it_needs_and_no_
     assert await agent.reply("hi") == "re: hi"
 
 
-async def test_agentscope_V2_the_first_around_is_the_outermost_and_priority_changes_that(bus, Agent):
+async def test_agentscope_V2_the_first_around_is_the_outermost_and_priority_changes_that(
+    bus, Agent
+):
     def layer(name):
         async def around(agent, call_next):
             return f"{name}({await call_next()})"
@@ -455,7 +512,9 @@ async def test_agentscope_V2_the_first_around_is_the_outermost_and_priority_chan
 
 
 async def test_agentscope_V3_v01_the_onion_keeps_every_outer_edit(bus, Agent):
-    bus.signal("around_reply").connect(lambda agent, call_next: call_next(msg="edited"), name="outer")
+    bus.signal("around_reply").connect(
+        lambda agent, call_next: call_next(msg="edited"), name="outer"
+    )
     bus.signal("around_reply").connect(lambda agent, call_next: call_next(), name="inner")
     agent = Agent()
     assert await agent.reply("original", temperature=0.1) == "re: edited"

@@ -1,6 +1,8 @@
-"""What AgentScope's users rely on, on the real package: before `install`, while it runs on hookbus, and after `uninstall`.
+"""What AgentScope's users rely on, on the real package: before `install`, while it runs on hookbus,
+and after `uninstall`.
 
-Each test is the same in all three; that it passes before says that it describes AgentScope and not the adapter.
+Each test is the same in all three; that it passes before says that it describes AgentScope and not
+the adapter.
 """
 
 import asyncio
@@ -16,7 +18,9 @@ from hookbus import Bus
 from hookbus.adapters import agentscope
 
 TYPES = [f"{phase}_{name}" for name in ("reply", "print", "observe") for phase in ("pre", "post")]
-REACT_TYPES = TYPES + [f"{phase}_{name}" for name in ("reasoning", "acting") for phase in ("pre", "post")]
+REACT_TYPES = TYPES + [
+    f"{phase}_{name}" for name in ("reasoning", "acting") for phase in ("pre", "post")
+]
 
 
 @pytest.fixture(params=["before", "during", "after"], autouse=True)
@@ -79,7 +83,7 @@ def run(awaitable):
     return asyncio.run(awaitable)
 
 
-# -- P1, P2: registration ----------------------------------------------------------------------------------------------
+# -- P1, P2: registration --------------------------------------------------------------------------
 
 
 def test_agentscope_P1_the_six_registration_methods_return_none_and_raise_as_documented(agent):
@@ -99,11 +103,14 @@ def test_agentscope_P1_the_six_registration_methods_return_none_and_raise_as_doc
         agent.clear_instance_hooks("pre_dinner")
     for call in (
         lambda: Existing.register_class_hook("pre_dinner", "a", noop),
-        lambda: Existing.remove_class_hook("pre_dinner", "a"), lambda: Existing.clear_class_hooks("pre_dinner"),
+        lambda: Existing.remove_class_hook("pre_dinner", "a"),
+        lambda: Existing.clear_class_hooks("pre_dinner"),
     ):  # fmt: skip
         with pytest.raises(AssertionError, match="Invalid hook type: pre_dinner"):
             call()
-    with pytest.raises(ValueError, match="Hook 'a' not found in 'pre_reply' hooks of Existing class"):
+    with pytest.raises(
+        ValueError, match="Hook 'a' not found in 'pre_reply' hooks of Existing class"
+    ):
         Existing.remove_class_hook("pre_reply", "a")
     with pytest.raises(TypeError):
         AgentBase.register_instance_hook(object(), "pre_reply", "a", noop)
@@ -131,7 +138,9 @@ def test_agentscope_P2_every_one_of_the_ten_types_runs(capsys):
     agent = React()
     agent.set_console_output_enabled(False)
     for hook_type in REACT_TYPES:
-        agent.register_instance_hook(hook_type, "note", lambda self, kwargs, *output, t=hook_type: ran.append(t))
+        agent.register_instance_hook(
+            hook_type, "note", lambda self, kwargs, *output, t=hook_type: ran.append(t)
+        )
 
     async def everything():
         await agent.reply("x")
@@ -146,24 +155,34 @@ def test_agentscope_P2_every_one_of_the_ten_types_runs(capsys):
     ]  # fmt: skip
 
 
-# -- P3 to P6: what hooks get and give ------------------------------------------------------------------------------------
+# -- P3 to P6: what hooks get and give -------------------------------------------------------------
 
 
 def test_agentscope_P3_hooks_are_called_by_position_with_the_agent_itself(agent):
     got = []
     agent.register_instance_hook("pre_reply", "a", lambda *args, **named: got.append((args, named)))
-    agent.register_instance_hook("post_reply", "a", lambda *args, **named: got.append((args, named)))
+    agent.register_instance_hook(
+        "post_reply", "a", lambda *args, **named: got.append((args, named))
+    )
     run(agent.reply("hi"))
     (pre, pre_named), (post, post_named) = got
     assert pre[0] is agent and pre[1:] == ({"msg": "hi", "temperature": 0.7},) and pre_named == {}
-    assert post[0] is agent and post[1:] == ({"msg": "hi", "temperature": 0.7}, "re: hi") and post_named == {}
+    assert (
+        post[0] is agent
+        and post[1:] == ({"msg": "hi", "temperature": 0.7}, "re: hi")
+        and post_named == {}
+    )
 
 
 def test_agentscope_P4_a_returned_dict_replaces_all_arguments_for_the_next_hook_and_the_body(agent):
     seen = []
-    agent.register_instance_hook("pre_reply", "a", lambda self, kwargs: {"msg": kwargs["msg"] + "!"})
+    agent.register_instance_hook(
+        "pre_reply", "a", lambda self, kwargs: {"msg": kwargs["msg"] + "!"}
+    )
     agent.register_instance_hook("pre_reply", "b", lambda self, kwargs: seen.append(kwargs))
-    agent.register_instance_hook("post_reply", "c", lambda self, kwargs, output: seen.append(kwargs))
+    agent.register_instance_hook(
+        "post_reply", "c", lambda self, kwargs, output: seen.append(kwargs)
+    )
     assert run(agent.reply("hi", temperature=0.1)) == "re: hi!"
     assert seen == [{"msg": "hi!"}, {"msg": "hi!"}]
     assert agent.bodies == [("hi!", 0.7)]
@@ -204,7 +223,9 @@ def test_agentscope_P5_each_hook_has_a_deep_copy_and_edits_that_are_not_returned
             agent.register_instance_hook(f"{phase}_observe", name, scribble)
     run(agent.observe(given))
     assert given == ["hi"] and seen == [["hi"]] * 4
-    assert agent.bodies[0] is given, "no hook returned a dict: the body gets the caller's own objects"
+    assert agent.bodies[0] is given, (
+        "no hook returned a dict: the body gets the caller's own objects"
+    )
 
 
 def test_agentscope_P5_the_output_is_copied_for_each_post_hook():
@@ -244,20 +265,24 @@ def test_agentscope_P6_anything_but_none_replaces_the_output_unchecked(agent, ou
 
 def test_agentscope_P6_post_hooks_see_the_final_arguments(agent):
     seen = []
-    agent.register_instance_hook("post_reply", "a", lambda self, kwargs, output: seen.append(kwargs))
+    agent.register_instance_hook(
+        "post_reply", "a", lambda self, kwargs, output: seen.append(kwargs)
+    )
     agent.register_instance_hook("pre_reply", "b", lambda self, kwargs: {**kwargs, "msg": "other"})
     run(agent.reply("hi"))
     assert seen == [{"msg": "other", "temperature": 0.7}]
 
 
-# -- P7, P8: order and snapshots ------------------------------------------------------------------------------------------
+# -- P7, P8: order and snapshots -------------------------------------------------------------------
 
 
 def noting(ran, name):
     return lambda self, kwargs, *output: ran.append(name)
 
 
-def test_agentscope_P7_instance_hooks_then_class_hooks_in_order_of_registration_in_both_phases(agent):
+def test_agentscope_P7_instance_hooks_then_class_hooks_in_order_of_registration_in_both_phases(
+    agent,
+):
     ran = []
     for phase in ("pre", "post"):
         AgentBase.register_class_hook(f"{phase}_reply", "c1", noting(ran, f"{phase} c1"))
@@ -265,7 +290,9 @@ def test_agentscope_P7_instance_hooks_then_class_hooks_in_order_of_registration_
         AgentBase.register_class_hook(f"{phase}_reply", "c2", noting(ran, f"{phase} c2"))
         agent.register_instance_hook(f"{phase}_reply", "i2", noting(ran, f"{phase} i2"))
     run(agent.reply("hi"))
-    assert ran == [f"{phase} {name}" for phase in ("pre", "post") for name in ("i1", "i2", "c1", "c2")]
+    assert ran == [
+        f"{phase} {name}" for phase in ("pre", "post") for name in ("i1", "i2", "c1", "c2")
+    ]
 
 
 def test_agentscope_P7_overwriting_a_name_keeps_its_place_and_registering_it_anew_does_not(agent):
@@ -296,7 +323,9 @@ def test_agentscope_P7_dicts_edited_directly_are_followed(agent):
 
 @pytest.mark.parametrize("while_it_runs", ["a pre-hook", "the body"])
 @pytest.mark.parametrize("others", [(), ("instance",), ("class",), ("instance", "class")])
-def test_agentscope_P8_post_hooks_registered_during_a_call_run_in_it_in_their_place(while_it_runs, others):
+def test_agentscope_P8_post_hooks_registered_during_a_call_run_in_it_in_their_place(
+    while_it_runs, others
+):
     ran = []
 
     def register(self):
@@ -329,10 +358,16 @@ def test_agentscope_P8_a_hook_removed_during_a_phase_still_runs_in_it_and_one_re
             self.remove_instance_hook("post_reply", "gone")
 
     agent = Agent()
-    agent.register_instance_hook("pre_reply", "remover", lambda self, kwargs: self.clear_instance_hooks("pre_reply"))
+    agent.register_instance_hook(
+        "pre_reply", "remover", lambda self, kwargs: self.clear_instance_hooks("pre_reply")
+    )
     agent.register_instance_hook("pre_reply", "next", noting(ran, "next"))
     agent.register_instance_hook("post_reply", "gone", noting(ran, "gone"))
-    agent.register_instance_hook("post_reply", "remover", lambda self, kwargs, output: self.clear_instance_hooks("post_reply"))
+    agent.register_instance_hook(
+        "post_reply",
+        "remover",
+        lambda self, kwargs, output: self.clear_instance_hooks("post_reply"),
+    )
     agent.register_instance_hook("post_reply", "last", noting(ran, "last"))
     run(agent.reply())
     assert ran == ["next", "last"]
@@ -341,13 +376,15 @@ def test_agentscope_P8_a_hook_removed_during_a_phase_still_runs_in_it_and_one_re
 def test_agentscope_P8_what_a_late_post_hook_returns_is_the_output():
     class Agent(AgentBase):
         async def reply(self, msg):
-            self.register_instance_hook("post_reply", "late", lambda self, kwargs, output: (kwargs, output))
+            self.register_instance_hook(
+                "post_reply", "late", lambda self, kwargs, output: (kwargs, output)
+            )
             return "body"
 
     assert run(Agent().reply("hi")) == ({"msg": "hi"}, "body")
 
 
-# -- P9: normalisation ----------------------------------------------------------------------------------------------------
+# -- P9: normalisation -----------------------------------------------------------------------------
 
 
 def test_agentscope_P9_the_dict_has_every_parameter_but_self_with_defaults_and_stars_nested():
@@ -361,7 +398,8 @@ def test_agentscope_P9_the_dict_has_every_parameter_but_self_with_defaults_and_s
     assert run(agent.reply("x")) == ("x", (), False, {})
     assert run(agent.reply(first="x", more=3)) == ("x", (), False, {"more": 3})
     assert seen == [
-        {"first": "x", "args": (), "flag": False, "kwargs": {}}, {"first": "x", "args": (), "flag": False, "kwargs": {"more": 3}},
+        {"first": "x", "args": (), "flag": False, "kwargs": {}},
+        {"first": "x", "args": (), "flag": False, "kwargs": {"more": 3}},
     ]  # fmt: skip
 
 
@@ -371,7 +409,11 @@ def test_agentscope_P9_stars_come_back_spread():
             return args, kwargs
 
     agent = Agent()
-    agent.register_instance_hook("pre_reply", "a", lambda self, kwargs: {"args": ["other", *kwargs["args"]], "kwargs": {"k": 1}})
+    agent.register_instance_hook(
+        "pre_reply",
+        "a",
+        lambda self, kwargs: {"args": ["other", *kwargs["args"]], "kwargs": {"k": 1}},
+    )
     assert run(agent.reply("x", y=2)) == (("other", "x"), {"k": 1})
     agent.register_instance_hook("pre_reply", "a", lambda self, kwargs: {"msg": "named"})
     assert run(agent.reply("x", y=2)) == ((), {"msg": "named"})
@@ -387,7 +429,7 @@ def test_agentscope_P9_a_call_that_does_not_bind_says_what_was_expected_and_prov
     assert agent.bodies == []
 
 
-# -- P10: exceptions ------------------------------------------------------------------------------------------------------
+# -- P10: exceptions -------------------------------------------------------------------------------
 
 
 class Mine(Exception):
@@ -395,7 +437,9 @@ class Mine(Exception):
 
 
 @pytest.mark.parametrize("phase", ["pre", "post"])
-def test_agentscope_P10_an_exception_of_a_hook_goes_out_unchanged_and_later_hooks_do_not_run(agent, phase):
+def test_agentscope_P10_an_exception_of_a_hook_goes_out_unchanged_and_later_hooks_do_not_run(
+    agent, phase
+):
     error, ran = Mine("the hook's own"), []
 
     def raises(self, kwargs, *output):
@@ -407,7 +451,11 @@ def test_agentscope_P10_an_exception_of_a_hook_goes_out_unchanged_and_later_hook
     with pytest.raises(Mine) as raised:
         run(agent.reply("hi"))
     assert raised.value is error
-    assert error.__cause__ is None and error.__context__ is None and not getattr(error, "__notes__", [])
+    assert (
+        error.__cause__ is None
+        and error.__context__ is None
+        and not getattr(error, "__notes__", [])
+    )
     assert ran == []
     assert len(agent.bodies) == (phase == "post")
 
@@ -448,14 +496,22 @@ def test_agentscope_P10_an_interrupted_reply_is_handled_without_hooks():
     assert ran == []
 
 
-# -- P11: colours ---------------------------------------------------------------------------------------------------------
+# -- P11: colours ----------------------------------------------------------------------------------
 
 
-def test_agentscope_P11_sync_hooks_run_on_the_loop_and_async_ones_and_partials_of_them_are_awaited(agent):
+def test_agentscope_P11_sync_hooks_run_on_the_loop_and_async_ones_and_partials_of_them_are_awaited(
+    agent,
+):
     ran = []
 
     def plain(self, kwargs):
-        ran.append(("plain", threading.current_thread() is threading.main_thread(), asyncio.get_running_loop() is not None))
+        ran.append(
+            (
+                "plain",
+                threading.current_thread() is threading.main_thread(),
+                asyncio.get_running_loop() is not None,
+            )
+        )
 
     async def slow(tag, self, kwargs):
         await asyncio.sleep(0)
@@ -464,7 +520,9 @@ def test_agentscope_P11_sync_hooks_run_on_the_loop_and_async_ones_and_partials_o
 
     agent.register_instance_hook("pre_reply", "plain", plain)
     agent.register_instance_hook("pre_reply", "partial", functools.partial(slow, "partial"))
-    agent.register_instance_hook("pre_reply", "twice", functools.partial(functools.partial(slow), "twice"))
+    agent.register_instance_hook(
+        "pre_reply", "twice", functools.partial(functools.partial(slow), "twice")
+    )
     assert run(agent.reply("hi")) == "re: hi partial twice"
     assert ran == [("plain", True, True), "partial", "twice"]
 
@@ -478,7 +536,7 @@ def test_agentscope_P11_an_async_generator_is_no_hook(agent):
         run(agent.reply("hi"))
 
 
-# -- P12, P13: classes ----------------------------------------------------------------------------------------------------
+# -- P12, P13: classes -----------------------------------------------------------------------------
 
 
 def test_agentscope_P12_hooks_run_once_where_several_classes_define_the_method():
@@ -494,7 +552,9 @@ def test_agentscope_P12_hooks_run_once_where_several_classes_define_the_method()
 
     class Child(Middle):
         async def reply(self, msg):
-            first, second = await asyncio.gather(super().reply(msg + " 1"), super().reply(msg + " 2"))
+            first, second = await asyncio.gather(
+                super().reply(msg + " 1"), super().reply(msg + " 2")
+            )
             return first, second
 
     agent = Child()
@@ -548,7 +608,7 @@ def test_agentscope_P13_class_hooks_are_one_dict_for_all_classes():
     assert ran == ["shared"]
 
 
-# -- P14, P15 -------------------------------------------------------------------------------------------------------------
+# -- P14, P15 --------------------------------------------------------------------------------------
 
 
 def test_agentscope_P14_pre_print_fires_once_per_chunk_with_the_accumulated_message(capsys):
@@ -563,7 +623,11 @@ def test_agentscope_P14_pre_print_fires_once_per_chunk_with_the_accumulated_mess
             return msg
 
     agent = Agent()
-    agent.register_instance_hook("pre_print", "sse", lambda self, kwargs: seen.append((kwargs["msg"].content, kwargs["last"])))
+    agent.register_instance_hook(
+        "pre_print",
+        "sse",
+        lambda self, kwargs: seen.append((kwargs["msg"].content, kwargs["last"])),
+    )
     run(agent.reply())
     assert seen == [("one", False), ("one two", False), ("one two three", True)]
     assert capsys.readouterr().out.startswith("agent: one two three")
@@ -574,7 +638,7 @@ def test_agentscope_P15_the_running_flag_reads_as_false_outside_of_a_call(agent)
     assert getattr(agent, "_hook_running_reply", False) is False
 
 
-# -- what is wrapped ------------------------------------------------------------------------------------------------------
+# -- what is wrapped -------------------------------------------------------------------------------
 
 
 def test_agentscope_P12_wrapped_methods_keep_their_name_signature_colour_and_what_they_wrap():
@@ -583,11 +647,17 @@ def test_agentscope_P12_wrapped_methods_keep_their_name_signature_colour_and_wha
         assert inspect.iscoroutinefunction(method)
         assert (method.__name__, method.__qualname__.rsplit(".", 1)[1]) == ("reply", "reply")
         assert list(inspect.signature(method).parameters) == ["self", "msg", "temperature"]
-        assert inspect.isfunction(method.__wrapped__) and method.__wrapped__.__code__.co_name == "reply"
+        assert (
+            inspect.isfunction(method.__wrapped__)
+            and method.__wrapped__.__code__.co_name == "reply"
+        )
 
 
 def test_agentscope_P12_abstract_methods_stay_abstract():
-    assert ReActAgentBase._reasoning.__isabstractmethod__ and ReActAgentBase._acting.__isabstractmethod__
+    assert (
+        ReActAgentBase._reasoning.__isabstractmethod__
+        and ReActAgentBase._acting.__isabstractmethod__
+    )
     assert not getattr(AgentBase.reply, "__isabstractmethod__", False)
 
 
@@ -608,7 +678,9 @@ def test_what_two_arguments_share_their_copies_for_hooks_share(state):
     seen = []
     agent = made_now()
     agent.register_instance_hook("pre_reply", "look", lambda self, kwargs: seen.append(kwargs))
-    agent.register_instance_hook("post_reply", "look", lambda self, kwargs, output: seen.append(kwargs))
+    agent.register_instance_hook(
+        "post_reply", "look", lambda self, kwargs, output: seen.append(kwargs)
+    )
     shared = ["one list"]
     asyncio.run(agent.reply(shared, temperature=shared))
     for kwargs in seen:

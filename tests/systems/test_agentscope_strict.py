@@ -1,4 +1,5 @@
-"""AgentScope's defects are cured on the real package with `install(strict=True)`; where the default cures one too, it says so."""
+"""AgentScope's defects are cured on the real package with `install(strict=True)`; where the default
+cures one too, it says so."""
 
 import asyncio
 import functools
@@ -79,19 +80,22 @@ def react_agent(removed, paths=("/p0", "/p1", "/p2", "/p3")):
     toolkit = Toolkit()
     toolkit.register_tool_function(remove)
     agent = ReActAgent(
-        name="friday", sys_prompt="You remove files.", model=ScriptedModel(paths), formatter=DashScopeChatFormatter(),
-        toolkit=toolkit, memory=InMemoryMemory(), parallel_tool_calls=True,
+        name="friday", sys_prompt="You remove files.", model=ScriptedModel(paths),
+        formatter=DashScopeChatFormatter(), toolkit=toolkit, memory=InMemoryMemory(),
+        parallel_tool_calls=True,
     )  # fmt: skip
     agent.set_console_output_enabled(False)
     return agent
 
 
-# -- concurrency: cured in both settings ----------------------------------------------------------------------------------
+# -- concurrency: cured in both settings -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("stagger", [0.0, 0.004], ids=["all at once", "4 ms apart"])
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync hooks", "async hooks"])
-async def test_agentscope_d01_d02_ten_overlapping_replies_run_each_hook_ten_times(either, stagger, is_async):
+async def test_agentscope_d01_d02_ten_overlapping_replies_run_each_hook_ten_times(
+    either, stagger, is_async
+):
     counts, agent = {"pre": [], "post": []}, Agent()
 
     def hook(phase):
@@ -99,7 +103,9 @@ async def test_agentscope_d01_d02_ten_overlapping_replies_run_each_hook_ten_time
             await asyncio.sleep(0)
             counts[phase].append(kwargs["msg"])
 
-        return later if is_async else lambda self, kwargs, *output: counts[phase].append(kwargs["msg"])
+        return (
+            later if is_async else lambda self, kwargs, *output: counts[phase].append(kwargs["msg"])
+        )
 
     for phase in counts:
         agent.register_instance_hook(f"{phase}_reply", "count", hook(phase))
@@ -109,7 +115,10 @@ async def test_agentscope_d01_d02_ten_overlapping_replies_run_each_hook_ten_time
         return await agent.reply(n, delay=0.02)
 
     await asyncio.gather(*(start(n) for n in range(10)))
-    assert {phase: sorted(seen) for phase, seen in counts.items()} == {"pre": list(range(10)), "post": list(range(10))}
+    assert {phase: sorted(seen) for phase, seen in counts.items()} == {
+        "pre": list(range(10)),
+        "post": list(range(10)),
+    }
 
 
 async def test_agentscope_d03_a_fast_reply_and_a_slow_one_are_each_hooked_once(either):
@@ -124,10 +133,15 @@ async def test_agentscope_d03_a_fast_reply_and_a_slow_one_are_each_hooked_once(e
     assert sorted(seen) == [("post", "fast"), ("post", "slow"), ("pre", "fast"), ("pre", "slow")]
 
 
-async def test_agentscope_d04_parallel_tools_of_a_react_agent_all_run_with_the_rewritten_path(either):
+async def test_agentscope_d04_parallel_tools_of_a_react_agent_all_run_with_the_rewritten_path(
+    either,
+):
     def sandbox(self, kwargs):
         call = dict(kwargs["tool_call"])
-        return {**kwargs, "tool_call": {**call, "input": {"path": f"/sandbox{call['input']['path']}"}}}
+        return {
+            **kwargs,
+            "tool_call": {**call, "input": {"path": f"/sandbox{call['input']['path']}"}},
+        }
 
     removed = []
     agent = react_agent(removed)
@@ -139,12 +153,14 @@ async def test_agentscope_d04_parallel_tools_of_a_react_agent_all_run_with_the_r
 async def test_agentscope_d05_every_print_of_parallel_tools_is_seen(either):
     seen = []
     agent = react_agent([], [f"/p{n}" for n in range(8)])
-    agent.register_instance_hook("pre_print", "see", lambda self, kwargs: seen.append(kwargs["msg"].role))
+    agent.register_instance_hook(
+        "pre_print", "see", lambda self, kwargs: seen.append(kwargs["msg"].role)
+    )
     await agent(Msg("user", "remove them", "user"))
     assert seen.count("system") == 8
 
 
-# -- failures -------------------------------------------------------------------------------------------------------------
+# -- failures --------------------------------------------------------------------------------------
 
 
 async def test_agentscope_d06_a_failing_hook_is_told_and_costs_nothing(strict, bus):
@@ -155,7 +171,9 @@ async def test_agentscope_d06_a_failing_hook_is_told_and_costs_nothing(strict, b
     agent.register_instance_hook("post_reply", "studio", disconnected)
     with record(bus) as fired:
         assert await agent.reply("hi") == "re: hi"
-    assert [(event.receiver, event.phase, event.action) for event in fired.of(Failed)] == [("studio", "post", "isolated")]
+    assert [(event.receiver, event.phase, event.action) for event in fired.of(Failed)] == [
+        ("studio", "post", "isolated")
+    ]
 
 
 @pytest.mark.parametrize("ends", ["raises", "is cancelled"])
@@ -170,7 +188,9 @@ async def test_agentscope_d07_error_and_finally_receivers_see_how_a_reply_ends(e
             await asyncio.sleep(30)
 
     seen = []
-    bus.signal("error_reply").connect(lambda agent, error: seen.append(("error", error)), role="observe")
+    bus.signal("error_reply").connect(
+        lambda agent, error: seen.append(("error", error)), role="observe"
+    )
     bus.signal("finally_reply").connect(lambda agent, ctx: seen.append(ctx.outcome))
     task = asyncio.create_task(Failing().reply())
     await started.wait()
@@ -185,7 +205,7 @@ async def test_agentscope_d07_error_and_finally_receivers_see_how_a_reply_ends(e
         assert raised.value is original and seen == [("error", original), "raised"]
 
 
-# -- copies ---------------------------------------------------------------------------------------------------------------
+# -- copies ----------------------------------------------------------------------------------------
 
 
 async def test_agentscope_d08_read_only_hooks_copy_nothing(strict):
@@ -194,14 +214,20 @@ async def test_agentscope_d08_read_only_hooks_copy_nothing(strict):
             raise AssertionError("copied")
 
     given, seen, agent = Uncopied(), [], Agent()
-    agent.register_instance_hook("pre_reply", "read", lambda self, kwargs: seen.append(kwargs["msg"]))
-    agent.register_instance_hook("post_reply", "read", lambda self, kwargs, output: seen.append(kwargs["msg"]))
+    agent.register_instance_hook(
+        "pre_reply", "read", lambda self, kwargs: seen.append(kwargs["msg"])
+    )
+    agent.register_instance_hook(
+        "post_reply", "read", lambda self, kwargs, output: seen.append(kwargs["msg"])
+    )
     for _ in range(3):
         await agent.reply(given)
     assert all(each is given for each in seen + agent.bodies) and len(seen) == 6
 
 
-async def test_agentscope_d09_a_lock_a_generator_a_task_and_a_file_arrive_as_they_are(strict, tmp_path):
+async def test_agentscope_d09_a_lock_a_generator_a_task_and_a_file_arrive_as_they_are(
+    strict, tmp_path
+):
     agent = Agent()
     agent.register_instance_hook("pre_reply", "noop", lambda self, kwargs: None)
     task = asyncio.create_task(asyncio.sleep(0))
@@ -212,7 +238,7 @@ async def test_agentscope_d09_a_lock_a_generator_a_task_and_a_file_arrive_as_the
     await task
 
 
-# -- signatures: cured in both settings -----------------------------------------------------------------------------------
+# -- signatures: cured in both settings ------------------------------------------------------------
 
 
 class Bare:
@@ -239,15 +265,18 @@ class Bare:
 
 
 CALLS = [
-    ("stars", (1, 2), {"k": 3}), ("only_stars", (1, 2), {}), ("first_and_stars", (1, 2, 3), {}), ("by_position", ("x",), {}),
-    ("named_args", (["x"],), {}), ("named_args", (), {"args": {"a": 1}}), ("named_kwargs", ({"a": 1},), {}),
+    ("stars", (1, 2), {"k": 3}), ("only_stars", (1, 2), {}), ("first_and_stars", (1, 2, 3), {}),
+    ("by_position", ("x",), {}), ("named_args", (["x"],), {}),
+    ("named_args", (), {"args": {"a": 1}}), ("named_kwargs", ({"a": 1},), {}),
     ("other_self", (), {"msg": "x"}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("hooks", [0, 1, 3])
 @pytest.mark.parametrize(("name", "args", "kwargs"), CALLS)
-async def test_agentscope_d10_every_signature_gets_what_a_direct_call_gives_it(either, name, args, kwargs, hooks):
+async def test_agentscope_d10_every_signature_gets_what_a_direct_call_gives_it(
+    either, name, args, kwargs, hooks
+):
     method = vars(Bare)[f"reply_{name}"]
     renamed = functools.wraps(method)(lambda *a, **k: None)
     copy = type(method)(method.__code__.replace(co_name="reply"), method.__globals__, "reply")
@@ -257,14 +286,18 @@ async def test_agentscope_d10_every_signature_gets_what_a_direct_call_gives_it(e
     for number in range(hooks):
         agent.register_instance_hook("pre_reply", f"h{number}", lambda self, kwargs: kwargs)
         agent.register_instance_hook("post_reply", f"h{number}", lambda self, kwargs, output: None)
-    assert await agent.reply(*args, **kwargs) == await getattr(Bare(), f"reply_{name}")(*args, **kwargs)
+    assert await agent.reply(*args, **kwargs) == await getattr(Bare(), f"reply_{name}")(
+        *args, **kwargs
+    )
 
 
-# -- what hooks return ----------------------------------------------------------------------------------------------------
+# -- what hooks return -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("answer", ["text", False, ["list"], {"mgs": 1}])
-@pytest.mark.parametrize("wrap", [lambda f: f, functools.partial], ids=["a function", "a partial of it"])
+@pytest.mark.parametrize(
+    "wrap", [lambda f: f, functools.partial], ids=["a function", "a partial of it"]
+)
 async def test_agentscope_d11_a_wrong_return_is_told_with_the_hooks_name(strict, bus, answer, wrap):
     agent = Agent()
     agent.register_instance_hook("pre_reply", "careless", wrap(lambda self, kwargs: answer))
@@ -273,10 +306,14 @@ async def test_agentscope_d11_a_wrong_return_is_told_with_the_hooks_name(strict,
     assert [event.receiver for event in fired.of(Failed)] == ["careless"]
 
 
-async def test_agentscope_d11_a_partial_dict_keeps_the_other_arguments_and_the_output_may_become_none(strict):
+async def test_agentscope_d11_a_partial_dict_keeps_the_other_arguments_and_the_output_may_become_none(
+    strict,
+):
     seen, agent = [], Agent()
     agent.register_instance_hook("pre_reply", "patch", lambda self, kwargs: {"msg": "patched"})
-    agent.register_instance_hook("post_reply", "see", lambda self, kwargs, output: seen.append(kwargs))
+    agent.register_instance_hook(
+        "post_reply", "see", lambda self, kwargs, output: seen.append(kwargs)
+    )
     agent.register_instance_hook("post_reply", "none", lambda self, kwargs, output: Replace(None))
     assert await agent.reply("hi", delay=0.001) is None
     assert seen == [{"msg": "patched", "delay": 0.001}]
@@ -299,7 +336,11 @@ def plain_decorator(function):
     return plain
 
 
-SHAPES = {"an object": Called(), "a decorated function": plain_decorator(later_none), "a lambda": lambda *_: later_none()}
+SHAPES = {
+    "an object": Called(),
+    "a decorated function": plain_decorator(later_none),
+    "a lambda": lambda *_: later_none(),
+}
 
 
 @pytest.mark.parametrize("shape", list(SHAPES))
@@ -312,10 +353,12 @@ async def test_agentscope_d12_whatever_is_awaitable_is_awaited(either, bus, shap
     fired.no_failures()
 
 
-# -- scopes and registration ----------------------------------------------------------------------------------------------
+# -- scopes and registration -----------------------------------------------------------------------
 
 
-async def test_agentscope_d13_class_hooks_are_for_their_class_and_clearing_leaves_the_others(strict):
+async def test_agentscope_d13_class_hooks_are_for_their_class_and_clearing_leaves_the_others(
+    strict,
+):
     class One(Agent):
         pass
 
@@ -327,7 +370,9 @@ async def test_agentscope_d13_class_hooks_are_for_their_class_and_clearing_leave
 
     ran = []
     for cls in (AgentBase, One, Two):
-        cls.register_class_hook("pre_reply", "same name", lambda self, kwargs, c=cls: ran.append(c.__name__))
+        cls.register_class_hook(
+            "pre_reply", "same name", lambda self, kwargs, c=cls: ran.append(c.__name__)
+        )
     await Two().reply("hi")
     await Below().reply("hi")
     assert ran == ["Two", "AgentBase", "One", "AgentBase"]
@@ -344,10 +389,17 @@ async def test_agentscope_d13_class_hooks_are_for_their_class_and_clearing_leave
 
 async def test_agentscope_d14_registration_tells_mistakes_at_once_and_decorates(strict):
     agent = Agent()
-    for owner, register in ((agent, agent.register_instance_hook), (Agent, Agent.register_class_hook)):
-        with pytest.raises(HookError, match="Agent has no hook 'pre_repyl'; did you mean 'pre_reply'"):
+    for owner, register in (
+        (agent, agent.register_instance_hook),
+        (Agent, Agent.register_class_hook),
+    ):
+        with pytest.raises(
+            HookError, match="Agent has no hook 'pre_repyl'; did you mean 'pre_reply'"
+        ):
             register("pre_repyl", "a", lambda self, kwargs: None)
-        with pytest.raises(HookError, match="'not a function' cannot be registered as 'a': it is not callable"):
+        with pytest.raises(
+            HookError, match="'not a function' cannot be registered as 'a': it is not callable"
+        ):
             register("pre_reply", "a", "not a function")
         assert explain(owner.reply).rows == ()
     ran = []
@@ -356,8 +408,12 @@ async def test_agentscope_d14_registration_tells_mistakes_at_once_and_decorates(
     def log(self, kwargs, output):
         ran.append("first")
 
-    Agent.register_class_hook("post_reply", "second", lambda self, kwargs, output: ran.append("second"))
-    Agent.register_class_hook("post_reply", "log", lambda self, kwargs, output: ran.append("in its place"))
+    Agent.register_class_hook(
+        "post_reply", "second", lambda self, kwargs, output: ran.append("second")
+    )
+    Agent.register_class_hook(
+        "post_reply", "log", lambda self, kwargs, output: ran.append("in its place")
+    )
     await agent.reply("hi")
     assert callable(log) and ran == ["in its place", "second"]
 
@@ -433,7 +489,7 @@ async def test_agentscope_d17_a_receiver_with_a_deadline_runs_off_the_loop(eithe
     assert threads[0] is not threading.current_thread()
 
 
-# -- verdicts -------------------------------------------------------------------------------------------------------------
+# -- verdicts --------------------------------------------------------------------------------------
 
 
 async def test_agentscope_d18_a_hook_may_block_or_replace(strict):
@@ -447,14 +503,18 @@ async def test_agentscope_d18_a_hook_may_block_or_replace(strict):
 
 
 async def test_agentscope_d18_a_guard_blocks_in_either_setting(either, bus):
-    bus.signal("pre_reply").connect(lambda agent, msg: Block("no") if msg == "bad" else None, role="guard", name="policy")
+    bus.signal("pre_reply").connect(
+        lambda agent, msg: Block("no") if msg == "bad" else None, role="guard", name="policy"
+    )
     agent = Agent()
     with pytest.raises(HookBlocked, match="reply was blocked by policy: no"):
         await agent.reply("bad")
     assert await agent.reply("good") == "re: good" and agent.bodies == ["good"]
 
 
-async def test_agentscope_d19_neither_an_agent_nor_the_owner_of_a_weak_receiver_is_kept_alive(either, bus):
+async def test_agentscope_d19_neither_an_agent_nor_the_owner_of_a_weak_receiver_is_kept_alive(
+    either, bus
+):
     ran = []
 
     class Plugin:
@@ -463,7 +523,9 @@ async def test_agentscope_d19_neither_an_agent_nor_the_owner_of_a_weak_receiver_
 
     plugin, agent = Plugin(), Agent()
     bus.signal("pre_reply").connect(plugin.look, sender=AgentBase, weak=True)
-    agent.register_instance_hook("pre_reply", "own", lambda self, kwargs, me=agent: ran.append("own"))
+    agent.register_instance_hook(
+        "pre_reply", "own", lambda self, kwargs, me=agent: ran.append("own")
+    )
     await agent.reply("hi")
     gone = weakref.ref(plugin), weakref.ref(agent)
     del plugin, agent
@@ -508,11 +570,18 @@ async def test_agentscope_d20_without_hooks_a_reply_runs_the_very_code_of_the_me
 
     await Watched().reply()
     package = inspect.getfile(agentscope).rsplit("/adapters", 1)[0]
-    assert not [name for name in frames if name.startswith((package, "<hookbus")) or name.endswith("_agent_meta.py")]
+    assert not [
+        name
+        for name in frames
+        if name.startswith((package, "<hookbus")) or name.endswith("_agent_meta.py")
+    ]
 
 
-async def test_agentscope_d21_a_rewritten_output_is_what_the_caller_gets_and_of_acting_nobody_stores_one(either, bus):
-    """ReActAgent puts a tool's result into its memory inside `_acting`: `post_acting` can watch it and not change it."""
+async def test_agentscope_d21_a_rewritten_output_is_what_the_caller_gets_and_of_acting_nobody_stores_one(
+    either, bus
+):
+    """ReActAgent puts a tool's result into its memory inside `_acting`: `post_acting` can watch it
+    and not change it."""
     agent = Agent()
     agent.register_instance_hook("post_reply", "redact", lambda self, kwargs, output: "REDACTED")
     memory = [await agent.reply("hi")]
@@ -529,15 +598,17 @@ async def test_agentscope_d21_a_rewritten_output_is_what_the_caller_gets_and_of_
 async def test_agentscope_d22_events_say_who_changed_which_argument(strict, bus):
     agent = Agent()
     agent.register_instance_hook("pre_reply", "changer", lambda self, kwargs: {"msg": "changed"})
-    agent.register_instance_hook("pre_reply", "popper", lambda self, kwargs: kwargs.pop("delay") and None)
+    agent.register_instance_hook(
+        "pre_reply", "popper", lambda self, kwargs: kwargs.pop("delay") and None
+    )
     with record(bus) as fired:
         assert await agent.reply("hi", delay=0.001) == "re: changed"
-    assert [(event.receiver, event.name, event.before, event.after) for event in fired.of(Mutated)] == [
-        ("changer", "msg", "hi", "changed")
-    ]
+    assert [
+        (event.receiver, event.name, event.before, event.after) for event in fired.of(Mutated)
+    ] == [("changer", "msg", "hi", "changed")]
 
 
-# -- what strict leaves behind --------------------------------------------------------------------------------------------
+# -- what strict leaves behind ---------------------------------------------------------------------
 
 
 async def test_hooks_registered_before_install_and_after_uninstall_are_the_same(bus):

@@ -1,4 +1,5 @@
-"""Agno keeps the contract all adapters keep: its tools, sync and async, and the input of a run, in both settings."""
+"""Agno keeps the contract all adapters keep: its tools, sync and async, and the input of a run, in
+both settings."""
 
 import asyncio
 
@@ -83,7 +84,10 @@ class TestAgnoRun(InstalledContract):
         return agno.install(bus, **options)
 
     def subject(self, bus, body, own=()):
-        agent = Agent(model=ScriptedModel(body), pre_hooks=[self.own_hook(name, change) for name, change in own] or None)
+        agent = Agent(
+            model=ScriptedModel(body),
+            pre_hooks=[self.own_hook(name, change) for name, change in own] or None,
+        )
         return Subject(lambda text: agent.run(text).content, getattr(agent, "run_input", None))
 
     def own_hook(self, name, change):

@@ -49,14 +49,24 @@ def test_agno_T1_arounds_are_an_onion_and_the_first_connected_is_outermost(bus, 
     told = []
     for word in "ab":
         bus.signal("around_tool").connect(noting(told, word), name=word)
-    assert Toolbox().call("ls", {}) == "ls: {}" and told == ["a before", "b before", "b after", "a after"]
+    assert Toolbox().call("ls", {}) == "ls: {}" and told == [
+        "a before", "b before", "b after", "a after",
+    ]  # fmt: skip
 
 
-def test_agno_T2_a_receiver_asks_by_name_for_what_it_needs_and_a_wrong_name_is_told_at_once(bus, Toolbox):
+def test_agno_T2_a_receiver_asks_by_name_for_what_it_needs_and_a_wrong_name_is_told_at_once(
+    bus, Toolbox
+):
     seen = []
-    bus.signal("pre_tool").connect(lambda toolbox, args: seen.append(args), sender=Toolbox, name="args only")
-    bus.signal("pre_tool").connect(lambda toolbox, ctx, name: seen.append((ctx.hook, name)), sender=Toolbox, name="ctx too")
-    bus.signal("pre_tool").connect(lambda toolbox, **all_of_it: seen.append(sorted(all_of_it)), sender=Toolbox, name="all")
+    bus.signal("pre_tool").connect(
+        lambda toolbox, args: seen.append(args), sender=Toolbox, name="args only"
+    )
+    bus.signal("pre_tool").connect(
+        lambda toolbox, ctx, name: seen.append((ctx.hook, name)), sender=Toolbox, name="ctx too"
+    )
+    bus.signal("pre_tool").connect(
+        lambda toolbox, **all_of_it: seen.append(sorted(all_of_it)), sender=Toolbox, name="all"
+    )
     Toolbox().call("ls", {"x": 1})
     assert seen == [{"x": 1}, ("tool", "ls"), ["args", "name"]]
     with pytest.raises(HookError, match="'arguments'"):
@@ -67,7 +77,9 @@ def test_agno_T3_next_may_be_skipped_repeated_and_wrapped(bus, Toolbox):
     toolbox = Toolbox()
     with bus.signal("around_tool").connected_to(lambda toolbox, call_next: "cached"):
         assert toolbox.call("ls", {}) == "cached" and toolbox.ran == []
-    with bus.signal("around_tool").connected_to(lambda toolbox, call_next: [call_next(), call_next()]):
+    with bus.signal("around_tool").connected_to(
+        lambda toolbox, call_next: [call_next(), call_next()]
+    ):
         assert toolbox.call("ls", {}) == ["ls: {}"] * 2
 
     def rescue(toolbox, call_next):
@@ -86,7 +98,9 @@ def test_agno_T3_next_may_be_skipped_repeated_and_wrapped(bus, Toolbox):
 
 
 def test_agno_T4_what_call_next_is_given_is_what_the_body_gets(bus, Toolbox):
-    bus.signal("around_tool").connect(lambda toolbox, args, call_next: call_next(args={**args, "x": 99}), name="change")
+    bus.signal("around_tool").connect(
+        lambda toolbox, args, call_next: call_next(args={**args, "x": 99}), name="change"
+    )
     toolbox = Toolbox()
     toolbox.call("ls", {"x": 1})
     assert toolbox.ran == [("ls", {"x": 99})]
@@ -169,7 +183,9 @@ def test_agno_T9_a_cache_is_an_around_and_who_stands_outside_of_it_sees_hits_too
 
 
 def test_agno_T10_a_stream_stays_a_stream_and_its_items_are_hooked(bus, Toolbox):
-    bus.signal("item_tool").connect(lambda toolbox, item: Drop() if item == 1 else item * 10, name="tenfold")
+    bus.signal("item_tool").connect(
+        lambda toolbox, item: Drop() if item == 1 else item * 10, name="tenfold"
+    )
     items = Toolbox().stream("count", {"n": 3})
     assert next(items) == 0 and list(items) == [20]
 
@@ -211,7 +227,10 @@ def test_agno_T13_an_exception_that_steers_goes_out_where_it_was_asked_to(bus, T
 
     with bus.signal("around_tool").connected_to(around), pytest.raises(StopRun):
         Toolbox().call("ls", {})
-    with bus.signal("pre_tool").connected_to(modifier, on_error="raise"), pytest.raises(ReceiverError) as raised:
+    with (
+        bus.signal("pre_tool").connected_to(modifier, on_error="raise"),
+        pytest.raises(ReceiverError) as raised,
+    ):
         Toolbox().call("ls", {})
     assert isinstance(raised.value.__cause__, StopRun)
 
@@ -219,9 +238,13 @@ def test_agno_T13_an_exception_that_steers_goes_out_where_it_was_asked_to(bus, T
 def test_agno_T14_a_receiver_may_be_for_one_object_a_class_or_all_or_one_tool(bus, Toolbox):
     told, one, other = [], Toolbox(), Toolbox()
     bus.signal("pre_tool").connect(lambda toolbox: told.append("one"), sender=one, name="one")
-    bus.signal("pre_tool").connect(lambda toolbox: told.append("class"), sender=Toolbox, name="class")
+    bus.signal("pre_tool").connect(
+        lambda toolbox: told.append("class"), sender=Toolbox, name="class"
+    )
     bus.signal("pre_tool").connect(lambda toolbox: told.append("all"), name="all")
-    bus.signal("pre_tool").connect(lambda toolbox: told.append("rm"), when={"name": "rm"}, name="rm")
+    bus.signal("pre_tool").connect(
+        lambda toolbox: told.append("rm"), when={"name": "rm"}, name="rm"
+    )
     one.call("ls", {})
     other.call("rm", {})
     assert told == ["one", "class", "all", "class", "all", "rm"]
@@ -229,17 +252,23 @@ def test_agno_T14_a_receiver_may_be_for_one_object_a_class_or_all_or_one_tool(bu
 
 def test_agno_T15_scopes_add_up_and_none_replaces_another(bus, Toolbox):
     toolbox = Toolbox()
-    bus.signal("around_tool").connect(lambda toolbox, call_next: call_next(), sender=toolbox, name="the tool's")
-    bus.signal("around_tool").connect(lambda toolbox, call_next: call_next(), sender=Toolbox, name="the agent's")
+    bus.signal("around_tool").connect(
+        lambda toolbox, call_next: call_next(), sender=toolbox, name="the tool's"
+    )
+    bus.signal("around_tool").connect(
+        lambda toolbox, call_next: call_next(), sender=Toolbox, name="the agent's"
+    )
     assert [row.receiver for row in explain(toolbox.call)] == ["the tool's", "the agent's"]
 
 
-async def test_agno_T16_the_colour_of_a_call_is_that_of_its_method_whatever_its_receivers_are(bus, Toolbox):
+async def test_agno_T16_the_colour_of_a_call_is_that_of_its_method_whatever_its_receivers_are(
+    bus, Toolbox
+):
     bus.signal("pre_tool").connect(lambda toolbox: None, name="sync")
     assert Toolbox().call("ls", {}) == "ls: {}" and await Toolbox().acall("ls", {}) == "ls: {}"
 
 
-# -- runs -----------------------------------------------------------------------------------------------------------------
+# -- runs ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -263,7 +292,9 @@ def Agent(bus):
 
 def test_agno_G1_receivers_before_and_after_a_run_in_order_by_name(bus, Agent):
     told = []
-    bus.signal("pre_run").connect(lambda agent, text, user_id: told.append((text, user_id)), name="in")
+    bus.signal("pre_run").connect(
+        lambda agent, text, user_id: told.append((text, user_id)), name="in"
+    )
     bus.signal("post_run").connect(lambda agent, result: told.append(result), name="out")
     Agent().run("hi", user_id="me")
     assert told == [("hi", "me"), "re: hi"]
@@ -277,7 +308,9 @@ def test_agno_G2_what_a_receiver_returns_is_what_changes(bus, Agent):
 
 def test_agno_G3_a_block_stops_the_run_and_so_does_a_guard_that_breaks(bus, Agent):
     agent = Agent()
-    bus.signal("pre_run").connect(lambda agent, text: Block("not this") if "bad" in text else None, role="guard", name="no")
+    bus.signal("pre_run").connect(
+        lambda agent, text: Block("not this") if "bad" in text else None, role="guard", name="no"
+    )
     with pytest.raises(HookBlocked, match="run was blocked by no: not this"):
         agent.run("bad")
     bus.signal("pre_run").connect(lambda agent, text: 1 / 0, role="guard", name="broken")
@@ -286,7 +319,9 @@ def test_agno_G3_a_block_stops_the_run_and_so_does_a_guard_that_breaks(bus, Agen
     assert agent.asked == []
 
 
-async def test_agno_G4_a_guardrail_that_masks_is_a_modifier_and_one_that_refuses_a_guard_in_both_colours(bus, Agent):
+async def test_agno_G4_a_guardrail_that_masks_is_a_modifier_and_one_that_refuses_a_guard_in_both_colours(
+    bus, Agent
+):
     async def moderation(agent, text):
         await asyncio.sleep(0)
         return Block("injection") if "ignore all" in text else None

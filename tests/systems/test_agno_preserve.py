@@ -1,6 +1,8 @@
-"""What Agno's users rely on, on the real package: before `install`, on hookbus, heard or not, and after `uninstall`.
+"""What Agno's users rely on, on the real package: before `install`, on hookbus, heard or not, and
+after `uninstall`.
 
-Each test is the same in all of them; that it passes before says that it describes Agno and not the adapter.
+Each test is the same in all of them; that it passes before says that it describes Agno and not the
+adapter.
 """
 
 import asyncio
@@ -12,7 +14,9 @@ from importlib import metadata
 import pytest
 from agno.agent import Agent
 from agno.eval.base import BaseEval
-from agno.exceptions import InputCheckError, OutputCheckError, RetryAgentRun, RunCancelledException, StopAgentRun
+from agno.exceptions import (
+    InputCheckError, OutputCheckError, RetryAgentRun, RunCancelledException, StopAgentRun,
+)  # fmt: skip
 from agno.guardrails.base import BaseGuardrail
 from agno.hooks import hook as hook_decorator
 from agno.models.message import Message
@@ -89,7 +93,9 @@ def hook_that_awaits(hook):
 
 def called(execute, entrypoint, arguments, **options):
     """Call a tool; return the FunctionCall, which has the result, and what executing it gave."""
-    fc = FunctionCall(function=Function(name="tool", entrypoint=entrypoint, **options), arguments=arguments)
+    fc = FunctionCall(
+        function=Function(name="tool", entrypoint=entrypoint, **options), arguments=arguments
+    )
     return fc, execute(fc)
 
 
@@ -97,7 +103,7 @@ async def value_of(given):
     return await given if inspect.isawaitable(given) else given
 
 
-# -- tools ----------------------------------------------------------------------------------------------------------------
+# -- tools -----------------------------------------------------------------------------------------
 
 
 def test_agno_P1_the_first_hook_is_outermost():
@@ -112,7 +118,10 @@ def test_agno_P1_the_first_hook_is_outermost():
 
         return hook
 
-    _, done = called(lambda fc: fc.execute(), lambda x: ran.append("tool") or x, {"x": 1}, tool_hooks=[noting("a"), noting("b")])
+    _, done = called(
+        lambda fc: fc.execute(), lambda x: ran.append("tool") or x, {"x": 1},
+        tool_hooks=[noting("a"), noting("b")],
+    )  # fmt: skip
     assert ran == ["a before", "b before", "tool", "b after", "a after"]
     assert (done.status, done.result) == ("success", "1 b a")
 
@@ -141,7 +150,10 @@ async def test_agno_P1_the_first_hook_is_outermost_in_async_calls_too():
 def test_agno_P2_arguments_of_hooks_are_filled_by_name(execute):
     seen, agent, context = {}, object(), RunContext(run_id="r", session_id="s")
 
-    def all_of_them(function_call, arguments, agent, func, team, name, args, run_context, function, function_name, **others):
+    def all_of_them(
+        function_call, arguments, agent, func, team, name, args, run_context, function,
+        function_name, **others,
+    ):  # fmt: skip
         seen.update(locals())
         return func(**args)
 
@@ -155,14 +167,24 @@ def test_agno_P2_arguments_of_hooks_are_filled_by_name(execute):
     assert seen["name"] == seen["function_name"] == "tool"
     assert seen["func"] is seen["function"] is seen["function_call"]
     assert seen["args"] is seen["arguments"] and seen["args"] == {"x": 1}
-    assert seen["agent"] is agent and seen["team"] is None and seen["run_context"] is context and seen["others"] == {}
+    assert (
+        seen["agent"] is agent
+        and seen["team"] is None
+        and seen["run_context"] is context
+        and seen["others"] == {}
+    )
 
 
 def test_agno_P2_a_name_it_does_not_know_is_not_filled(execute):
     bodies = []
-    _, done = called(execute, lambda x: bodies.append(x), {"x": 1}, tool_hooks=[lambda func, args, color: func(**args)])
+    _, done = called(
+        execute, lambda x: bodies.append(x), {"x": 1},
+        tool_hooks=[lambda func, args, color: func(**args)],
+    )  # fmt: skip
     assert done.status == "failure" and "color" in done.error and bodies == []
-    _, done = called(execute, lambda x: x, {"x": 1}, tool_hooks=[lambda func, args, color="red": color])
+    _, done = called(
+        execute, lambda x: x, {"x": 1}, tool_hooks=[lambda func, args, color="red": color]
+    )
     assert (done.status, done.result) == ("success", "red")
 
 
@@ -179,11 +201,20 @@ def test_agno_P3_next_takes_keywords_that_the_next_hook_sees_and_may_be_skipped_
         seen.append(args)
         return func(**args)
 
-    _, done = called(lambda fc: fc.execute(), lambda x: bodies.append(x) or len(bodies), {"x": 1}, tool_hooks=[outer, inner])
+    _, done = called(
+        lambda fc: fc.execute(), lambda x: bodies.append(x) or len(bodies), {"x": 1},
+        tool_hooks=[outer, inner],
+    )  # fmt: skip
     assert seen == [{"x": 1, "extra": 1}, {"x": 1}] and bodies == [1, 1] and done.result == 2
-    _, done = called(lambda fc: fc.execute(), lambda x: bodies.append(x), {"x": 1}, tool_hooks=[lambda args: "instead"])
+    _, done = called(
+        lambda fc: fc.execute(), lambda x: bodies.append(x), {"x": 1},
+        tool_hooks=[lambda args: "instead"],
+    )  # fmt: skip
     assert done.result == "instead" and len(bodies) == 2
-    _, done = called(lambda fc: fc.execute(), lambda x: x, {"x": 1}, tool_hooks=[lambda func, args: func(**args) and None])
+    _, done = called(
+        lambda fc: fc.execute(), lambda x: x, {"x": 1},
+        tool_hooks=[lambda func, args: func(**args) and None],
+    )  # fmt: skip
     assert (done.status, done.result) == ("success", None)
 
 
@@ -256,9 +287,14 @@ def test_agno_P6_a_plain_call_goes_past_async_hooks_and_logs_it(logged):
         ran.append("guard")
         return "BLOCKED"
 
-    _, done = called(lambda fc: fc.execute(), lambda x: x, {"x": 1}, tool_hooks=[guard, lambda func, args: func(**args) + 1])
+    _, done = called(
+        lambda fc: fc.execute(), lambda x: x, {"x": 1},
+        tool_hooks=[guard, lambda func, args: func(**args) + 1],
+    )  # fmt: skip
     assert (done.status, done.result) == ("success", 2) and ran == []
-    assert logged.count("Cannot use async hooks with sync function calls. Skipping hook: guard") == 1
+    assert (
+        logged.count("Cannot use async hooks with sync function calls. Skipping hook: guard") == 1
+    )
 
 
 async def test_agno_P7_next_is_a_coroutine_function_and_what_a_plain_hook_returns_is_awaited():
@@ -318,7 +354,10 @@ def test_agno_P7_a_hook_of_a_plain_call_may_be_a_generator():
 
     _, done = called(lambda fc: fc.execute(), items, {"n": 3}, tool_hooks=[doubling])
     assert inspect.isgenerator(done.result) and list(done.result) == [0, 2, 4]
-    _, done = called(lambda fc: fc.execute(), items, {"n": 3}, tool_hooks=[lambda func, args: list(func(**args)), doubling])
+    _, done = called(
+        lambda fc: fc.execute(), items, {"n": 3},
+        tool_hooks=[lambda func, args: list(func(**args)), doubling],
+    )  # fmt: skip
     assert done.result == [0, 2, 4]
 
 
@@ -344,17 +383,25 @@ def test_agno_P8_an_exception_of_theirs_is_logged_and_the_tool_runs(execute, log
 
     _, done = called(execute, lambda x: x, {"x": 1}, pre_hook=fails, post_hook=fails)
     assert (done.status, done.result) == ("success", 1)
-    assert "Error in pre-hook callback: not allowed" in logged and "Error in post-hook callback: not allowed" in logged
+    assert (
+        "Error in pre-hook callback: not allowed" in logged
+        and "Error in post-hook callback: not allowed" in logged
+    )
 
 
-@pytest.mark.parametrize("error", [RetryAgentRun("again"), StopAgentRun("stop"), RunCancelledException("cancelled")])
+@pytest.mark.parametrize(
+    "error", [RetryAgentRun("again"), StopAgentRun("stop"), RunCancelledException("cancelled")]
+)
 def test_agno_P8_what_steers_the_run_goes_out(execute, error):
     ran = []
 
     def stop():
         raise error
 
-    function = Function(name="tool", entrypoint=lambda x: ran.append("tool"), pre_hook=stop, post_hook=lambda: ran.append("post"))
+    function = Function(
+        name="tool", entrypoint=lambda x: ran.append("tool"), pre_hook=stop,
+        post_hook=lambda: ran.append("post"),
+    )  # fmt: skip
     fc = FunctionCall(function=function, arguments={"x": 1})
     with pytest.raises(type(error)) as raised:
         execute(fc)
@@ -366,7 +413,9 @@ def test_agno_P8_what_steers_the_run_goes_out(execute, error):
     assert ran == ["tool"]
 
 
-def test_agno_P8_what_pre_hook_puts_into_the_call_is_what_the_tool_and_the_cache_are_asked_for(execute, tmp_path):
+def test_agno_P8_what_pre_hook_puts_into_the_call_is_what_the_tool_and_the_cache_are_asked_for(
+    execute, tmp_path
+):
     ran = []
 
     def change(fc):
@@ -374,8 +423,9 @@ def test_agno_P8_what_pre_hook_puts_into_the_call_is_what_the_tool_and_the_cache
 
     for _ in range(2):
         _, done = called(
-            execute, lambda x: ran.append(x) or x, {"x": 1}, pre_hook=change, cache_results=True, cache_dir=str(tmp_path)
-        )
+            execute, lambda x: ran.append(x) or x, {"x": 1}, pre_hook=change, cache_results=True,
+            cache_dir=str(tmp_path),
+        )  # fmt: skip
         assert done.result == 10
     assert ran == [10]
 
@@ -388,8 +438,13 @@ def test_agno_P9_what_a_tool_or_its_hook_raises(execute, where):
         def fails():
             raise error
 
-        hook = (lambda func, args: fails()) if where == "hook" else (lambda func, args: func(**args))
-        function = Function(name="tool", entrypoint=fails, tool_hooks=[hook], post_hook=lambda fc: seen.append(fc.error))
+        hook = (
+            (lambda func, args: fails()) if where == "hook" else (lambda func, args: func(**args))
+        )
+        function = Function(
+            name="tool", entrypoint=fails, tool_hooks=[hook],
+            post_hook=lambda fc: seen.append(fc.error),
+        )  # fmt: skip
         fc = FunctionCall(function=function, arguments={})
         return fc, lambda: execute(fc)
 
@@ -403,7 +458,9 @@ def test_agno_P9_what_a_tool_or_its_hook_raises(execute, where):
     assert fc.error is None
     fc, go = called_with(LookupError("nothing there"))
     done = go()
-    assert (done.status, done.result, done.error, fc.error) == ("failure", None, "nothing there", "nothing there")
+    assert (done.status, done.result, done.error, fc.error) == (
+        "failure", None, "nothing there", "nothing there",
+    )  # fmt: skip
 
 
 def test_agno_P9_a_hook_may_rescue_the_tool():
@@ -434,10 +491,18 @@ def test_agno_P10_what_a_hook_does_to_the_list_of_messages_stays_with_it(execute
     def meddle_too(run_context):
         run_context.messages.append("more")
 
-    function = Function(name="tool", entrypoint=lambda: 1, tool_hooks=[meddle], pre_hook=meddle_too, post_hook=meddle_too)
+    function = Function(
+        name="tool", entrypoint=lambda: 1, tool_hooks=[meddle], pre_hook=meddle_too,
+        post_hook=meddle_too,
+    )  # fmt: skip
     function._run_context = context
     done = execute(FunctionCall(function=function))
-    assert done.result == 1 and context.messages is live and live == [first] and context.session_state == {"seen": True}
+    assert (
+        done.result == 1
+        and context.messages is live
+        and live == [first]
+        and context.session_state == {"seen": True}
+    )
 
 
 def test_agno_P11_a_hit_runs_the_hooks_and_what_is_stored_is_what_the_tool_gave(execute, tmp_path):
@@ -456,7 +521,9 @@ def test_agno_P11_a_hit_runs_the_hooks_and_what_is_stored_is_what_the_tool_gave(
         return {"value": x}
 
     def once(x, hooks):
-        return called(execute, tool, {"x": x}, tool_hooks=hooks, cache_results=True, cache_dir=str(tmp_path))[1].result
+        return called(
+            execute, tool, {"x": x}, tool_hooks=hooks, cache_results=True, cache_dir=str(tmp_path)
+        )[1].result
 
     assert once(1, [shout]) == {"value": 1} and ran == ["hook", "tool"]
     assert once(1, [shout]) == {"value": 1} and ran == ["hook", "tool", "hook"]
@@ -468,10 +535,16 @@ def test_agno_P11_a_hit_runs_the_hooks_and_what_is_stored_is_what_the_tool_gave(
         args["x"] = 3
         return func(**args)
 
-    assert once(2, [moves]) == {"value": 3} and once(2, [moves]) == {"value": 3} and ran == ["tool", "tool"]
+    assert (
+        once(2, [moves]) == {"value": 3}
+        and once(2, [moves]) == {"value": 3}
+        and ran == ["tool", "tool"]
+    )
 
 
-def test_agno_P11_a_tool_that_was_called_twice_and_one_that_gave_none_are_not_stored(execute, tmp_path):
+def test_agno_P11_a_tool_that_was_called_twice_and_one_that_gave_none_are_not_stored(
+    execute, tmp_path
+):
     ran = []
 
     def twice(func, args):
@@ -485,11 +558,17 @@ def test_agno_P11_a_tool_that_was_called_twice_and_one_that_gave_none_are_not_st
         return await second
 
     for _ in range(2):
-        called(execute, lambda: ran.append("tool") or 1, {}, tool_hooks=[twice], cache_results=True, cache_dir=str(tmp_path))
+        called(
+            execute, lambda: ran.append("tool") or 1, {}, tool_hooks=[twice], cache_results=True,
+            cache_dir=str(tmp_path),
+        )  # fmt: skip
     assert ran == ["tool"] * 4
     ran.clear()
     for _ in range(2):
-        called(execute, lambda: ran.append("tool"), {}, tool_hooks=[], cache_results=True, cache_dir=str(tmp_path))
+        called(
+            execute, lambda: ran.append("tool"), {}, tool_hooks=[], cache_results=True,
+            cache_dir=str(tmp_path),
+        )  # fmt: skip
     assert ran == ["tool"] * 2
 
 
@@ -503,16 +582,27 @@ def test_agno_P12_identity_that_the_model_made_up_is_gone_before_the_first_hook(
     def tool(x, run_context):
         return run_context.user_id
 
-    function = Function(name="tool", entrypoint=tool, tool_hooks=[look], pre_hook=lambda fc: seen.append(dict(fc.arguments)))
+    function = Function(
+        name="tool", entrypoint=tool, tool_hooks=[look],
+        pre_hook=lambda fc: seen.append(dict(fc.arguments)),
+    )  # fmt: skip
     function._run_context = context
-    done = execute(FunctionCall(function=function, arguments={"x": 1, "run_context": {"user_id": "root"}, "_agno_agent": 1}))
+    done = execute(
+        FunctionCall(
+            function=function,
+            arguments={"x": 1, "run_context": {"user_id": "root"}, "_agno_agent": 1},
+        )
+    )
     assert seen == [{"x": 1}, {"x": 1}] and done.result == "the user"
 
 
 def test_agno_P12_a_pause_for_confirmation_comes_before_the_hooks():
     ran = []
 
-    @tool_decorator(requires_confirmation=True, tool_hooks=[lambda func, args: ran.append("hook") or func(**args)])
+    @tool_decorator(
+        requires_confirmation=True,
+        tool_hooks=[lambda func, args: ran.append("hook") or func(**args)],
+    )
     def delete(path: str) -> str:
         """Delete a file.
 
@@ -543,9 +633,14 @@ def test_agno_P13_hooks_of_an_agent_replace_those_of_its_tools_also_with_none_of
             """
             return path
 
-        hooks = [lambda func, args: ran.append(f"agent's {name}") or func(**args) for name in options.pop("hooks", ())]
+        hooks = [
+            lambda func, args: ran.append(f"agent's {name}") or func(**args)
+            for name in options.pop("hooks", ())
+        ]
         options = {"tool_hooks": hooks} if options.pop("given") else {}
-        Agent(model=ScriptedModel(calls=[("look", '{"path": "/a"}')]), tools=[look], **options).run("go")
+        Agent(model=ScriptedModel(calls=[("look", '{"path": "/a"}')]), tools=[look], **options).run(
+            "go"
+        )
         return ran
 
     assert runs(given=False) == ["tool's"]
@@ -574,10 +669,12 @@ def test_agno_P14_what_execute_gives(execute):
     fc = FunctionCall(function=function)
     done = execute(fc)
     assert done.status == "success" and done.updated_session_state is None
-    assert inspect.isgenerator(done.result) and fc.result is done.result and list(done.result) == [1]
+    assert (
+        inspect.isgenerator(done.result) and fc.result is done.result and list(done.result) == [1]
+    )
 
 
-# -- runs -----------------------------------------------------------------------------------------------------------------
+# -- runs ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["agent", "team"])
@@ -609,10 +706,18 @@ def test_agno_P15_hooks_of_a_run_come_in_order_by_name_and_change_in_place(made,
     def after(run_output):
         run_output.content += "?"
 
-    owner = made(model=ScriptedModel(lambda text: f"re: {text}"), pre_hooks=[first, second], post_hooks=[after, after])
+    owner = made(
+        model=ScriptedModel(lambda text: f"re: {text}"),
+        pre_hooks=[first, second],
+        post_hooks=[after, after],
+    )
     assert run(owner, "hi", user_id="me").content == "re: hi!??"
     names = {"run_input", "run_context", "session", "user_id", "debug_mode", "metadata"}
-    assert seen[0] == ("first", "hi", "me") and seen[1][:2] == ("second", "hi!") and names <= set(seen[1][2])
+    assert (
+        seen[0] == ("first", "hi", "me")
+        and seen[1][:2] == ("second", "hi!")
+        and names <= set(seen[1][2])
+    )
 
 
 def test_agno_P16_a_check_stops_the_run_and_whatever_else_is_logged(made, run, logged):
@@ -626,11 +731,17 @@ def test_agno_P16_a_check_stops_the_run_and_whatever_else_is_logged(made, run, l
             raise InputCheckError("not this")
 
     model = ScriptedModel(lambda text: ran.append(text) or "done")
-    owner = made(model=model, pre_hooks=[fails, refuse, lambda: ran.append("third")], post_hooks=[fails])
+    owner = made(
+        model=model, pre_hooks=[fails, refuse, lambda: ran.append("third")], post_hooks=[fails]
+    )
     assert run(owner, "good").content == "done" and ran == ["third", "good"]
     assert "Pre-hook #1 execution failed" in logged and "Post-hook #1 execution failed" in logged
     refused = run(owner, "bad")
-    assert refused.status.value == "ERROR" and refused.content == "not this" and ran == ["third", "good"]
+    assert (
+        refused.status.value == "ERROR"
+        and refused.content == "not this"
+        and ran == ["third", "good"]
+    )
 
     def withhold(run_output):
         raise OutputCheckError("not that")
@@ -673,9 +784,16 @@ class Evaluates(BaseEval):
 
 
 def test_agno_P17_guardrails_and_evaluations_are_asked_in_the_colour_of_the_run(made):
-    for prefix, run in (("", lambda owner, text: owner.run(text)), ("async_", lambda owner, text: asyncio.run(owner.arun(text)))):
+    for prefix, run in (
+        ("", lambda owner, text: owner.run(text)),
+        ("async_", lambda owner, text: asyncio.run(owner.arun(text))),
+    ):
         ran = []
-        owner = made(model=ScriptedModel(), pre_hooks=[NoSecrets(ran), Evaluates(ran)], post_hooks=[Evaluates(ran)])
+        owner = made(
+            model=ScriptedModel(),
+            pre_hooks=[NoSecrets(ran), Evaluates(ran)],
+            post_hooks=[Evaluates(ran)],
+        )
         assert run(owner, "hi").content == "done"
         assert ran == [f"{prefix}check", f"{prefix}pre_check", f"{prefix}post_check"]
         assert run(owner, "my secret").content == "a secret"
@@ -711,7 +829,9 @@ def hooks_run_by(owner, hooks, run_input, tasks, **given):
     sync = list(getattr(module, f"{prefix}execute_pre_hooks")(owner, **common))
 
     async def collect():
-        return [event async for event in getattr(module, f"{prefix}aexecute_pre_hooks")(owner, **common)]
+        return [
+            event async for event in getattr(module, f"{prefix}aexecute_pre_hooks")(owner, **common)
+        ]
 
     return sync, asyncio.run(collect())
 
@@ -739,7 +859,9 @@ def test_agno_P18_a_background_hook_is_queued_with_copies(made):
     assert ran == ["now", "now"] and [function for function, _ in tasks.tasks] == [later, later]
     given = tasks.tasks[0][1]
     assert given["run_input"] == run_input and given["run_input"] is not run_input
-    assert given["run_input"].input_content is not run_input.input_content and given["metadata"] == {"n": [1]}
+    assert given["run_input"].input_content is not run_input.input_content and given[
+        "metadata"
+    ] == {"n": [1]}
 
 
 def test_agno_P18_all_in_the_background_leaves_guardrails_in_line_and_queues_after_them(made):
@@ -760,7 +882,10 @@ def test_agno_P18_all_in_the_background_leaves_guardrails_in_line_and_queues_aft
     note, tasks = (lambda run_input: ran.append("note")), Tasks()
     run_input, response = parts_of(owner, "pin 4711")
     hooks_run_by(owner, [note, Masks().check], run_input, tasks, run_response=response)
-    assert ran == ["guardrail"] * 2 and [kwargs["run_input"].input_content for _, kwargs in tasks.tasks] == ["pin ****"] * 2
+    assert (
+        ran == ["guardrail"] * 2
+        and [kwargs["run_input"].input_content for _, kwargs in tasks.tasks] == ["pin ****"] * 2
+    )
     refused, response = parts_of(owner, "secret")
     with pytest.raises(InputCheckError):
         hooks_run_by(owner, [note, Masks().check], refused, tasks, run_response=response)
@@ -780,15 +905,17 @@ def test_agno_P19_events_come_before_and_after_each_hook(made):
     def named(run_input):
         order.append("hook")
 
-    owner = made(model=ScriptedModel(), pre_hooks=[named, Called(), fails], post_hooks=[lambda: None])
+    owner = made(
+        model=ScriptedModel(), pre_hooks=[named, Called(), fails], post_hooks=[lambda: None]
+    )
     for event in owner.run("hi", stream=True, stream_events=True):
         name = getattr(event, "pre_hook_name", None) or getattr(event, "post_hook_name", None)
         order.append((event.event.removeprefix("Team"), name))
     told = [each for each in order if each == "hook" or "Hook" in each[0]]
     assert told == [
-        ("PreHookStarted", "named"), "hook", ("PreHookCompleted", "named"), ("PreHookStarted", "Called"),
-        ("PreHookCompleted", "Called"), ("PreHookStarted", "fails"), ("PostHookStarted", "<lambda>"),
-        ("PostHookCompleted", "<lambda>"),
+        ("PreHookStarted", "named"), "hook", ("PreHookCompleted", "named"),
+        ("PreHookStarted", "Called"), ("PreHookCompleted", "Called"), ("PreHookStarted", "fails"),
+        ("PostHookStarted", "<lambda>"), ("PostHookCompleted", "<lambda>"),
     ]  # fmt: skip
 
 
@@ -796,7 +923,9 @@ def test_agno_P19_events_are_stored_or_left_out_as_the_agent_says():
     from agno.run.agent import RunEvent
 
     skipped = [RunEvent.pre_hook_completed]
-    agent = Agent(model=ScriptedModel(), pre_hooks=[lambda: None], store_events=True, events_to_skip=skipped)
+    agent = Agent(
+        model=ScriptedModel(), pre_hooks=[lambda: None], store_events=True, events_to_skip=skipped
+    )
     for _ in agent.run("hi", stream=True, stream_events=True):
         pass
     [output] = [event for event in agent.run("hi", stream=True, stream_events=True, yield_run_output=True)

@@ -1,4 +1,5 @@
-"""Whatever Agno takes for an agent, a team or a tool runs on hookbus as it runs without: mocks and plain stand-ins, too."""
+"""Whatever Agno takes for an agent, a team or a tool runs on hookbus as it runs without: mocks and
+plain stand-ins, too."""
 
 import asyncio
 from importlib import import_module
@@ -50,18 +51,30 @@ OWNERS = {
     "slots, no weak references, no hash": lambda: Slotted(**FIELDS),
     "an agent with such names": agent_with_own_names,
 }
-EXECUTORS = [f"{level}.{colour}{phase}" for level in ("agent", "team") for colour in ("", "a") for phase in ("pre", "post")]
+EXECUTORS = [
+    f"{level}.{colour}{phase}"
+    for level in ("agent", "team")
+    for colour in ("", "a")
+    for phase in ("pre", "post")
+]
 
 
 def ran(executor, owner, hooks, **options):
     """Run hooks as Agno does; return its events, what it queued, and what it raised."""
     level, _, phase = executor.partition(".")
     module, subject = import_module(f"agno.{level}._hooks"), RunInput(input_content="hi")
-    named = {"run_response": SimpleNamespace(), "run_input": subject} if phase.endswith("pre") else {"run_output": MagicMock()}
+    named = (
+        {"run_response": SimpleNamespace(), "run_input": subject}
+        if phase.endswith("pre")
+        else {"run_output": MagicMock()}
+    )
     execute = getattr(module, f"{'_' * (level == 'team')}{phase.removesuffix('pre').removesuffix('post')}"
                               f"execute_{phase.removeprefix('a')}_hooks")  # fmt: skip
     context = RunContext(run_id="r", session_id="s", session_state={}, metadata={"key": 1})
-    given = {level: owner, "hooks": hooks, "session": MagicMock(), "run_context": context, **named, **options}
+    given = {
+        level: owner, "hooks": hooks, "session": MagicMock(), "run_context": context, **named,
+        **options,
+    }  # fmt: skip
 
     async def collected():
         return [event async for event in execute(**given)]
@@ -70,7 +83,9 @@ def ran(executor, owner, hooks, **options):
         events = asyncio.run(collected()) if phase.startswith("a") else list(execute(**given))
     except Exception as error:
         return type(error).__name__, str(error)
-    return len(events), "run_input" not in named or getattr(named["run_response"], "input", None) is subject
+    return len(events), "run_input" not in named or getattr(
+        named["run_response"], "input", None
+    ) is subject
 
 
 def refuse(**given):
@@ -91,7 +106,10 @@ def test_the_hooks_of_a_run_of_any_owner_run_as_without_hookbus(installed, execu
     def all_of_it():
         seen, tasks = [], MagicMock()
         note = lambda **given: seen.append((given["metadata"], given["debug_mode"]))  # noqa: E731
-        outcomes = [ran(executor, owner(), hooks) for hooks in (None, [], [note], [note, note], [note, refuse, note])]
+        outcomes = [
+            ran(executor, owner(), hooks)
+            for hooks in (None, [], [note], [note, note], [note, refuse, note])
+        ]
         outcomes.append(ran(executor, owner(), [note], debug_mode=True))
         behind = owner()
         behind._run_hooks_in_background = True
@@ -106,11 +124,15 @@ def test_the_hooks_of_a_run_of_any_owner_run_as_without_hookbus(installed, execu
 
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("owner", OWNERS.values(), ids=OWNERS)
-def test_receivers_for_all_senders_guard_any_owner_and_see_what_it_is(installed, bus, executor, owner):
+def test_receivers_for_all_senders_guard_any_owner_and_see_what_it_is(
+    installed, bus, executor, owner
+):
     installed()
     phase = "run_input" if executor.endswith("pre") else "run_output"
     seen, calls = [], []
-    bus.signal(f"pre_{phase}").connect(lambda sender: seen.append(sender.debug_mode) or Block("no"), role="guard", name="no")
+    bus.signal(f"pre_{phase}").connect(
+        lambda sender: seen.append(sender.debug_mode) or Block("no"), role="guard", name="no"
+    )
     kind, said = ran(executor, owner(), [lambda **given: calls.append(1)])
     assert kind in ("InputCheckError", "OutputCheckError") and "no" in said
     assert seen[:1] == [False]
@@ -121,7 +143,9 @@ def test_a_mock_of_a_tool_is_executed_and_guarded(installed, bus):
         function = MagicMock(spec=Function)
         for field, value in {**fields, "entrypoint": lambda: "ran"}.items():
             setattr(function, field, value)
-        return FunctionCall.model_construct(function=function, arguments={}, result=None, error=None)
+        return FunctionCall.model_construct(
+            function=function, arguments={}, result=None, error=None
+        )
 
     fields = {"name": "t", "tool_hooks": None, "pre_hook": None, "post_hook": None, "cache_results": False, "_agent": None,
               "_team": None, "_run_context": None, "_images": None, "_videos": None, "_audios": None, "_files": None}  # fmt: skip

@@ -1,4 +1,5 @@
-"""Agno's defects are cured on the real package with `install(strict=True)`; where the default cures one too, it says so."""
+"""Agno's defects are cured on the real package with `install(strict=True)`; where the default cures
+one too, it says so."""
 
 import asyncio
 import functools
@@ -40,7 +41,9 @@ def either(bus, request):
 
 
 def fc_of(entrypoint, arguments=None, **options):
-    return FunctionCall(function=Function(name="tool", entrypoint=entrypoint, **options), arguments=arguments)
+    return FunctionCall(
+        function=Function(name="tool", entrypoint=entrypoint, **options), arguments=arguments
+    )
 
 
 def executed(*args, **options):
@@ -67,13 +70,17 @@ class AsyncCallable:
         return "BLOCKED"
 
 
-# -- what next is given ---------------------------------------------------------------------------------------------------
+# -- what next is given ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("arguments", [{"x": 1}, {}, None])
-async def test_agno_AG1_what_is_given_to_next_is_what_the_tool_and_inner_hooks_get(strict, bus, arguments):
+async def test_agno_AG1_what_is_given_to_next_is_what_the_tool_and_inner_hooks_get(
+    strict, bus, arguments
+):
     seen = []
-    bus.signal("pre_tool_call").connect(lambda function, args: seen.append(("guard", args.get("x"))), role="guard", name="look")
+    bus.signal("pre_tool_call").connect(
+        lambda function, args: seen.append(("guard", args.get("x"))), role="guard", name="look"
+    )
 
     def change(func, args):
         return func(**{**args, "x": 99})
@@ -100,10 +107,12 @@ def test_agno_AG1_what_is_left_out_of_next_is_left_out_of_the_call(strict):
     def careful(func, args):
         return func(**{name: value for name, value in args.items() if name != "force"})
 
-    assert executed(lambda force=False: force, {"force": True}, tool_hooks=[careful]).result is False
+    assert (
+        executed(lambda force=False: force, {"force": True}, tool_hooks=[careful]).result is False
+    )
 
 
-# -- async hooks ----------------------------------------------------------------------------------------------------------
+# -- async hooks -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("guard", [ablock, AsyncCallable(), functools.partial(ablock), lambda func, args: ablock(func, args)],
@@ -112,7 +121,10 @@ def test_agno_AG2_the_tool_does_not_run_past_an_async_guard(strict, bus, guard):
     bodies = []
     with record(bus) as fired:
         done = executed(lambda x: bodies.append(x), {"x": 1}, tool_hooks=[guard])
-    assert done.status == "failure" and "is async and cannot be asked in a plain call of tool: use arun()" in done.error
+    assert (
+        done.status == "failure"
+        and "is async and cannot be asked in a plain call of tool: use arun()" in done.error
+    )
     assert bodies == [] and [event.action for event in fired.of(Failed)] == ["raised"]
 
 
@@ -126,7 +138,9 @@ async def test_agno_AG3_whatever_is_async_is_awaited_on_every_async_path(strict,
     assert bodies == []
 
 
-@pytest.mark.parametrize("make", [Agent, functools.partial(Team, members=[])], ids=["agent", "team"])
+@pytest.mark.parametrize(
+    "make", [Agent, functools.partial(Team, members=[])], ids=["agent", "team"]
+)
 def test_agno_AG3_an_async_object_guards_a_run(strict, make):
     class Refuses:
         async def __call__(self, run_input):
@@ -186,14 +200,22 @@ async def test_agno_AG6_a_plain_hook_of_an_async_call_gets_values_and_never_a_co
         return await func(**args)
 
     assert (await aexecuted(tool, {"x": 1}, tool_hooks=[shout, passing, shout])).result == "<<1>>"
-    assert (await aexecuted(tool, {"x": -1}, tool_hooks=[passing, rescue])).result == "rescued: nothing there"
-    assert (await in_a_run(fc_of(lambda x: x, {"x": 1}, tool_hooks=[shout, passing]))).result == "<1>"
+    assert (
+        await aexecuted(tool, {"x": -1}, tool_hooks=[passing, rescue])
+    ).result == "rescued: nothing there"
+    assert (
+        await in_a_run(fc_of(lambda x: x, {"x": 1}, tool_hooks=[shout, passing]))
+    ).result == "<1>"
 
 
-# -- guards ---------------------------------------------------------------------------------------------------------------
+# -- guards ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("execute", [lambda fc: fc.execute(), lambda fc: asyncio.run(fc.aexecute())], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    "execute",
+    [lambda fc: fc.execute(), lambda fc: asyncio.run(fc.aexecute())],
+    ids=["sync", "async"],
+)
 def test_agno_AG7_a_pre_hook_that_raises_blocks_and_the_reason_names_it(strict, bus, execute):
     bodies = []
 
@@ -202,8 +224,14 @@ def test_agno_AG7_a_pre_hook_that_raises_blocks_and_the_reason_names_it(strict, 
 
     with record(bus) as fired:
         done = execute(fc_of(lambda: bodies.append(1), pre_hook=policy))
-    assert done.status == "failure" and "blocked by policy: modify failed: PermissionError" in done.error and bodies == []
-    assert "secret rule" not in done.error and isinstance(fired.of(Failed)[0].exception, PermissionError)
+    assert (
+        done.status == "failure"
+        and "blocked by policy: modify failed: PermissionError" in done.error
+        and bodies == []
+    )
+    assert "secret rule" not in done.error and isinstance(
+        fired.of(Failed)[0].exception, PermissionError
+    )
 
 
 def test_agno_AG7_a_pre_hook_may_say_block(strict, bus):
@@ -219,9 +247,14 @@ def test_agno_AG7_what_stops_the_run_still_stops_it(strict):
         executed(lambda: "ran", pre_hook=stop)
 
 
-@pytest.mark.parametrize("make", [Agent, functools.partial(Team, members=[])], ids=["agent", "team"])
+@pytest.mark.parametrize(
+    "make", [Agent, functools.partial(Team, members=[])], ids=["agent", "team"]
+)
 def test_agno_AG8_a_wrong_name_is_refused_when_the_agent_is_made(strict, make):
-    with pytest.raises(HookError, match="validate in pre_hooks asks for 'runinput', which .* did you mean 'run_input'"):
+    with pytest.raises(
+        HookError,
+        match="validate in pre_hooks asks for 'runinput', which .* did you mean 'run_input'",
+    ):
 
         def validate(runinput):
             pass
@@ -234,7 +267,9 @@ def test_agno_AG8_a_wrong_name_is_refused_when_the_agent_is_made(strict, make):
 
 
 @pytest.mark.parametrize("colour", ["sync", "async"])
-def test_agno_AG8_a_validator_that_raises_stops_the_run_and_every_event_has_its_end(strict, bus, colour):
+def test_agno_AG8_a_validator_that_raises_stops_the_run_and_every_event_has_its_end(
+    strict, bus, colour
+):
     asked = []
 
     def validate(run_input):
@@ -243,8 +278,15 @@ def test_agno_AG8_a_validator_that_raises_stops_the_run_and_every_event_has_its_
     agent = Agent(model=ScriptedModel(asked.append), pre_hooks=[lambda: None, validate])
     with record(bus) as fired:
         response = agent.run("hi") if colour == "sync" else asyncio.run(agent.arun("hi"))
-    assert response.status.value == "ERROR" and response.content == "Pre-hook validate failed: ValueError" and asked == []
-    assert len(fired.of(Started)) == len(fired.of(Finished)) == 1 and fired.of(Finished)[0].outcome == "raised"
+    assert (
+        response.status.value == "ERROR"
+        and response.content == "Pre-hook validate failed: ValueError"
+        and asked == []
+    )
+    assert (
+        len(fired.of(Started)) == len(fired.of(Finished)) == 1
+        and fired.of(Finished)[0].outcome == "raised"
+    )
     assert [event.receiver for event in fired.of(Failed)] == ["validate"]
 
 
@@ -256,7 +298,9 @@ def test_agno_AG9_a_guardrail_that_cannot_work_is_refused(strict):
         async def async_check(self, run_input):
             raise InputCheckError("a number")
 
-    with pytest.raises(HookError, match="NoNumbers in post_hooks asks for 'run_input', which it does not get"):
+    with pytest.raises(
+        HookError, match="NoNumbers in post_hooks asks for 'run_input', which it does not get"
+    ):
         Agent(model=ScriptedModel(), post_hooks=[NoNumbers()])
     assert Agent(model=ScriptedModel(), pre_hooks=[NoNumbers()]).run("4711").content == "a number"
 
@@ -266,7 +310,9 @@ def test_agno_AG10_a_guard_cannot_be_put_into_the_background(strict):
     def guard(run_input):
         raise InputCheckError("too late")
 
-    with pytest.raises(HookError, match="guard in pre_hooks can stop a run, and cannot from the background"):
+    with pytest.raises(
+        HookError, match="guard in pre_hooks can stop a run, and cannot from the background"
+    ):
         Agent(model=ScriptedModel(), pre_hooks=[guard])
 
     @hook_decorator(run_in_background=True)
@@ -276,11 +322,17 @@ def test_agno_AG10_a_guard_cannot_be_put_into_the_background(strict):
     Agent(model=ScriptedModel(), pre_hooks=[log])
 
 
-# -- after the tool -------------------------------------------------------------------------------------------------------
+# -- after the tool --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("execute", [lambda fc: fc.execute(), lambda fc: asyncio.run(fc.aexecute())], ids=["sync", "async"])
-def test_agno_AG11_post_hook_runs_however_the_call_ends_and_its_result_is_what_the_caller_gets(strict, bus, execute):
+@pytest.mark.parametrize(
+    "execute",
+    [lambda fc: fc.execute(), lambda fc: asyncio.run(fc.aexecute())],
+    ids=["sync", "async"],
+)
+def test_agno_AG11_post_hook_runs_however_the_call_ends_and_its_result_is_what_the_caller_gets(
+    strict, bus, execute
+):
     ran = []
 
     def post(fc):
@@ -307,7 +359,9 @@ def test_agno_AG11_post_hook_runs_however_the_call_ends_and_its_result_is_what_t
 
 def test_agno_AG11_finally_receivers_run_on_every_exit(either, bus):
     outcomes = []
-    bus.signal("finally_tool_call").connect(lambda function, ctx: outcomes.append(ctx.outcome), name="end")
+    bus.signal("finally_tool_call").connect(
+        lambda function, ctx: outcomes.append(ctx.outcome), name="end"
+    )
 
     def fails():
         raise LookupError("nothing")
@@ -325,22 +379,38 @@ def test_agno_AG12_what_only_watches_cannot_make_a_success_a_failure(strict, bus
     def log(fc):
         raise OSError("the disk is full")
 
-    bus.signal("post_tool_call").connect(lambda function, result: 1 / 0, role="observe", name="watch")
+    bus.signal("post_tool_call").connect(
+        lambda function, result: 1 / 0, role="observe", name="watch"
+    )
     with record(bus) as fired:
         done = executed(lambda: "ok", post_hook=log)
     assert (done.status, done.result) == ("success", "ok")
-    assert [(event.receiver, event.action) for event in fired.of(Failed)] == [("watch", "isolated"), ("log", "isolated")]
+    assert [(event.receiver, event.action) for event in fired.of(Failed)] == [
+        ("watch", "isolated"),
+        ("log", "isolated"),
+    ]
 
 
-@pytest.mark.parametrize("execute", [lambda fc: fc.execute(), lambda fc: asyncio.run(fc.aexecute())], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    "execute",
+    [lambda fc: fc.execute(), lambda fc: asyncio.run(fc.aexecute())],
+    ids=["sync", "async"],
+)
 def test_agno_AG13_a_hook_that_forgets_to_return_is_reported(strict, bus, execute):
     def forgetful(func, args):
         func(**args)
 
-    with record(bus) as fired, pytest.warns(HookWarning, match="forgetful called next and returned nothing.*write `return`"):
+    with (
+        record(bus) as fired,
+        pytest.warns(
+            HookWarning, match="forgetful called next and returned nothing.*write `return`"
+        ),
+    ):
         done = execute(fc_of(lambda: "ok", tool_hooks=[forgetful]))
     assert done.result is None
-    assert [(event.receiver, event.name, event.before) for event in fired.of(Mutated)] == [("forgetful", "result", "ok")]
+    assert [(event.receiver, event.name, event.before) for event in fired.of(Mutated)] == [
+        ("forgetful", "result", "ok")
+    ]
 
 
 @pytest.mark.parametrize("hooks", [[], ["agent's"]])
@@ -357,7 +427,9 @@ def test_agno_AG14_hooks_of_an_agent_and_of_its_tools_are_merged(strict, bus, ho
         return path
 
     hooks = [lambda func, args, word=word: ran.append(word) or func(**args) for word in hooks]
-    agent = Agent(model=ScriptedModel(calls=[("look", '{"path": "/a"}')]), tools=[look], tool_hooks=hooks)
+    agent = Agent(
+        model=ScriptedModel(calls=[("look", '{"path": "/a"}')]), tools=[look], tool_hooks=hooks
+    )
     agent.run("go")
     assert ran == [*(["agent's"] if hooks else []), "tool's"]
     agent.run("again")
@@ -377,7 +449,9 @@ def test_agno_AG15_calls_at_once_leave_the_messages_as_they_are(either, how):
     live, met = context.messages, threading.Barrier(2)
 
     def make(hook, tool):
-        function = Function(name="tool", entrypoint=tool, tool_hooks=[hook], pre_hook=lambda run_context: None)
+        function = Function(
+            name="tool", entrypoint=tool, tool_hooks=[hook], pre_hook=lambda run_context: None
+        )
         function._run_context = context
         return FunctionCall(function=function)
 
@@ -445,7 +519,7 @@ async def test_agno_AG16_an_async_receiver_can_be_connected_to_plain_tools_too(e
     assert done.result == "<1>" and where == [False] and asked == [{"x": 1}]
 
 
-# -- streams --------------------------------------------------------------------------------------------------------------
+# -- streams ---------------------------------------------------------------------------------------
 
 
 def streaming(told, fail=False):
@@ -461,16 +535,27 @@ def streaming(told, fail=False):
 
 def test_agno_AG17_receivers_and_post_hook_come_after_the_last_item(strict, bus):
     told = []
-    bus.signal("post_tool_call").connect(lambda function: told.append("post"), role="observe", name="post")
+    bus.signal("post_tool_call").connect(
+        lambda function: told.append("post"), role="observe", name="post"
+    )
     bus.signal("item_tool_call").connect(lambda function, item: item * 10, name="tenfold")
-    fc = fc_of(streaming(told), {"n": 3}, tool_hooks=[lambda func, args: func(n=2)], post_hook=lambda: told.append("post_hook"))
+    fc = fc_of(
+        streaming(told), {"n": 3}, tool_hooks=[lambda func, args: func(n=2)],
+        post_hook=lambda: told.append("post_hook"),
+    )  # fmt: skip
     assert list(fc.execute().result) == [0, 10] and told == [0, 1, "post", "post_hook"]
 
 
 def test_agno_AG17_an_error_in_the_middle_is_seen(strict, bus):
     told = []
-    bus.signal("error_tool_call").connect(lambda function, error: told.append(str(error)), role="observe", name="error")
-    fc = fc_of(streaming(told, fail=True), {"n": 1}, post_hook=lambda fc: told.append(("post_hook", fc.error)))
+    bus.signal("error_tool_call").connect(
+        lambda function, error: told.append(str(error)), role="observe", name="error"
+    )
+    fc = fc_of(
+        streaming(told, fail=True),
+        {"n": 1},
+        post_hook=lambda fc: told.append(("post_hook", fc.error)),
+    )
     with pytest.raises(LookupError):
         list(fc.execute().result)
     assert told == [0, "broken off", ("post_hook", "broken off")] and fc.error == "broken off"
@@ -488,10 +573,17 @@ async def test_agno_AG17_async_streams_too_and_a_hook_may_be_an_async_generator(
         async for each in await func(**args):
             yield each * 2
 
-    bus.signal("post_tool_call").connect(lambda function: told.append("post"), role="observe", name="post")
-    fc = fc_of(tool, {"n": 3}, tool_hooks=[doubling, lambda func, args: func(**args)], post_hook=lambda: told.append("post_hook"))
+    bus.signal("post_tool_call").connect(
+        lambda function: told.append("post"), role="observe", name="post"
+    )
+    fc = fc_of(
+        tool, {"n": 3}, tool_hooks=[doubling, lambda func, args: func(**args)],
+        post_hook=lambda: told.append("post_hook"),
+    )  # fmt: skip
     done = await fc.aexecute()
-    assert [each async for each in done.result] == [0, 2, 4] and told == [0, 1, 2, "post", "post_hook"]
+    assert [each async for each in done.result] == [0, 2, 4] and told == [
+        0, 1, 2, "post", "post_hook",
+    ]  # fmt: skip
 
 
 def test_agno_AG17_a_run_with_a_streaming_tool_sees_the_whole_of_it(strict, bus):
@@ -511,7 +603,7 @@ def test_agno_AG17_a_run_with_a_streaming_tool_sees_the_whole_of_it(strict, bus)
     assert response.content == "done" and response.tools[0].result == "[0][1]"
 
 
-# -- what else was missing ------------------------------------------------------------------------------------------------
+# -- what else was missing -------------------------------------------------------------------------
 
 
 def test_agno_AG18_what_was_approved_is_what_runs(strict, bus):
@@ -522,7 +614,10 @@ def test_agno_AG18_what_was_approved_is_what_runs(strict, bus):
         return func(**args)
 
     def approved(**options):
-        options |= {"entrypoint": lambda path: bodies.append(path) or path, "requires_confirmation": True}
+        options |= {
+            "entrypoint": lambda path: bodies.append(path) or path,
+            "requires_confirmation": True,
+        }
         function = Function(name="tool", **options)
         return FunctionCall(function=function, arguments={"path": "/tmp"}).execute()
 
@@ -531,8 +626,14 @@ def test_agno_AG18_what_was_approved_is_what_runs(strict, bus):
 
     for options in ({"tool_hooks": [rewrite]}, {"pre_hook": swap}):
         done = approved(**options)
-        assert done.status == "failure" and "was approved with other arguments" in done.error and bodies == []
-    with bus.signal("pre_tool_call").connected_to(lambda function: {"args": {"path": "/etc"}}, name="patch"):
+        assert (
+            done.status == "failure"
+            and "was approved with other arguments" in done.error
+            and bodies == []
+        )
+    with bus.signal("pre_tool_call").connected_to(
+        lambda function: {"args": {"path": "/etc"}}, name="patch"
+    ):
         assert approved().status == "failure" and bodies == []
     assert approved(tool_hooks=[lambda func, args: func(**args)]).result == "/tmp"
 
@@ -572,7 +673,9 @@ def test_agno_AG19_a_receiver_sees_the_tool_and_resumed_calls_are_hooked_too(eit
         return path
 
     def look(function, args, call):
-        seen.append((function.name, function.requires_confirmation, call.agent is agent, call.fc.arguments))
+        seen.append(
+            (function.name, function.requires_confirmation, call.agent is agent, call.fc.arguments)
+        )
 
     bus.signal("pre_tool_call").connect(look, role="observe")
     agent = Agent(model=ScriptedModel(calls=[("delete", '{"path": "/a"}')]), tools=[delete])
@@ -585,55 +688,89 @@ def test_agno_AG19_a_receiver_sees_the_tool_and_resumed_calls_are_hooked_too(eit
 
 def test_agno_AG19_runs_are_heard_also_where_the_agent_has_no_hooks(either, bus):
     told = []
-    bus.signal("pre_run_input").connect(lambda agent, run_input: told.append(run_input.input_content), role="observe", name="in")
-    bus.signal("pre_run_output").connect(lambda agent, run_output: told.append(run_output.content), role="observe", name="out")
+    bus.signal("pre_run_input").connect(
+        lambda agent, run_input: told.append(run_input.input_content), role="observe", name="in"
+    )
+    bus.signal("pre_run_output").connect(
+        lambda agent, run_output: told.append(run_output.content), role="observe", name="out"
+    )
     agent = Agent(model=ScriptedModel())
     agent.run("hi")
     asyncio.run(Team(model=ScriptedModel(), members=[]).arun("ho"))
     assert told == ["hi", "done", "ho", "done"]
-    bus.signal("pre_run_output").connect(lambda agent: Block("not this"), role="guard", sender=agent, name="no")
+    bus.signal("pre_run_output").connect(
+        lambda agent: Block("not this"), role="guard", sender=agent, name="no"
+    )
     with record(bus) as fired:
         response = agent.run("hi")
-    assert response.status.value == "ERROR" and "not this" in response.content and len(fired.of(Blocked)) == 1
+    assert (
+        response.status.value == "ERROR"
+        and "not this" in response.content
+        and len(fired.of(Blocked)) == 1
+    )
     assert "done" not in response.content
 
 
 def test_agno_AG20_a_tool_that_nobody_listens_to_runs_as_agno_runs_it(either, monkeypatch):
     began = []
-    monkeypatch.setattr("hookbus.adapters.agno._install._Adapter.begin", lambda *args, **how: began.append(args))
+    monkeypatch.setattr(
+        "hookbus.adapters.agno._install._Adapter.begin", lambda *args, **how: began.append(args)
+    )
     assert executed(lambda x: x, {"x": 1}).result == 1 and began == []
 
 
 def test_agno_AG20_many_pass_through_hooks_ask_each_once_and_read_no_signature(strict, monkeypatch):
     ran = []
-    fc = fc_of(lambda: "ok", tool_hooks=[lambda func, args, n=n: ran.append(n) or func(**args) for n in range(10)])
+    fc = fc_of(
+        lambda: "ok",
+        tool_hooks=[lambda func, args, n=n: ran.append(n) or func(**args) for n in range(10)],
+    )
     fc.execute()
     ran.clear()
     monkeypatch.setattr(type(fc), "_build_hook_args", None)
     assert fc.execute().result == "ok" and ran == list(range(10))
 
 
-# -- verdicts of receivers, in either setting -------------------------------------------------------------------------------
+# -- verdicts of receivers, in either setting ------------------------------------------------------
 
 
-@pytest.mark.parametrize("execute", [lambda fc: fc.execute(), lambda fc: asyncio.run(fc.aexecute())], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    "execute",
+    [lambda fc: fc.execute(), lambda fc: asyncio.run(fc.aexecute())],
+    ids=["sync", "async"],
+)
 def test_whatever_stops_the_start_of_a_tool_stops_the_tool(either, bus, execute):
     bodies = []
-    for verdict, result in ((Block("no"), None), (Block("no", result="x"), "x"), (Replace("x"), "x")):
+    for verdict, result in (
+        (Block("no"), None),
+        (Block("no", result="x"), "x"),
+        (Replace("x"), "x"),
+    ):
         role = "guard" if isinstance(verdict, Block) else "modify"
-        with bus.signal("pre_tool_start").connected_to(lambda function, verdict=verdict: verdict, role=role, name="stop"):
+        with bus.signal("pre_tool_start").connected_to(
+            lambda function, verdict=verdict: verdict, role=role, name="stop"
+        ):
             done = execute(fc_of(lambda: bodies.append(1), tool_hooks=[]))
         assert (done.status, done.result) == (("success" if result else "failure"), result)
         assert bodies == []
 
 
-@pytest.mark.parametrize("execute", [lambda fc: fc.execute(), lambda fc: asyncio.run(fc.aexecute())], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    "execute",
+    [lambda fc: fc.execute(), lambda fc: asyncio.run(fc.aexecute())],
+    ids=["sync", "async"],
+)
 def test_whatever_stops_the_end_of_a_tool_keeps_its_result(either, bus, execute):
     for verdict, result in ((Block("no"), None), (Block("no", result="x"), "x")):
-        with bus.signal("pre_tool_end").connected_to(lambda function, verdict=verdict: verdict, role="guard", name="stop"):
+        with bus.signal("pre_tool_end").connected_to(
+            lambda function, verdict=verdict: verdict, role="guard", name="stop"
+        ):
             fc = fc_of(lambda: "a secret")
             done = execute(fc)
-        assert (done.status, done.result) == (("success" if result else "failure"), result) and fc.result == result
+        assert (done.status, done.result) == (
+            ("success" if result else "failure"),
+            result,
+        ) and fc.result == result
 
 
 @pytest.mark.parametrize("verdict", [Block("no"), Block("no", result="x"), Replace([])], ids=repr)
@@ -644,7 +781,11 @@ def test_whatever_stops_the_input_or_output_of_a_run_stops_the_run(either, bus, 
     bus.signal(f"pre_{hook}").connect(lambda agent: verdict, role=role, name="stop")
     agent = Agent(model=ScriptedModel(lambda text: asked.append(text) or "a secret"))
     for response in (agent.run("hi"), asyncio.run(agent.arun("hi"))):
-        assert response.status.value == "ERROR" and "secret" not in response.content and hook in response.content
+        assert (
+            response.status.value == "ERROR"
+            and "secret" not in response.content
+            and hook in response.content
+        )
     assert asked == ([] if hook == "run_input" else ["hi"] * 2)
 
 
@@ -655,7 +796,7 @@ def test_an_argument_that_cannot_be_changed_is_said_to_be(either, bus):
     assert done.status == "failure" and "only args can be changed" in done.error and bodies == []
 
 
-# -- what the adapter leaves behind ---------------------------------------------------------------------------------------
+# -- what the adapter leaves behind ----------------------------------------------------------------
 
 
 def test_a_tool_an_agent_and_their_hooks_are_collected(either):

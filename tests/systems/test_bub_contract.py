@@ -19,7 +19,9 @@ class TestBub(InstalledContract):
         return bub.install(bus, **options)
 
     def subject(self, bus, body, own=()):
-        hooks = agent_hooks(**{name: plugin(before_tool_call=self.own_hook(change)) for name, change in own})
+        hooks = agent_hooks(
+            **{name: plugin(before_tool_call=self.own_hook(change)) for name, change in own}
+        )
 
         def call(text):
             execution = asyncio.run(call_tool(hooks, lambda text: body(text), {"text": text}))
@@ -30,7 +32,9 @@ class TestBub(InstalledContract):
     @staticmethod
     def own_hook(change):
         def before_tool_call(call):
-            return ToolCallDecision.proceed({**call.arguments, "text": change(call.arguments["text"])})
+            return ToolCallDecision.proceed(
+                {**call.arguments, "text": change(call.arguments["text"])}
+            )
 
         return before_tool_call
 
@@ -38,7 +42,9 @@ class TestBub(InstalledContract):
         return kwargs["call"].arguments["text"]
 
     def with_text(self, kwargs, text):
-        return {"call": replace(kwargs["call"], arguments={**kwargs["call"].arguments, "text": text})}
+        return {
+            "call": replace(kwargs["call"], arguments={**kwargs["call"].arguments, "text": text})
+        }
 
     def test_an_exception_of_the_body_is_told_and_reaches_the_user_as_without_hooks(self, bus):
         # The tool runs after `before_tool_call`, in the hook `tool_call`.
@@ -48,7 +54,9 @@ class TestBub(InstalledContract):
         seen = []
         subject = self.subject(bus, body)
         plain = subject.call("start")
-        bus.signal("error_tool_call").connect(lambda executor, error: seen.append(error.__cause__), role="observe", name="look")
+        bus.signal("error_tool_call").connect(
+            lambda executor, error: seen.append(error.__cause__), role="observe", name="look"
+        )
         assert subject.call("start") == plain and "no start here" in str(plain)
         assert [repr(error) for error in seen] == [repr(LookupError("no start here"))]
 

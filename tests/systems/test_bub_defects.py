@@ -9,7 +9,9 @@ import weakref
 
 import pytest
 
-from hookbus import Block, HookBlocked, HookError, Replace, explain, hookable, modes, receives, report
+from hookbus import (
+    Block, HookBlocked, HookError, Replace, explain, hookable, modes, receives, report,
+)  # fmt: skip
 from hookbus.events import Failed, Mutated, Started
 from hookbus.testing import record
 
@@ -48,7 +50,11 @@ def test_bub_XB1_XP1_one_that_raises_is_reported_and_the_others_answer(bus):
 
 
 def test_bub_XB2_an_around_wraps_every_mode_and_a_generator_object_decides_nothing(bus):
-    for mode, expected in ((modes.firstresult, ["a"]), (modes.broadcast, [["a", "b"]]), (modes.void, [None])):
+    for mode, expected in (
+        (modes.firstresult, ["a"]),
+        (modes.broadcast, [["a", "b"]]),
+        (modes.void, [None]),
+    ):
         asked = question(bus, mode, f"ask_{mode.__name__}")
         asked.connect(lambda: "a", name="a")
         asked.connect(lambda: "b", name="b")
@@ -60,8 +66,13 @@ async def test_bub_XB2_XB7_a_guard_that_is_a_generator_or_gives_no_verdict_block
     def generator(agent):
         yield
 
-    for wrong in (generator, lambda agent: False, lambda agent: {"cmd": "rm"}, lambda agent: broken()):
-        with bus.signal("pre_tool").connected_to(wrong, role="guard", name="policy"), pytest.raises(HookBlocked) as blocked:
+    for wrong in (
+        generator, lambda agent: False, lambda agent: {"cmd": "rm"}, lambda agent: broken(),
+    ):  # fmt: skip
+        with (
+            bus.signal("pre_tool").connected_to(wrong, role="guard", name="policy"),
+            pytest.raises(HookBlocked) as blocked,
+        ):
             await Agent().tool("ls")
         assert "policy" in str(blocked.value)
 
@@ -77,7 +88,9 @@ def test_bub_XB4_arguments_are_pruned_on_every_phase(bus):
     asked, seen = question(bus, modes.firstresult), []
     asked.connect(lambda: seen.append("answer") or 1, name="answer")
     for phase in ("pre", "post", "finally"):
-        bus.signal(f"{phase}_ask").connect(lambda question, phase=phase: seen.append(phase), role="observe", name=phase)
+        bus.signal(f"{phase}_ask").connect(
+            lambda question, phase=phase: seen.append(phase), role="observe", name=phase
+        )
     bus.signal("around_ask").connect(lambda question, call_next: call_next(), name="around")
     assert asked() == 1 and seen == ["pre", "answer", "post", "finally"]
 
@@ -118,7 +131,10 @@ async def test_bub_XB8_a_hung_guard_has_a_deadline_and_observers_run_side_by_sid
     async def hang(agent):
         await asyncio.sleep(60)
 
-    with bus.signal("pre_tool").connected_to(hang, role="guard", timeout=0.02), pytest.raises(HookBlocked):
+    with (
+        bus.signal("pre_tool").connected_to(hang, role="guard", timeout=0.02),
+        pytest.raises(HookBlocked),
+    ):
         await Agent().tool("ls")
     running, most = [], []
 
@@ -134,7 +150,9 @@ async def test_bub_XB8_a_hung_guard_has_a_deadline_and_observers_run_side_by_sid
     assert max(most) == 5
 
 
-async def test_bub_XB9_a_rebinding_that_is_not_returned_counts_only_as_a_change_of_its_receiver(bus, Agent):
+async def test_bub_XB9_a_rebinding_that_is_not_returned_counts_only_as_a_change_of_its_receiver(
+    bus, Agent
+):
     def rebind(agent, ctx):
         ctx.kwargs["arguments"] = "changed"
 
@@ -152,14 +170,16 @@ async def test_bub_XB9_a_rebinding_that_is_not_returned_counts_only_as_a_change_
     bus.signal("pre_tool").connect(rebind)
     with record(bus) as fired:
         assert await Agent().tool("bash", given) == "bash: changed"
-    assert given == {"cmd": "ls"} and [(event.receiver.rpartition(".")[2], event.name) for event in fired.of(Mutated)] == [
-        ("rebind", "arguments")
-    ]
+    assert given == {"cmd": "ls"} and [
+        (event.receiver.rpartition(".")[2], event.name) for event in fired.of(Mutated)
+    ] == [("rebind", "arguments")]
 
 
 def test_bub_XB10_XP7_a_wrong_name_is_told_at_once(bus):
     asked = question(bus, modes.broadcast)
-    with pytest.raises(HookError, match="'mesage', which ask does not have; did you mean 'message'"):
+    with pytest.raises(
+        HookError, match="'mesage', which ask does not have; did you mean 'message'"
+    ):
         asked.connect(lambda mesage: None)
     bus.signal("pre_aks").connect(lambda question: None, name="typo")
     assert any("pre_aks" in finding and "ask" in finding for finding in report(bus).findings)
@@ -222,10 +242,14 @@ async def test_bub_XB14_call_next_reaches_whoever_is_willing_or_raises_what_the_
         await asked()
 
 
-async def test_bub_XB15_an_error_receiver_rescues_an_around_is_there_and_finally_sees_cancellation(bus, Agent):
+async def test_bub_XB15_an_error_receiver_rescues_an_around_is_there_and_finally_sees_cancellation(
+    bus, Agent
+):
     outcomes = []
     bus.signal("finally_tool").connect(lambda agent, ctx: outcomes.append(ctx.outcome), name="look")
-    with bus.signal("error_tool").connected_to(lambda agent, error: Replace(f"rescued from {error!r}")):
+    with bus.signal("error_tool").connected_to(
+        lambda agent, error: Replace(f"rescued from {error!r}")
+    ):
         assert await Agent().tool("broken") == "rescued from LookupError('broken')"
     task = asyncio.create_task(Agent().tool("hang"))
     await asyncio.sleep(0.01)
@@ -252,7 +276,10 @@ async def test_bub_XB16_receivers_have_a_number_a_scope_a_session_and_a_handle(b
 
 
 async def test_bub_XP2_both_colours_give_values_none_never_wins_and_timing_covers_the_wait(bus):
-    first, every = async_question(bus, modes.firstresult, "first"), async_question(bus, modes.broadcast, "every")
+    first, every = (
+        async_question(bus, modes.firstresult, "first"),
+        async_question(bus, modes.broadcast, "every"),
+    )
 
     async def none():
         return None
@@ -281,13 +308,20 @@ async def test_bub_XP2_both_colours_give_values_none_never_wins_and_timing_cover
 def test_bub_XP3_an_around_changes_arguments_skips_and_repeats(bus):
     asked, seen = question(bus, modes.firstresult), []
     asked.connect(lambda message: seen.append(message) or message, name="echo")
-    with bus.signal("around_ask").connected_to(lambda question, call_next: call_next(message="patched")):
+    with bus.signal("around_ask").connected_to(
+        lambda question, call_next: call_next(message="patched")
+    ):
         assert asked() == "patched"
     with bus.signal("around_ask").connected_to(lambda question, call_next: "skipped"):
         assert asked() == "skipped"
-    with bus.signal("around_ask").connected_to(lambda question, call_next: (call_next(), call_next())):
+    with bus.signal("around_ask").connected_to(
+        lambda question, call_next: (call_next(), call_next())
+    ):
         assert asked() == ("hi", "hi")
-    with bus.signal("pre_ask").connected_to(lambda question: Block("no"), role="guard"), pytest.raises(HookBlocked):
+    with (
+        bus.signal("pre_ask").connected_to(lambda question: Block("no"), role="guard"),
+        pytest.raises(HookBlocked),
+    ):
         asked()
     assert seen == ["patched", "hi", "hi"]
 
@@ -296,12 +330,17 @@ def test_bub_XP4_every_answer_has_who_gave_it(bus):
     asked = question(bus, modes.broadcast)
     asked.connect(lambda: 1, name="one")
     asked.connect(lambda: 2, name="two")
-    assert [(answer.receiver, answer.value) for answer in asked.ask().answers] == [("one", 1), ("two", 2)]
+    assert [(answer.receiver, answer.value) for answer in asked.ask().answers] == [
+        ("one", 1),
+        ("two", 2),
+    ]
 
 
 def test_bub_XP5_numbers_and_constraints_order_and_contradictions_are_refused(bus):
     asked, told = question(bus, modes.void), []
-    for name, options in (("c", {}), ("b", {"before": "c"}), ("a", {"priority": 0.5}), ("d", {"after": "c"})):
+    for name, options in (
+        ("c", {}), ("b", {"before": "c"}), ("a", {"priority": 0.5}), ("d", {"after": "c"}),
+    ):  # fmt: skip
         asked.connect(lambda name=name: told.append(name), name=name, **options)
     asked()
     assert told == ["a", "b", "c", "d"]
@@ -311,7 +350,9 @@ def test_bub_XP5_numbers_and_constraints_order_and_contradictions_are_refused(bu
 
 def test_bub_XP6_handles_take_away_their_own_in_any_order(bus):
     asked = question(bus, modes.broadcast)
-    first, second = (asked.connected_to(lambda name=name: name, name=name) for name in ("first", "second"))
+    first, second = (
+        asked.connected_to(lambda name=name: name, name=name) for name in ("first", "second")
+    )
     first.disconnect()
     assert asked() == ["second"]
     second.disconnect()
@@ -349,7 +390,9 @@ def test_bub_XP8_plugins_that_are_equal_or_cannot_be_hashed_are_still_two(bus):
     assert asked() == [1]
 
 
-def test_bub_XP9_removal_takes_effect_at_the_next_call_weak_receivers_go_and_recursion_is_reported(bus):
+def test_bub_XP9_removal_takes_effect_at_the_next_call_weak_receivers_go_and_recursion_is_reported(
+    bus,
+):
     asked = question(bus, modes.broadcast)
     handles = []
 
@@ -377,7 +420,10 @@ def test_bub_XP9_removal_takes_effect_at_the_next_call_weak_receivers_go_and_rec
     asked.connect(recurse)
     with record(bus) as fired:
         asked()
-    assert any("recurse" in str(event.exception) and "in its own turn" in str(event.exception) for event in fired.of(Failed))
+    assert any(
+        "recurse" in str(event.exception) and "in its own turn" in str(event.exception)
+        for event in fired.of(Failed)
+    )
 
 
 def test_bub_XP10_a_question_is_called_like_the_function_it_is(bus):

@@ -1,4 +1,5 @@
-"""Everything Bub's hooks, and pluggy's below them, can do, as a natural use of hookbus. No Bub is needed here."""
+"""Everything Bub's hooks, and pluggy's below them, can do, as a natural use of hookbus. No Bub is
+needed here."""
 
 import asyncio
 import inspect
@@ -52,8 +53,8 @@ BUB_HOOKS = {
     "first": "resolve_session build_prompt run_model run_model_stream continue_prompt provide_tape_store build_tape_context "
     "admit_message provide_steering_inbox provide_environment",
     "all": "load_state save_state render_outbound dispatch_outbound register_cli_commands onboard_config provide_model_options "
-    "on_error before_llm_call after_llm_call before_tool_call after_tool_call system_prompt provide_tape_sidecar "
-    "provide_channels provide_lifespan",
+    "on_error before_llm_call after_llm_call before_tool_call after_tool_call system_prompt "
+    "provide_tape_sidecar provide_channels provide_lifespan",
 }
 
 
@@ -77,7 +78,10 @@ def test_bub_B2_one_after_the_other_until_one_answers_or_all_of_them(bus):
         told.append("later")
         await asyncio.sleep(0)
 
-    first, every = async_question(bus, modes.firstresult, "first"), async_question(bus, modes.broadcast, "every")
+    first, every = (
+        async_question(bus, modes.firstresult, "first"),
+        async_question(bus, modes.broadcast, "every"),
+    )
     for asked in (first, every):
         asked.connect(lambda: told.append("low") or "low", priority=-1, name="low")
         asked.connect(later, priority=1)
@@ -145,19 +149,27 @@ def test_bub_B7_a_model_that_gives_text_and_one_that_streams_answer_one_question
         assert list(asked()) == ["a", "b"]
 
 
-async def test_bub_B8_the_request_is_chained_and_a_receiver_may_answer_instead_of_the_model(bus, Agent):
+async def test_bub_B8_the_request_is_chained_and_a_receiver_may_answer_instead_of_the_model(
+    bus, Agent
+):
     agent = Agent()
     for word in "ab":
-        bus.signal("pre_llm").connect(lambda agent, request, word=word: {"request": request + word}, name=word)
+        bus.signal("pre_llm").connect(
+            lambda agent, request, word=word: {"request": request + word}, name=word
+        )
     assert await agent.llm("hi ") == "re: hi ab"
-    with bus.signal("pre_llm").connected_to(lambda agent, request: Replace(f"enough of {request}"), name="limit"):
+    with bus.signal("pre_llm").connected_to(
+        lambda agent, request: Replace(f"enough of {request}"), name="limit"
+    ):
         assert await agent.llm("hi ") == "enough of hi ab"
     assert agent.ran == ["hi ab"]
 
 
 async def test_bub_B9_an_observer_hears_of_every_call_that_completed_once(bus, Agent):
     told = []
-    bus.signal("finally_tool").connect(lambda agent, ctx: told.append((ctx.outcome, repr(ctx.error))), name="after")
+    bus.signal("finally_tool").connect(
+        lambda agent, ctx: told.append((ctx.outcome, repr(ctx.error))), name="after"
+    )
     await Agent().tool("ls", {})
     with pytest.raises(LookupError):
         await Agent().tool("broken", {})
@@ -166,11 +178,18 @@ async def test_bub_B9_an_observer_hears_of_every_call_that_completed_once(bus, A
 
 async def test_bub_B10_a_policy_rewrites_replaces_or_refuses_a_tools_call(bus, Agent):
     def policy(agent, name, arguments):
-        return {"rm": Block("no"), "cached": Replace("cached"), "ls": {"arguments": {**arguments, "safe": True}}}.get(name)
+        return {
+            "rm": Block("no"),
+            "cached": Replace("cached"),
+            "ls": {"arguments": {**arguments, "safe": True}},
+        }.get(name)
 
     bus.signal("pre_tool").connect(policy)
     agent = Agent()
-    assert await agent.tool("ls", {}) == "ls: {'safe': True}" and await agent.tool("cached", {}) == "cached"
+    assert (
+        await agent.tool("ls", {}) == "ls: {'safe': True}"
+        and await agent.tool("cached", {}) == "cached"
+    )
     with pytest.raises(HookBlocked, match="no"):
         await agent.tool("rm", {})
 
@@ -178,7 +197,9 @@ async def test_bub_B10_a_policy_rewrites_replaces_or_refuses_a_tools_call(bus, A
 async def test_bub_B11_what_the_model_sees_is_changed_for_success_failure_and_refusal(bus, Agent):
     bus.signal("post_tool").connect(lambda agent, result: result.upper(), name="shout")
     bus.signal("error_tool").connect(lambda agent, error: Replace(f"sorry: {error}"), name="sorry")
-    bus.signal("pre_tool").connect(lambda agent: Block("no", result="refused"), when={"name": "rm"}, role="guard", name="no")
+    bus.signal("pre_tool").connect(
+        lambda agent: Block("no", result="refused"), when={"name": "rm"}, role="guard", name="no"
+    )
     agent = Agent()
     said = [await agent.tool(name, {}) for name in ("ls", "broken", "rm")]
     assert said == ["LS: {}", "SORRY: BROKEN", "refused"]
@@ -234,8 +255,12 @@ async def test_bub_B16_state_is_saved_after_success_and_failure(bus, Agent):
 
 
 def test_bub_B17_what_nobody_answers_or_answers_with_nothing_falls_back(bus):
-    none = question(bus, modes.firstresult, "none", fallback=lambda session_id: f"default:{session_id}")
-    falsy = question(bus, modes.firstresult, "falsy", fallback=lambda message: message, fallback_on="falsy")
+    none = question(
+        bus, modes.firstresult, "none", fallback=lambda session_id: f"default:{session_id}"
+    )
+    falsy = question(
+        bus, modes.firstresult, "falsy", fallback=lambda message: message, fallback_on="falsy"
+    )
     falsy.connect(lambda: "", name="empty")
     assert none() == "default:s" and falsy() == "hi"
 
@@ -244,7 +269,9 @@ def folder_with(tmp_path, *names):
     """Return a folder of plugins that answer with their own names."""
     for name in names:
         (tmp_path / name).mkdir()
-        (tmp_path / name / "hookbus-plugin.toml").write_text(f'format = 1\nid = "{name}"\nversion = "1.0"\nhooks = ["ask"]\n')
+        (tmp_path / name / "hookbus-plugin.toml").write_text(
+            f'format = 1\nid = "{name}"\nversion = "1.0"\nhooks = ["ask"]\n'
+        )
         code = f"def register(api):\n    api.connect('ask', lambda: {name!r}, name={name!r})\n"
         (tmp_path / name / "plugin.py").write_text(code)
     return tmp_path
@@ -312,14 +339,20 @@ async def test_bub_B21_events_of_one_call_share_its_id_and_know_the_call_around_
     with record(bus) as fired:
         await agent.llm("hi")
     outer, inner = fired.of(Started)
-    assert inner.parent_id == outer.call_id and {event.call_id for event in fired.of(Finished)} == {outer.call_id, inner.call_id}
+    assert inner.parent_id == outer.call_id and {event.call_id for event in fired.of(Finished)} == {
+        outer.call_id,
+        inner.call_id,
+    }
 
 
-# -- pluggy ---------------------------------------------------------------------------------------------------------------
+# -- pluggy ----------------------------------------------------------------------------------------
 
 
 def test_bub_P1_a_specification_says_its_mode_and_whether_calls_are_kept(bus):
-    assert question(bus, modes.firstresult, "first")() is None and question(bus, modes.broadcast, "every")() == []
+    assert (
+        question(bus, modes.firstresult, "first")() is None
+        and question(bus, modes.broadcast, "every")() == []
+    )
     late = question(bus, modes.void, "late", historic=True)
     late("early")
     heard = []
@@ -358,7 +391,9 @@ def test_bub_P3_the_order_is_priority_then_connection_with_arounds_outermost(bus
     told, asked = [], question(bus, modes.void)
     for name, priority in (("c", 0), ("a", 2), ("d", 0), ("b", 1), ("e", -1)):
         asked.connect(lambda name=name: told.append(name), priority=priority, name=name)
-    bus.signal("around_ask").connect(lambda question, call_next: told.append("around") or call_next(), name="around")
+    bus.signal("around_ask").connect(
+        lambda question, call_next: told.append("around") or call_next(), name="around"
+    )
     asked()
     assert told == ["around", *"abcde"]
 
@@ -385,7 +420,9 @@ def test_bub_P5_P6_an_around_gets_the_result_replaces_it_and_swallows_exceptions
             return f"rescued from {error.__cause__!r}"
 
     bus.signal("around_ask").connect(around)
-    bus.signal("around_ask").connect(lambda question, call_next: f"<{call_next()}>", priority=1, name="outer")
+    bus.signal("around_ask").connect(
+        lambda question, call_next: f"<{call_next()}>", priority=1, name="outer"
+    )
     with pytest.raises(HookError):  # a receiver that asks to raise has its way
         asked()
     asked.disconnect(broken)
@@ -398,7 +435,10 @@ def test_bub_P7_late_receivers_are_asked_what_was_asked_before_with_their_answer
     asked("one")
     asked("two")
     asked.connect(lambda message: message.upper(), name="late")
-    assert [answers.result for answers in asked.replay()] == [["ONE"], ["TWO"]] and asked.replay() == ()
+    assert [answers.result for answers in asked.replay()] == [
+        ["ONE"],
+        ["TWO"],
+    ] and asked.replay() == ()
 
 
 def test_bub_P8_a_receiver_for_one_block(bus):
@@ -438,7 +478,9 @@ def test_bub_P10_names_are_checked_before_anything_is_connected(bus):
 def test_bub_P11_a_receiver_that_nobody_asks_is_pending_with_the_closest_name(bus):
     question(bus, modes.broadcast, "load_state")
     bus.signal("load_stat").connect(lambda message: None, name="typo")
-    assert any("load_stat" in finding and "load_state" in finding for finding in report(bus).findings)
+    assert any(
+        "load_stat" in finding and "load_state" in finding for finding in report(bus).findings
+    )
 
 
 def test_bub_P12_the_calls_value_goes_before_the_specs_default_and_that_before_the_receivers(bus):

@@ -1,4 +1,5 @@
-"""What Bub's users notice nothing of: each test on stock Bub, on hookbus, there while somebody listens, and after uninstall."""
+"""What Bub's users notice nothing of: each test on stock Bub, on hookbus, there while somebody
+listens, and after uninstall."""
 
 import asyncio
 import inspect
@@ -10,7 +11,9 @@ import pytest
 from bub.channels.admission import AdmitDecision
 from bub.hooks import interception
 from bub.hooks import runtime as runtime_module
-from bub.hooks.interception import LlmCallDecision, LlmCallRequest, LlmCallResult, ToolCall, ToolCallDecision, ToolCallResult
+from bub.hooks.interception import (
+    LlmCallDecision, LlmCallRequest, LlmCallResult, ToolCall, ToolCallDecision, ToolCallResult,
+)  # fmt: skip
 from bub.model_selection import ModelOptions
 from bub.streaming import AsyncStreamEvents, StreamEvent, StreamState
 from bub.tape import TapeContext
@@ -24,7 +27,8 @@ from .bub_parts import agent_hooks, call_tool, framework, plugin, runtime
 
 @pytest.fixture(params=["before", "during", "heard", "after"], autouse=True)
 def setting(request):
-    """Stock Bub; on hookbus; on hookbus with a listener, so that every call goes through it; and given back."""
+    """Stock Bub; on hookbus; on hookbus with a listener, so that every call goes through it; and
+    given back."""
     if request.param == "before":
         yield
         return
@@ -42,7 +46,9 @@ def setting(request):
 def logged():
     """What Bub logs from WARNING on, as texts."""
     lines = []
-    sink = logger.add(lambda message: lines.append(message.record["message"]), level="WARNING", format="{message}")
+    sink = logger.add(
+        lambda message: lines.append(message.record["message"]), level="WARNING", format="{message}"
+    )
     yield lines
     logger.remove(sink)
 
@@ -58,8 +64,10 @@ def saying(told, word, answer=None):
 def test_bub_K1_the_last_registered_runs_first_with_tryfirst_ahead_and_trylast_behind():
     told = []
     hooks = runtime(
-        a=plugin(load_state=(saying(told, "a"), {"tryfirst": True})), b=plugin(load_state=saying(told, "b")),
-        c=plugin(load_state=(saying(told, "c"), {"trylast": True})), d=plugin(load_state=saying(told, "d")),
+        a=plugin(load_state=(saying(told, "a"), {"tryfirst": True})),
+        b=plugin(load_state=saying(told, "b")),
+        c=plugin(load_state=(saying(told, "c"), {"trylast": True})),
+        d=plugin(load_state=saying(told, "d")),
         e=plugin(load_state=(saying(told, "e"), {"trylast": True})),
     )  # fmt: skip
     asyncio.run(hooks.call_many("load_state"))
@@ -70,8 +78,13 @@ def test_bub_K1_the_last_registered_runs_first_with_tryfirst_ahead_and_trylast_b
 
 
 def test_bub_K1_the_same_order_for_errors_and_agent_hooks():
-    told, names = [], ("on_error", "before_llm_call", "after_llm_call", "before_tool_call", "after_tool_call")
-    shared = runtime(**{word: plugin(**{name: saying(told, word) for name in names}) for word in "abc"})
+    told, names = (
+        [],
+        ("on_error", "before_llm_call", "after_llm_call", "before_tool_call", "after_tool_call"),
+    )
+    shared = runtime(
+        **{word: plugin(**{name: saying(told, word) for name in names}) for word in "abc"}
+    )
     hooks = interception.AgentHooks(shared)
 
     async def ask():
@@ -98,7 +111,9 @@ async def test_bub_K2_an_awaitable_is_awaited_before_the_next_one_starts():
 
         return load_state
 
-    assert await runtime(a=plugin(load_state=slow("a")), b=plugin(load_state=slow("b"))).call_many("load_state") == ["b", "a"]
+    assert await runtime(a=plugin(load_state=slow("a")), b=plugin(load_state=slow("b"))).call_many(
+        "load_state"
+    ) == ["b", "a"]
     assert told == ["b begins", "b ends", "a begins", "a ends"]
 
 
@@ -106,7 +121,9 @@ async def test_bub_K2_a_plain_function_may_return_an_awaitable():
     async def later():
         return "later"
 
-    assert await runtime(a=plugin(build_prompt=lambda: later())).call_first("build_prompt") == "later"
+    assert (
+        await runtime(a=plugin(build_prompt=lambda: later())).call_first("build_prompt") == "later"
+    )
 
 
 @pytest.mark.parametrize("in_a_loop", [False, True])
@@ -120,12 +137,18 @@ def test_bub_K2_where_bub_cannot_await_what_is_async_is_skipped_with_a_warning(l
         made.append(later())
         return made[-1]
 
-    hooks = runtime(plain=plugin(system_prompt=lambda: "plain"), late=plugin(system_prompt=is_async))
+    hooks = runtime(
+        plain=plugin(system_prompt=lambda: "plain"), late=plugin(system_prompt=is_async)
+    )
 
     async def ask():
         return hooks.call_many_sync("system_prompt"), hooks.call_first_sync("system_prompt")
 
-    asked = asyncio.run(ask()) if in_a_loop else (hooks.call_many_sync("system_prompt"), hooks.call_first_sync("system_prompt"))
+    asked = (
+        asyncio.run(ask())
+        if in_a_loop
+        else (hooks.call_many_sync("system_prompt"), hooks.call_first_sync("system_prompt"))
+    )
     assert asked == (["plain"], "plain")
     assert logged == ["hook.async_not_supported hook=system_prompt adapter=late"] * 2
     for each in made:
@@ -140,13 +163,22 @@ async def test_bub_K3_call_first_gives_the_first_that_is_not_none_and_call_many_
     )  # fmt: skip
     assert await hooks.call_first("build_prompt") == "" and told == ["c", "b"]
     assert hooks.call_first_sync("build_prompt") == ""
-    assert await hooks.call_many("build_prompt") == [None, "", "a"] == hooks.call_many_sync("build_prompt")
+    assert (
+        await hooks.call_many("build_prompt")
+        == [None, "", "a"]
+        == hooks.call_many_sync("build_prompt")
+    )
 
 
 async def test_bub_K3_nobody_who_answers_gives_none_and_an_unknown_hook_is_no_error():
     hooks = runtime(a=plugin(build_prompt=lambda: None))
-    assert await hooks.call_first("build_prompt") is None and hooks.call_first_sync("build_prompt") is None
-    assert await hooks.call_first("load_state") is None and await hooks.call_many("load_state") == []
+    assert (
+        await hooks.call_first("build_prompt") is None
+        and hooks.call_first_sync("build_prompt") is None
+    )
+    assert (
+        await hooks.call_first("load_state") is None and await hooks.call_many("load_state") == []
+    )
     for name in ("no_such_hook", "_private"):
         assert await hooks.call_first(name, x=1) is None and hooks.call_first_sync(name) is None
         assert await hooks.call_many(name) == [] == hooks.call_many_sync(name)
@@ -172,7 +204,8 @@ async def test_bub_K3_so_is_one_of_somebody_elses_specification():
 async def test_bub_K4_each_gets_what_it_names_of_what_was_given():
     seen = []
     hooks = runtime(
-        none=plugin(load_state=lambda: seen.append(())), one=plugin(load_state=lambda session_id: seen.append(session_id)),
+        none=plugin(load_state=lambda: seen.append(())),
+        one=plugin(load_state=lambda session_id: seen.append(session_id)),
         both=plugin(load_state=lambda message, session_id: seen.append((message, session_id))),
         default=plugin(load_state=lambda session_id="mine": seen.append(session_id)),
     )  # fmt: skip
@@ -196,11 +229,20 @@ def test_bub_K5_an_exception_of_an_ordinary_hook_goes_out_as_it_is(call):
     def broken():
         raise failure
 
-    hooks = runtime(never=plugin(load_state=saying(told, "never")), broken=plugin(load_state=broken))
+    hooks = runtime(
+        never=plugin(load_state=saying(told, "never")), broken=plugin(load_state=broken)
+    )
     asked = getattr(hooks, call)
     with pytest.raises(LookupError) as raised:
-        asyncio.run(asked("load_state")) if inspect.iscoroutinefunction(asked) else asked("load_state")
-    assert raised.value is failure and told == [] and failure.__cause__ is None and failure.__context__ is None
+        asyncio.run(asked("load_state")) if inspect.iscoroutinefunction(asked) else asked(
+            "load_state"
+        )
+    assert (
+        raised.value is failure
+        and told == []
+        and failure.__cause__ is None
+        and failure.__context__ is None
+    )
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
@@ -222,7 +264,8 @@ async def test_bub_K5_the_turn_fails_and_the_observers_of_errors_hear_of_it():
         raise LookupError("broken")
 
     bot = framework(a=plugin(
-        build_prompt=broken, on_error=lambda stage, error, message: heard.append((stage, repr(error), message["content"])),
+        build_prompt=broken, on_error=lambda stage, error,
+        message: heard.append((stage, repr(error), message["content"])),
     ))  # fmt: skip
     with pytest.raises(LookupError, match="broken"):
         await bot.process_inbound({"content": "hi"})
@@ -236,9 +279,15 @@ def test_bub_K6_every_observer_of_errors_runs_and_its_failure_is_logged(logged, 
     def broken():
         raise LookupError("broken")
 
-    hooks = runtime(a=plugin(on_error=saying(told, "a")), b=plugin(on_error=broken), c=plugin(on_error=saying(told, "c")))
+    hooks = runtime(
+        a=plugin(on_error=saying(told, "a")),
+        b=plugin(on_error=broken),
+        c=plugin(on_error=saying(told, "c")),
+    )
     given = {"stage": "turn", "error": ValueError("theirs"), "message": None}
-    assert (hooks.notify_error_sync(**given) if is_sync else asyncio.run(hooks.notify_error(**given))) is None
+    assert (
+        hooks.notify_error_sync(**given) if is_sync else asyncio.run(hooks.notify_error(**given))
+    ) is None
     assert told == ["c", "a"] and logged == ["hook.on_error_failed stage=turn adapter=b"]
 
 
@@ -252,7 +301,10 @@ def test_bub_K6_an_async_observer_is_awaited_or_skipped_with_a_warning(logged):
         made.append(later())
         return made[-1]
 
-    hooks, given = runtime(a=plugin(on_error=observer)), {"stage": "turn", "error": ValueError(), "message": None}
+    hooks, given = (
+        runtime(a=plugin(on_error=observer)),
+        {"stage": "turn", "error": ValueError(), "message": None},
+    )
     asyncio.run(hooks.notify_error(**given))
     hooks.notify_error_sync(**given)
     made[-1].close()
@@ -274,21 +326,31 @@ async def test_bub_K7_a_failing_agent_hook_is_logged_and_skipped(logged):
 
     names = ("before_llm_call", "after_llm_call", "before_tool_call", "after_tool_call")
     hooks = agent_hooks(
-        a=plugin(**{name: saying(told, name) for name in names}), b=plugin(**dict.fromkeys(names, broken)),
-        c=plugin(**dict.fromkeys(names, broken_later)),
+        a=plugin(**{name: saying(told, name) for name in names}),
+        b=plugin(**dict.fromkeys(names, broken)), c=plugin(**dict.fromkeys(names, broken_later)),
     )  # fmt: skip
     assert await hooks.before_llm_call(REQUEST, {}) == (REQUEST, None)
     assert await hooks.after_llm_call(REQUEST, LlmCallResult("run"), {}) is None
     assert await hooks.before_tool_call(CALL, {}) == (CALL, ToolCallDecision.proceed())
     assert await hooks.after_tool_call(CALL, ToolCallResult("run", "bash", {}), {}) is None
     assert told == list(names)
-    assert logged == [f"hook.agent_hook_failed hook={name} adapter={each}" for name in names for each in "cb"]
+    assert logged == [
+        f"hook.agent_hook_failed hook={name} adapter={each}" for name in names for each in "cb"
+    ]
 
 
 async def test_bub_K7_a_wrong_answer_is_logged_and_ignored(logged):
     hooks = agent_hooks(
-        a=plugin(before_llm_call=lambda: "no", before_tool_call=lambda: False, after_tool_call=lambda: "whatever"),
-        b=plugin(before_llm_call=lambda: CALL, before_tool_call=lambda: {"cmd": "rm"}, after_llm_call=lambda: "whatever"),
+        a=plugin(
+            before_llm_call=lambda: "no",
+            before_tool_call=lambda: False,
+            after_tool_call=lambda: "whatever",
+        ),
+        b=plugin(
+            before_llm_call=lambda: CALL,
+            before_tool_call=lambda: {"cmd": "rm"},
+            after_llm_call=lambda: "whatever",
+        ),
     )
     assert await hooks.before_llm_call(REQUEST, {}) == (REQUEST, None)
     assert await hooks.before_tool_call(CALL, {}) == (CALL, ToolCallDecision.proceed())
@@ -296,7 +358,8 @@ async def test_bub_K7_a_wrong_answer_is_logged_and_ignored(logged):
     await hooks.after_tool_call(CALL, ToolCallResult("run", "bash", {}), {})
     bad, llm = "hook.agent_hook_bad_return", "expected=LlmCallRequest | LlmCallDecision | None"
     assert logged == [
-        f"{bad} hook=before_llm_call adapter=b got=ToolCall {llm}", f"{bad} hook=before_llm_call adapter=a got=str {llm}",
+        f"{bad} hook=before_llm_call adapter=b got=ToolCall {llm}",
+        f"{bad} hook=before_llm_call adapter=a got=str {llm}",
         f"{bad} hook=before_tool_call adapter=b got=dict expected=ToolCallDecision | None",
         f"{bad} hook=before_tool_call adapter=a got=bool expected=ToolCallDecision | None",
     ]  # fmt: skip
@@ -323,7 +386,9 @@ async def test_bub_K8_each_sees_the_request_as_it_was_changed_and_finish_stops_t
                         finish=plugin(before_llm_call=lambda request: LlmCallDecision.finish(f"enough of {request.model}")),
                         b=plugin(before_llm_call=change), c=plugin(before_llm_call=change))  # fmt: skip
     request, decision = await hooks.before_llm_call(REQUEST, state={"x": 1})
-    assert request == replace(REQUEST, model="model!!") and decision == LlmCallDecision.finish("enough of model!!")
+    assert request == replace(REQUEST, model="model!!") and decision == LlmCallDecision.finish(
+        "enough of model!!"
+    )
     assert told == [("model", 1), ("model!", 1)] and REQUEST.model == "model"
 
 
@@ -334,16 +399,22 @@ async def test_bub_K9_proceed_replaces_the_arguments_for_later_ones_with_a_new_d
         b=plugin(before_tool_call=lambda call: ToolCallDecision.proceed(given)),
         c=plugin(before_tool_call=lambda call: ToolCallDecision.proceed()),
     )
-    call, decision = await hooks.before_tool_call(ToolCall("run", "bash", {"cmd": "ls", "more": 1}), {})
+    call, decision = await hooks.before_tool_call(
+        ToolCall("run", "bash", {"cmd": "ls", "more": 1}), {}
+    )
     assert call.arguments == given and call.arguments is not given and seen == [given]
     assert decision == ToolCallDecision.proceed() and (call.run_id, call.tool) == ("run", "bash")
 
 
-@pytest.mark.parametrize("verdict", [ToolCallDecision.deny("no"), ToolCallDecision.deny(""), ToolCallDecision.replace(None)])
+@pytest.mark.parametrize(
+    "verdict",
+    [ToolCallDecision.deny("no"), ToolCallDecision.deny(""), ToolCallDecision.replace(None)],
+)
 async def test_bub_K9_replace_and_deny_stop_the_chain(verdict):
     told = []
     hooks = agent_hooks(
-        never=plugin(before_tool_call=saying(told, "never")), stop=plugin(before_tool_call=lambda: verdict),
+        never=plugin(before_tool_call=saying(told, "never")),
+        stop=plugin(before_tool_call=lambda: verdict),
         change=plugin(before_tool_call=lambda: ToolCallDecision.proceed({"cmd": "changed"})),
     )  # fmt: skip
     call, decision = await hooks.before_tool_call(CALL, {})
@@ -360,7 +431,10 @@ async def test_bub_K10_after_tool_call_comes_always_with_one_result_that_can_be_
         return f"re: {text}"
 
     def decide():
-        decisions = {"deny": ToolCallDecision.deny("no"), "replace": ToolCallDecision.replace("cached")}
+        decisions = {
+            "deny": ToolCallDecision.deny("no"),
+            "replace": ToolCallDecision.replace("cached"),
+        }
         return decisions.get(case)
 
     def change(result):
@@ -368,7 +442,9 @@ async def test_bub_K10_after_tool_call_comes_always_with_one_result_that_can_be_
         result.result = f"{result.result} (seen)"
         return "ignored"
 
-    hooks = agent_hooks(a=plugin(before_tool_call=decide, after_tool_call=change), b=plugin(after_tool_call=change))
+    hooks = agent_hooks(
+        a=plugin(before_tool_call=decide, after_tool_call=change), b=plugin(after_tool_call=change)
+    )
     execution = await call_tool(hooks, tool, {"text": "hi"})
     first = {"success": "re: hi", "replace": "cached"}.get(case)
     error = {"failure": "Tool 'tool' execution failed.", "deny": "no"}.get(case)
@@ -424,9 +500,13 @@ class ScriptedRunner:
 async def test_bub_K8_finish_skips_the_provider_and_its_text_is_emitted_and_recorded():
     told = []
     runner = ScriptedRunner(agent_hooks(a=plugin(
-        before_llm_call=lambda: LlmCallDecision.finish("too dear"), after_llm_call=saying(told, "after"),
+        before_llm_call=lambda: LlmCallDecision.finish("too dear"),
+        after_llm_call=saying(told, "after"),
     )))  # fmt: skip
-    assert [(event.kind, event.data.get("delta")) async for event in runner.run()] == [("text", "too dear"), ("final", None)]
+    assert [(event.kind, event.data.get("delta")) async for event in runner.run()] == [
+        ("text", "too dear"),
+        ("final", None),
+    ]
     assert runner.asked == [] == told and runner.recorded == ["too dear"]
 
 
@@ -463,7 +543,8 @@ async def test_bub_K11_after_llm_call_does_not_come_for_cancellation_and_early_c
 async def test_bub_K12_keys_of_the_higher_priority_win_in_the_state():
     saved = []
     bot = framework(
-        low=plugin(load_state=lambda: {"who": "low", "low": 1}), none=plugin(load_state=lambda: None),
+        low=plugin(load_state=lambda: {"who": "low", "low": 1}),
+        none=plugin(load_state=lambda: None),
         high=plugin(load_state=lambda: {"who": "high"}, save_state=lambda state: saved.append(state)),
     )  # fmt: skip
     result = await bot.process_inbound({"content": "hi"})
@@ -472,7 +553,9 @@ async def test_bub_K12_keys_of_the_higher_priority_win_in_the_state():
 
 def test_bub_K12_blocks_of_the_system_prompt_are_joined_from_low_to_high_by_a_blank_line():
     said = {"a": "low", "b": "", "c": "high"}
-    bot = framework(**{name: plugin(system_prompt=lambda word=word: word) for name, word in said.items()})
+    bot = framework(
+        **{name: plugin(system_prompt=lambda word=word: word) for name, word in said.items()}
+    )
     assert bot.get_system_prompt("hi", {}) == "low\n\nhigh"
 
 
@@ -486,7 +569,10 @@ async def test_bub_K12_the_first_channel_sidecar_and_current_model_of_a_name_win
         high=plugin(provide_channels=lambda: [named("high")], provide_tape_sidecar=lambda: named("high"),
                     provide_model_options=lambda workspace: ModelOptions(models=["b"], current_model=None)),
     )  # fmt: skip
-    assert {name: channel.of for name, channel in bot.get_channels(None).items()} == {"x": "high", "y": "low"}
+    assert {name: channel.of for name, channel in bot.get_channels(None).items()} == {
+        "x": "high",
+        "y": "low",
+    }
     assert [sidecar.of for sidecar in bot.get_tape_sidecars()] == ["high"]
     options = await bot.get_model_options(session_id="s")
     assert (options.models, options.current_model) == (["b", "a"], "a")
@@ -510,27 +596,39 @@ async def test_bub_K12_providers_are_entered_for_as_long_as_the_framework_runs()
         yield
         told.append("life ends")
 
-    bot = framework(a=plugin(provide_tape_store=tape_store, provide_steering_inbox=inbox, provide_lifespan=lifespan))
+    bot = framework(
+        a=plugin(
+            provide_tape_store=tape_store, provide_steering_inbox=inbox, provide_lifespan=lifespan
+        )
+    )
     async with bot.running():
         assert (bot.get_tape_store(), bot.get_steering_inbox()) == ("store", "inbox")
         assert told == ["life begins", "store opened", "inbox opened"]
-    assert told[3:] == ["inbox closed", "store closed", "life ends"] and bot.get_tape_store() is None
+    assert (
+        told[3:] == ["inbox closed", "store closed", "life ends"] and bot.get_tape_store() is None
+    )
 
 
 async def test_bub_K12_a_wrong_type_is_a_type_error():
     bot = framework(a=plugin(
-        admit_message=lambda: "yes", continue_prompt=lambda: 1, build_tape_context=lambda: "context",
-        provide_model_options=lambda: [1], provide_environment=lambda: "here",
+        admit_message=lambda: "yes", continue_prompt=lambda: 1,
+        build_tape_context=lambda: "context", provide_model_options=lambda: [1],
+        provide_environment=lambda: "here",
     ))  # fmt: skip
     for asked in (
-        bot.admit_message(session_id="s", message={}, turn=None), bot.continue_prompt("p", None, StreamState()),
-        bot.get_model_options(session_id="s"), bot.get_environment("s"),
+        bot.admit_message(session_id="s", message={}, turn=None),
+        bot.continue_prompt("p", None, StreamState()), bot.get_model_options(session_id="s"),
+        bot.get_environment("s"),
     ):  # fmt: skip
         with pytest.raises(TypeError, match="must return"):
             await asked
     with pytest.raises(TypeError, match="must return TapeContext"):
         bot.build_tape_context()
-    good = framework(a=plugin(admit_message=lambda: AdmitDecision("drop"), build_tape_context=lambda: TapeContext()))
+    good = framework(
+        a=plugin(
+            admit_message=lambda: AdmitDecision("drop"), build_tape_context=lambda: TapeContext()
+        )
+    )
     assert (await good.admit_message(session_id="s", message={}, turn=None)).action == "drop"
     assert isinstance(good.build_tape_context(), TapeContext)
 
@@ -546,10 +644,16 @@ async def test_bub_K12_save_state_comes_after_the_model_also_where_it_failed_and
 
         told.append((model_output, sys.exc_info()[0]))
 
-    assert (await framework(a=plugin(run_model=lambda: "out", save_state=save_state)).process_inbound({})).model_output == "out"
+    assert (
+        await framework(a=plugin(run_model=lambda: "out", save_state=save_state)).process_inbound(
+            {}
+        )
+    ).model_output == "out"
     for hook in ("run_model", "build_prompt"):
         with pytest.raises(LookupError):
-            await framework(a=plugin(**{hook: lambda: broken(), "save_state": save_state})).process_inbound({"content": "hi"})
+            await framework(
+                a=plugin(**{hook: lambda: broken(), "save_state": save_state})
+            ).process_inbound({"content": "hi"})
     assert told == [("out", None), ("", LookupError)]
 
 
@@ -557,7 +661,9 @@ async def test_bub_K12_what_nobody_answers_falls_back():
     bot = framework(a=plugin(build_prompt=lambda: "", run_model=lambda prompt: f"re: {prompt}"))
     result = await bot.process_inbound({"content": "hi", "channel": "mail", "chat_id": 7})
     assert (result.session_id, result.prompt, result.model_output) == ("mail:7", "hi", "re: hi")
-    assert result.outbounds == [{"content": "re: hi", "session_id": "mail:7", "channel": "mail", "chat_id": 7}]
+    assert result.outbounds == [
+        {"content": "re: hi", "session_id": "mail:7", "channel": "mail", "chat_id": 7}
+    ]
 
 
 async def test_bub_K12_outbounds_of_all_are_sent_to_all():
@@ -616,13 +722,23 @@ async def joined(stream):
 async def test_bub_K13_text_becomes_a_stream_in_one_piece_and_a_stream_becomes_text():
     text = runtime(a=plugin(run_model=lambda prompt: f"re: {prompt}"))
     stream = runtime(a=plugin(run_model_stream=lambda: stream_of("a", "b")))
-    assert await text.run_model(**MODEL) == "re: p" and await joined(await text.run_model_stream(**MODEL)) == ["re: p"]
-    assert await stream.run_model(**MODEL) == "ab" and await joined(await stream.run_model_stream(**MODEL)) == ["a", "b"]
-    assert await runtime().run_model(**MODEL) is None and await runtime().run_model_stream(**MODEL) is None
+    assert await text.run_model(**MODEL) == "re: p" and await joined(
+        await text.run_model_stream(**MODEL)
+    ) == ["re: p"]
+    assert await stream.run_model(**MODEL) == "ab" and await joined(
+        await stream.run_model_stream(**MODEL)
+    ) == ["a", "b"]
+    assert (
+        await runtime().run_model(**MODEL) is None
+        and await runtime().run_model_stream(**MODEL) is None
+    )
 
 
 async def test_bub_K13_the_newest_plugin_that_has_either_name_decides():
-    text, stream = plugin(run_model=lambda: "text"), plugin(run_model_stream=lambda: stream_of("stream"))
+    text, stream = (
+        plugin(run_model=lambda: "text"),
+        plugin(run_model_stream=lambda: stream_of("stream")),
+    )
     assert await runtime(a=text, b=stream).run_model(**MODEL) == "stream"
     assert await runtime(a=stream, b=text).run_model(**MODEL) == "text"
     ordinary = SimpleNamespace(run_model=lambda: "not a hook")
@@ -645,7 +761,8 @@ async def test_bub_K13_no_model_is_told_to_the_observers_of_errors_and_the_promp
 
 def test_bub_K14_the_report_has_sorted_hooks_and_plugins_as_pluggy_keeps_them():
     hooks = runtime(
-        p0=plugin(load_state=saying([], "a"), build_prompt=saying([], "a")), p1=plugin(load_state=saying([], "b")),
+        p0=plugin(load_state=saying([], "a"), build_prompt=saying([], "a")),
+        p1=plugin(load_state=saying([], "b")),
         p2=plugin(load_state=(saying([], "b"), {"trylast": True})),
     )  # fmt: skip
     assert hooks.hook_report() == {"build_prompt": ["p0"], "load_state": ["p2", "p0", "p1"]}
@@ -653,8 +770,12 @@ def test_bub_K14_the_report_has_sorted_hooks_and_plugins_as_pluggy_keeps_them():
 
 def test_bub_K15_pluggy_is_pluggys_own_and_keeps_its_promises():
     told = []
-    manager = runtime(a=plugin(load_state=saying(told, "a", "a")), b=plugin(load_state=saying(told, "b"))).manager
-    assert type(manager) is pluggy.PluginManager and type(manager.hook.load_state) is pluggy.HookCaller
+    manager = runtime(
+        a=plugin(load_state=saying(told, "a", "a")), b=plugin(load_state=saying(told, "b"))
+    ).manager
+    assert (
+        type(manager) is pluggy.PluginManager and type(manager.hook.load_state) is pluggy.HookCaller
+    )
     assert manager.hook.load_state(message=1, session_id="s") == ["a"] and told == ["b", "a"]
     assert [name for name, _ in manager.list_name_plugin()] == ["a", "b"]
     a = manager.get_plugin("a")
@@ -664,7 +785,11 @@ def test_bub_K15_pluggy_is_pluggys_own_and_keeps_its_promises():
         manager.register(plugin(), name="a")
     with pytest.raises(pluggy.PluginValidationError, match="mesage"):
         manager.register(plugin(load_state=lambda mesage: None), name="typo")
-    assert manager.unregister(a) is a and manager.get_plugin("a") is None and manager.register(None) is None
+    assert (
+        manager.unregister(a) is a
+        and manager.get_plugin("a") is None
+        and manager.register(None) is None
+    )
     manager.set_blocked("blocked")
     assert manager.register(plugin(load_state=saying(told, "blocked")), name="blocked") is None
 
@@ -695,16 +820,28 @@ async def test_bub_K15_a_wrapper_is_an_ordinary_implementation_to_bub(logged):
     hooks = runtime(a=plugin(build_prompt=lambda: "a"), b=plugin(build_prompt=(wrapper, {"wrapper": True}),
                                                               before_tool_call=(wrapper, {"wrapper": True})))  # fmt: skip
     assert inspect.isgenerator(await hooks.call_first("build_prompt"))
-    assert await interception.AgentHooks(hooks).before_tool_call(CALL, {}) == (CALL, ToolCallDecision.proceed())
-    assert logged[0].startswith("hook.agent_hook_bad_return hook=before_tool_call adapter=b got=generator")
+    assert await interception.AgentHooks(hooks).before_tool_call(CALL, {}) == (
+        CALL,
+        ToolCallDecision.proceed(),
+    )
+    assert logged[0].startswith(
+        "hook.agent_hook_bad_return hook=before_tool_call adapter=b got=generator"
+    )
 
 
 def test_the_whole_surface_that_bub_uses_is_there():
     hooks = runtime(a=plugin(load_state=lambda session_id: session_id))
     [impl] = hooks._iter_hookimpls("load_state")
-    assert (impl.function("s"), tuple(impl.argnames), impl.plugin_name) == ("s", ("session_id",), "a")
+    assert (impl.function("s"), tuple(impl.argnames), impl.plugin_name) == (
+        "s",
+        ("session_id",),
+        "a",
+    )
     assert hooks._kwargs_for_impl(impl, {"session_id": "s", "more": 1}) == {"session_id": "s"}
-    given = {"hook_name": "load_state", "impl": impl, "call_kwargs": {"session_id": "s"}, "kwargs": {"session_id": "s"}}
+    given = {
+        "hook_name": "load_state", "impl": impl, "call_kwargs": {"session_id": "s"},
+        "kwargs": {"session_id": "s"},
+    }  # fmt: skip
     assert hooks._invoke_impl_sync(**given) == "s" == asyncio.run(hooks._invoke_impl_async(**given))
     assert hooks._iter_hookimpls("no_such_hook") == []
 

@@ -7,7 +7,9 @@ import warnings
 import weakref
 
 import pytest
-from bub.hooks.interception import LlmCallDecision, LlmCallRequest, LlmCallResult, ToolCall, ToolCallDecision
+from bub.hooks.interception import (
+    LlmCallDecision, LlmCallRequest, LlmCallResult, ToolCall, ToolCallDecision,
+)  # fmt: skip
 from bub.streaming import AsyncStreamEvents, StreamEvent, StreamState
 
 from hookbus import HookError, Replace, explain, report
@@ -48,15 +50,23 @@ async def joined(stream):
 
 @pytest.mark.parametrize("times", [1, 20])
 def test_bub_XB1_one_that_raises_is_reported_and_the_others_answer(bus, times):
-    hooks = runtime(a=plugin(load_state=lambda: "a"), broken=plugin(load_state=broken), c=plugin(load_state=lambda: "c"))
+    hooks = runtime(
+        a=plugin(load_state=lambda: "a"),
+        broken=plugin(load_state=broken),
+        c=plugin(load_state=lambda: "c"),
+    )
     for _ in range(times):
-        assert asyncio.run(hooks.call_many("load_state")) == ["c", "a"] == hooks.call_many_sync("load_state")
+        assert (
+            asyncio.run(hooks.call_many("load_state"))
+            == ["c", "a"]
+            == hooks.call_many_sync("load_state")
+        )
         assert asyncio.run(hooks.call_first("load_state")) == "c"
     with record(bus) as fired:
         asyncio.run(hooks.call_many("load_state"))
-    assert [(event.receiver, event.action, repr(event.exception)) for event in fired.of(Failed)] == [
-        ("broken", "isolated", "LookupError('broken')")
-    ]
+    assert [
+        (event.receiver, event.action, repr(event.exception)) for event in fired.of(Failed)
+    ] == [("broken", "isolated", "LookupError('broken')")]
     assert any("broken" in finding and "LookupError" in finding for finding in report(bus).findings)
 
 
@@ -73,7 +83,11 @@ def test_bub_XB1_what_fails_after_some_have_answered_in_line_is_told_and_nobody_
         told.append("first")
         return "first"
 
-    hooks = runtime(last=plugin(load_state=lambda: "last"), second=plugin(load_state=second), first=plugin(load_state=first))
+    hooks = runtime(
+        last=plugin(load_state=lambda: "last"),
+        second=plugin(load_state=second),
+        first=plugin(load_state=first),
+    )
     for _ in range(10):
         assert asyncio.run(hooks.call_many("load_state")) == ["first", "second", "last"]
     assert asyncio.run(hooks.call_many("load_state")) == ["first", "last"]
@@ -91,12 +105,18 @@ def wrapping(told=None):
 
 
 def test_bub_XB2_a_wrapper_wraps_and_a_generator_is_no_answer(bus):
-    hooks = runtime(a=plugin(build_prompt=lambda message: f"re: {message}"), b=plugin(build_prompt=wrapping()))
+    hooks = runtime(
+        a=plugin(build_prompt=lambda message: f"re: {message}"), b=plugin(build_prompt=wrapping())
+    )
     assert asyncio.run(hooks.call_first("build_prompt", message="hi")) == "<re: hi to hi>"
     assert hooks.call_first_sync("build_prompt", message="hi") == "<re: hi to hi>"
-    plain = runtime(a=plugin(system_prompt=lambda: "plain"), b=plugin(system_prompt=lambda: (yield)))
+    plain = runtime(
+        a=plugin(system_prompt=lambda: "plain"), b=plugin(system_prompt=lambda: (yield))
+    )
     for _ in range(10):
-        assert plain.call_many_sync("system_prompt", message="hi", prompt="p", state={}) == ["plain"]
+        assert plain.call_many_sync("system_prompt", message="hi", prompt="p", state={}) == [
+            "plain"
+        ]
 
 
 def test_bub_XB2_wrappers_of_each_kind_nest_and_see_failures():
@@ -151,7 +171,11 @@ async def test_bub_XB3_XP7_parameters_with_defaults_keywords_and_all_of_them_get
     def everything(**kwargs):
         seen.append(sorted(kwargs))
 
-    hooks = runtime(a=plugin(load_state=defaulted), b=plugin(load_state=everything), c=plugin(load_state=keyword))
+    hooks = runtime(
+        a=plugin(load_state=defaulted),
+        b=plugin(load_state=everything),
+        c=plugin(load_state=keyword),
+    )
     for _ in range(10):
         await hooks.call_many("load_state", message="m", session_id="s")
     assert seen == ["s", ["message", "session_id"], ("s", 1)] * 10
@@ -162,14 +186,18 @@ def test_bub_XB4_onboarding_gives_what_is_asked_for(monkeypatch):
 
     monkeypatch.setattr(configure, "validate", lambda config: config)
     seeing = plugin(onboard_config=lambda current_config: {"b": len(current_config)})
-    bot = framework(a=plugin(onboard_config=lambda: {"a": 1}), b=seeing, broken=plugin(onboard_config=broken))
+    bot = framework(
+        a=plugin(onboard_config=lambda: {"a": 1}), b=seeing, broken=plugin(onboard_config=broken)
+    )
     assert bot.collect_onboard_config() == {"a": 1, "b": 1}
 
 
 async def test_bub_XB5_an_ordinary_method_of_that_name_hides_nothing():
     ordinary = Plugin(run_model=lambda: "not a hook")
     hooks = runtime(model=plugin(run_model=lambda: "model"), ordinary=ordinary)
-    assert await hooks.run_model(**MODEL) == "model" and await joined(await hooks.run_model_stream(**MODEL)) == ["model"]
+    assert await hooks.run_model(**MODEL) == "model" and await joined(
+        await hooks.run_model_stream(**MODEL)
+    ) == ["model"]
 
 
 async def test_bub_XB5_one_that_declines_passes_to_the_next_of_either_kind():
@@ -179,8 +207,10 @@ async def test_bub_XB5_one_that_declines_passes_to_the_next_of_either_kind():
         return lambda: told.append(word) or answer
 
     hooks = runtime(
-        last=plugin(run_model_stream=saying("last", stream_of("last"))), text=plugin(run_model=saying("text")),
-        late=plugin(run_model=(saying("late"), {"trylast": True})), stream=plugin(run_model_stream=saying("stream")),
+        last=plugin(run_model_stream=saying("last", stream_of("last"))),
+        text=plugin(run_model=saying("text")),
+        late=plugin(run_model=(saying("late"), {"trylast": True})),
+        stream=plugin(run_model_stream=saying("stream")),
     )  # fmt: skip
     assert await hooks.run_model(**MODEL) == "last" and told == ["stream", "text", "last"]
     assert await runtime(a=plugin(run_model_stream=lambda: None)).run_model(**MODEL) is None
@@ -192,7 +222,9 @@ async def test_bub_XB5_specname_and_tryfirst_count():
     assert await runtime(a=named).run_model(**MODEL) == "named"
     newest = plugin(run_model_stream=lambda: stream_of("newest"))
     hooks = runtime(a=plugin(run_model=(lambda: "first", {"tryfirst": True})), b=newest)
-    assert await hooks.run_model(**MODEL) == "first" and await joined(await hooks.run_model_stream(**MODEL)) == ["first"]
+    assert await hooks.run_model(**MODEL) == "first" and await joined(
+        await hooks.run_model_stream(**MODEL)
+    ) == ["first"]
 
 
 async def test_bub_XB5_a_receiver_of_hookbus_is_a_model_too(bus):
@@ -209,11 +241,17 @@ def test_bub_XB6_what_is_async_is_refused_where_bub_cannot_await(bus):
         return "never"
 
     hooks = runtime(a=plugin(system_prompt=lambda: "plain"))
-    with pytest.raises(HookError, match=r"late \(.*test_bub_strict\.py:\d+\) is async, but Bub asks system_prompt"):
+    with pytest.raises(
+        HookError, match=r"late \(.*test_bub_strict\.py:\d+\) is async, but Bub asks system_prompt"
+    ):
         hooks.manager.register(plugin(system_prompt=late), name="late")
-    with pytest.raises(HookError, match=r"late \(.*test_bub_strict\.py:\d+\) on system_prompt is async"):
+    with pytest.raises(
+        HookError, match=r"late \(.*test_bub_strict\.py:\d+\) on system_prompt is async"
+    ):
         bus.signal("system_prompt").connect(late)
-    assert hooks.manager.get_plugin("late") is None and hooks.call_many_sync("system_prompt") == ["plain"]
+    assert hooks.manager.get_plugin("late") is None and hooks.call_many_sync("system_prompt") == [
+        "plain"
+    ]
 
 
 @pytest.mark.parametrize("times", [1, 20])
@@ -227,24 +265,39 @@ def test_bub_XB6_what_turns_out_to_be_async_is_closed_and_reported(bus, times):
         for _ in range(times):
             assert hooks.call_many_sync("system_prompt") == ["plain"]
         gc.collect()
-    assert sum(each.failures for each in bus.signal("system_prompt").connections() if each.name == "b") == times
+    assert (
+        sum(each.failures for each in bus.signal("system_prompt").connections() if each.name == "b")
+        == times
+    )
 
 
 @pytest.mark.parametrize("wrong", [broken, lambda: False, lambda: {"cmd": "rm"}])
 @pytest.mark.parametrize("times", [1, 20])
 async def test_bub_XB7_a_policy_that_fails_or_gives_no_verdict_blocks(bus, wrong, times):
     told = []
-    hooks = agent_hooks(a=plugin(before_tool_call=lambda: told.append("a")), wrong=plugin(before_tool_call=wrong))
+    hooks = agent_hooks(
+        a=plugin(before_tool_call=lambda: told.append("a")), wrong=plugin(before_tool_call=wrong)
+    )
     for _ in range(times):
         call, decision = await hooks.before_tool_call(CALL, {})
-        assert decision.action == "deny" and "blocked by wrong" in decision.message and "broken" not in decision.message
+        assert (
+            decision.action == "deny"
+            and "blocked by wrong" in decision.message
+            and "broken" not in decision.message
+        )
     execution = await call_tool(hooks, lambda: told.append("ran"), {})
     assert "blocked by wrong" in str(execution.tool_results[0]) and told == []
 
 
 async def test_bub_XB7_a_policy_of_the_model_that_fails_blocks_too():
-    request, decision = await agent_hooks(wrong=plugin(before_llm_call=broken)).before_llm_call(REQUEST, {})
-    assert request == REQUEST and isinstance(decision, LlmCallDecision) and "blocked by wrong" in decision.text
+    request, decision = await agent_hooks(wrong=plugin(before_llm_call=broken)).before_llm_call(
+        REQUEST, {}
+    )
+    assert (
+        request == REQUEST
+        and isinstance(decision, LlmCallDecision)
+        and "blocked by wrong" in decision.text
+    )
 
 
 async def test_bub_XB8_observers_run_side_by_side():
@@ -287,17 +340,24 @@ async def test_bub_XB9_an_edit_that_is_not_returned_has_no_effect(times):
 
 def test_bub_XB10_a_misspelt_hook_is_refused_with_the_closest_name():
     bot = framework()
-    with pytest.raises(HookError, match=r"'before_tool_cal', which is no hook of Bub; did you mean 'before_tool_call'\?"):
+    with pytest.raises(
+        HookError,
+        match=r"'before_tool_cal', which is no hook of Bub; did you mean 'before_tool_call'\?",
+    ):
         bot.plugin_manager.register(plugin(before_tool_cal=lambda: None), name="typo")
     assert bot.plugin_manager.get_plugin("typo") is None
-    bot.plugin_manager.register(plugin(before_tool_cal=(lambda: None, {"optionalhook": True})), name="on purpose")
+    bot.plugin_manager.register(
+        plugin(before_tool_cal=(lambda: None, {"optionalhook": True})), name="on purpose"
+    )
 
 
 @pytest.mark.parametrize("call", ["call_first", "call_many", "call_first_sync", "call_many_sync"])
 def test_bub_XB10_asking_a_hook_that_is_none_is_an_error(call):
     asked = getattr(runtime(), call)
     with pytest.raises(HookError, match="Bub has no hook 'load_stat'; did you mean 'load_state'"):
-        asyncio.run(asked("load_stat")) if inspect.iscoroutinefunction(asked) else asked("load_stat")
+        asyncio.run(asked("load_stat")) if inspect.iscoroutinefunction(asked) else asked(
+            "load_stat"
+        )
 
 
 async def test_bub_XB11_events_tell_of_every_call(bus):
@@ -307,8 +367,9 @@ async def test_bub_XB11_events_tell_of_every_call(bus):
         bot.get_system_prompt("p", {})
         await call_tool(bot.get_agent_hooks(), lambda: "ran", {})
     assert [event.hook for event in fired.of(Started)] == [
-        "turn", "resolve_session", "provide_environment", "load_state", "build_prompt", "run_model", "save_state",
-        "render_outbound", "dispatch_outbound", "system_prompt", "before_tool_call", "tool_call", "after_tool_call",
+        "turn", "resolve_session", "provide_environment", "load_state", "build_prompt", "run_model",
+        "save_state", "render_outbound", "dispatch_outbound", "system_prompt", "before_tool_call",
+        "tool_call", "after_tool_call",
     ]  # fmt: skip
 
 
@@ -335,7 +396,10 @@ async def test_bub_XB14_an_around_reaches_the_next_that_is_willing(bus):
     async def declines():
         return None
 
-    hooks = runtime(parent=plugin(run_model_stream=lambda: stream_of("parent")), declines=plugin(run_model_stream=declines))
+    hooks = runtime(
+        parent=plugin(run_model_stream=lambda: stream_of("parent")),
+        declines=plugin(run_model_stream=declines),
+    )
     asked = []
 
     async def wrap(question, call_next):
@@ -349,7 +413,9 @@ async def test_bub_XB14_an_around_reaches_the_next_that_is_willing(bus):
     assert isinstance(asked[0], AsyncStreamEvents) and asked[1:] == [None]
 
 
-async def test_bub_XB15_an_error_receiver_rescues_a_tool_an_around_retries_and_finally_sees_cancellation(bus):
+async def test_bub_XB15_an_error_receiver_rescues_a_tool_an_around_retries_and_finally_sees_cancellation(
+    bus,
+):
     tries, outcomes = [], []
 
     def flaky():
@@ -357,9 +423,13 @@ async def test_bub_XB15_an_error_receiver_rescues_a_tool_an_around_retries_and_f
         raise LookupError("broken")
 
     hooks = agent_hooks()
-    with bus.signal("error_tool_call").connected_to(lambda executor, error: Replace(f"rescued from {error.__cause__!r}")):
+    with bus.signal("error_tool_call").connected_to(
+        lambda executor, error: Replace(f"rescued from {error.__cause__!r}")
+    ):
         execution = await call_tool(hooks, flaky, {})
-    assert execution.tool_results == ["rescued from LookupError('broken')"] and execution.error is None
+    assert (
+        execution.tool_results == ["rescued from LookupError('broken')"] and execution.error is None
+    )
 
     async def retry(executor, call_next):
         try:
@@ -374,7 +444,9 @@ async def test_bub_XB15_an_error_receiver_rescues_a_tool_an_around_retries_and_f
     async def hang():
         await asyncio.sleep(60)
 
-    with bus.signal("finally_tool_call").connected_to(lambda executor, ctx: outcomes.append(ctx.outcome)):
+    with bus.signal("finally_tool_call").connected_to(
+        lambda executor, ctx: outcomes.append(ctx.outcome)
+    ):
         task = asyncio.create_task(call_tool(hooks, hang, {}))
         await asyncio.sleep(0.01)
         task.cancel()
@@ -389,7 +461,10 @@ async def test_bub_XB16_receivers_have_priority_scope_sessions_and_a_handle(bus)
     def saying(word):
         return lambda: told.append(word)
 
-    bot, other = framework(plugin=plugin(load_state=saying("plugin"))), framework(plugin=plugin(load_state=saying("plugin")))
+    bot, other = (
+        framework(plugin=plugin(load_state=saying("plugin"))),
+        framework(plugin=plugin(load_state=saying("plugin"))),
+    )
     answers = bus.signal("load_state")
     answers.connect(saying("late"), priority=-1, name="late")
     early = answers.connected_to(saying("early"), priority=1, name="early")
@@ -410,7 +485,9 @@ async def test_bub_XP4_each_answer_has_who_gave_it_and_rewriting_is_told(bus):
     with record(bus) as fired:
         await hooks.before_tool_call(CALL, {})
         await hooks.before_tool_call(ToolCall("run", "bash", {"cmd": "rm"}), {})
-    assert [(event.receiver, event.name, event.after.arguments) for event in fired.of(Mutated)] == [("a", "call", {"cmd": "cat"})]
+    assert [(event.receiver, event.name, event.after.arguments) for event in fired.of(Mutated)] == [
+        ("a", "call", {"cmd": "cat"})
+    ]
     assert [(event.receiver, event.reason) for event in fired.of(Blocked)] == [("b", "no")]
 
 
@@ -424,4 +501,8 @@ async def test_bub_XP9_a_runtime_that_nobody_holds_is_gone_with_its_plugins(bus)
     gc.collect()
     assert gone() is None
     runtime()
-    assert bus.signal("load_state").connections() == [] == bus.signal("pre_before_tool_call").connections()
+    assert (
+        bus.signal("load_state").connections()
+        == []
+        == bus.signal("pre_before_tool_call").connections()
+    )

@@ -1,4 +1,5 @@
-"""OpenClaw's hooks keep the contract all adapters keep, in OpenClaw's own manner and with `strict=True`."""
+"""OpenClaw's hooks keep the contract all adapters keep, in OpenClaw's own manner and with
+`strict=True`."""
 
 import asyncio
 
@@ -18,7 +19,10 @@ class TestOpenClaw(AdapterContract):
     def subject(self, bus, body, own=()):
         for name, change in own:
             self.registry.on(name, "before_tool_call", self.own_hook(change))
-        tools = ToolCalls(HookRunner(self.registry, failure_policy=GLOBAL_POLICY), {"say": lambda params: body(params["text"])})
+        tools = ToolCalls(
+            HookRunner(self.registry, failure_policy=GLOBAL_POLICY),
+            {"say": lambda params: body(params["text"])},
+        )
         return Subject(lambda text: asyncio.run(tools.call("say", {"text": text})), tools.tool_call)
 
     @staticmethod

@@ -19,7 +19,9 @@ from hookbus import (
     modes,
     report,
 )  # fmt: skip
-from hookbus.adapters.openclaw import GLOBAL_POLICY, HOOKS, Background, HandlerError, HookRunner, Registry, ToolCalls
+from hookbus.adapters.openclaw import (
+    GLOBAL_POLICY, HOOKS, Background, HandlerError, HookRunner, Registry, ToolCalls,
+)  # fmt: skip
 from hookbus.events import Failed, Mutated
 from hookbus.testing import record
 
@@ -46,7 +48,9 @@ class Strict:
         self.registry = Registry(self.bus, strict=True)
         self.runner = HookRunner(self.registry, failure_policy=GLOBAL_POLICY)
         self.ran = []
-        self.calls = ToolCalls(self.runner, {"exec": lambda params: self.ran.append(params) or "done"}, approve=approve)
+        self.calls = ToolCalls(
+            self.runner, {"exec": lambda params: self.ran.append(params) or "done"}, approve=approve
+        )
 
     async def call(self, **params):
         return await self.calls.call("exec", params)
@@ -69,7 +73,9 @@ EVENT = {"toolName": "exec", "params": {"cmd": "ls", "secret": "4711"}}
 
 
 async def test_openclaw_XO1_rewrites_compose(bus, Agent):
-    bus.signal("pre_tool").connect(lambda agent, params: {"params": {**params, "secret": "***"}}, priority=10)
+    bus.signal("pre_tool").connect(
+        lambda agent, params: {"params": {**params, "secret": "***"}}, priority=10
+    )
     bus.signal("pre_tool").connect(lambda agent, params: {"params": {**params, "stamp": 1}})
     agent = Agent()
     await agent.tool("exec", EVENT["params"])
@@ -79,7 +85,9 @@ async def test_openclaw_XO1_rewrites_compose(bus, Agent):
 async def test_openclaw_XO1_rewrites_compose_in_the_adapter(strict):
     strict.registry.on("redact", "before_tool_call", redact, priority=10)
     strict.registry.on("stamp", "before_tool_call", stamp)
-    strict.registry.on("partial", "before_tool_call", lambda event, ctx: {"params": {"more": 2}}, priority=-1)
+    strict.registry.on(
+        "partial", "before_tool_call", lambda event, ctx: {"params": {"more": 2}}, priority=-1
+    )
     expected = {"cmd": "ls", "secret": "***", "stamp": 1, "more": 2}
     assert await strict.runner.run("before_tool_call", EVENT) == {"params": expected}
     await strict.call(**EVENT["params"])
@@ -107,7 +115,10 @@ async def test_openclaw_XO2_handlers_see_the_latest_in_the_adapter(strict):
     assert seen == ["hi", "hi!"]
     rules = {row["hook"]: row["mode"] for row in report(strict.bus).hooks}
     assert all(rules[name] for name in HOOKS)
-    assert "params chained" in rules["before_tool_call"] and "content chained" in rules["message_sending"]
+    assert (
+        "params chained" in rules["before_tool_call"]
+        and "content chained" in rules["message_sending"]
+    )
 
 
 async def test_openclaw_XO3_an_observer_cannot_tamper(bus, Agent):
@@ -117,7 +128,9 @@ async def test_openclaw_XO3_an_observer_cannot_tamper(bus, Agent):
         ctx.kwargs["params"] = "TAMPERED"
 
     bus.signal("post_tool").connect(tamper, role="observe", priority=10)
-    bus.signal("post_tool").connect(lambda agent, params, result: seen.append((params, result)), role="observe")
+    bus.signal("post_tool").connect(
+        lambda agent, params, result: seen.append((params, result)), role="observe"
+    )
     with record(bus) as fired:
         assert await Agent().tool("exec", {"cmd": "ls"}) == "exec ran"
     assert seen == [({"cmd": "ls"}, "exec ran")] and len(fired.of(Failed)) == 1
@@ -136,11 +149,15 @@ async def test_openclaw_XO3_an_observer_cannot_tamper_in_the_adapter(strict, hoo
     with record(strict.bus) as fired:
         await strict.runner.run(hook, event)
     assert seen == ["real"] and event["result"] == {"text": "real"}
-    assert [(failed.receiver, type(failed.exception)) for failed in fired.of(Failed)] == [("evil", TypeError)]
+    assert [(failed.receiver, type(failed.exception)) for failed in fired.of(Failed)] == [
+        ("evil", TypeError)
+    ]
 
 
 @pytest.mark.parametrize("malformed", ["deny", {"deny": True}, True, False, 5], ids=repr)
-async def test_openclaw_XO4_a_malformed_verdict_of_a_guard_blocks_and_names_it(bus, Agent, malformed):
+async def test_openclaw_XO4_a_malformed_verdict_of_a_guard_blocks_and_names_it(
+    bus, Agent, malformed
+):
     bus.signal("pre_tool").connect(lambda agent: malformed, role="guard", name="policy")
     agent = Agent()
     with pytest.raises(HookBlocked) as blocked:
@@ -148,12 +165,21 @@ async def test_openclaw_XO4_a_malformed_verdict_of_a_guard_blocks_and_names_it(b
     assert blocked.value.receiver == "policy" and agent.bodies == []
 
 
-@pytest.mark.parametrize("malformed", ["deny", {"deny": True}, True, {"block": "yes"}, {"block": 1}, 5, ["block"]], ids=repr)
+@pytest.mark.parametrize(
+    "malformed",
+    ["deny", {"deny": True}, True, {"block": "yes"}, {"block": 1}, 5, ["block"]],
+    ids=repr,
+)
 async def test_openclaw_XO4_a_malformed_verdict_blocks_in_the_adapter(strict, malformed):
     strict.registry.on("policy", "before_tool_call", lambda event, ctx: malformed)
-    with record(strict.bus) as fired, pytest.raises(HandlerError, match="from policy failed") as refused:
+    with (
+        record(strict.bus) as fired,
+        pytest.raises(HandlerError, match="from policy failed") as refused,
+    ):
         await strict.runner.run("before_tool_call", EVENT)
-    assert refused.value.plugin_id == "policy" and [failed.receiver for failed in fired.of(Failed)] == ["policy"]
+    assert refused.value.plugin_id == "policy" and [
+        failed.receiver for failed in fired.of(Failed)
+    ] == ["policy"]
     with pytest.raises(HookBlocked) as blocked:
         await strict.call(cmd="ls")
     assert blocked.value.receiver == "policy" and strict.ran == []
@@ -192,21 +218,29 @@ async def test_openclaw_XO5_OI3_every_hook_has_a_budget_in_the_adapter(hook, cap
             raise
 
     registry.on("hung", hook, hung)
-    runner = HookRunner(registry, timeouts={hook: 0.01}, failure_policy={"before_agent_run": "fail-open"})
+    runner = HookRunner(
+        registry, timeouts={hook: 0.01}, failure_policy={"before_agent_run": "fail-open"}
+    )
     await runner.run(hook, {"toolName": "x", "payload": {}})
     await asyncio.sleep(0)
-    assert cancelled == [1] and f"{hook} handler from hung failed: timed out after 10ms" in caplog.text
+    assert (
+        cancelled == [1] and f"{hook} handler from hung failed: timed out after 10ms" in caplog.text
+    )
 
 
 def test_openclaw_XO6_anybody_can_declare_a_hook(strict):
     @hookspec(modes.firstresult, bus=strict.bus)
     def pick_voice(language): ...
 
-    strict.bus.signal("pick_voice").connect(lambda language: "Anna" if language == "de" else None, name="voices")
+    strict.bus.signal("pick_voice").connect(
+        lambda language: "Anna" if language == "de" else None, name="voices"
+    )
     assert pick_voice("de") == "Anna" and pick_voice("en") is None
 
 
-async def test_openclaw_XO7_one_receiver_can_be_disconnected_and_scopes_say_whom_it_is_for(bus, Agent):
+async def test_openclaw_XO7_one_receiver_can_be_disconnected_and_scopes_say_whom_it_is_for(
+    bus, Agent
+):
     class Other(Agent):
         pass
 
@@ -258,8 +292,12 @@ async def test_openclaw_XO8_around_and_replacing_in_the_adapter(strict):
 
 async def test_openclaw_XO9_globs_and_predicates_and_a_plan_that_is_made_once(bus, Agent):
     seen = []
-    bus.signal("pre_tool").connect(lambda agent, name: seen.append(name), when={"name": "ba*"}, name="glob")
-    bus.signal("pre_tool").connect(lambda agent, name: seen.append(name), when=lambda name: name[0] == "e", name="predicate")
+    bus.signal("pre_tool").connect(
+        lambda agent, name: seen.append(name), when={"name": "ba*"}, name="glob"
+    )
+    bus.signal("pre_tool").connect(
+        lambda agent, name: seen.append(name), when=lambda name: name[0] == "e", name="predicate"
+    )
     agent = Agent()
     for name in ("bash", "exec", "read"):
         await agent.tool(name, {})
@@ -268,9 +306,16 @@ async def test_openclaw_XO9_globs_and_predicates_and_a_plan_that_is_made_once(bu
 
 async def test_openclaw_XO9_globs_patterns_and_predicates_in_the_adapter(strict):
     seen = []
-    matchers = {"glob": ["re*", "x"], "pattern": re.compile("read|write"), "predicate": lambda tool: tool.endswith("d")}
+    matchers = {
+        "glob": ["re*", "x"],
+        "pattern": re.compile("read|write"),
+        "predicate": lambda tool: tool.endswith("d"),
+    }
     for plugin, matcher in matchers.items():
-        strict.registry.on(plugin, "before_tool_call", lambda event, ctx, plugin=plugin: seen.append(plugin), matcher=matcher)
+        strict.registry.on(
+            plugin, "before_tool_call", lambda event, ctx, plugin=plugin: seen.append(plugin),
+            matcher=matcher,
+        )  # fmt: skip
     await strict.runner.run("before_tool_call", {"toolName": "read", "params": {}})
     await strict.runner.run("before_tool_call", {"toolName": "write", "params": {}})
     assert seen == ["glob", "pattern", "predicate", "pattern"]
@@ -300,7 +345,10 @@ def test_openclaw_OI1_what_never_fires_is_listed_with_a_suggestion(bus, Agent):
     bus.signal("pre_tool").connect(lambda agent: None, name="quiet")
     findings = "\n".join(report(bus).findings)
     assert "nobody emits pre_tol" in findings and "did you mean 'pre_tool'" in findings
-    assert any(finding.startswith("never fired: ") and "quiet" in finding for finding in report(bus).findings)
+    assert any(
+        finding.startswith("never fired: ") and "quiet" in finding
+        for finding in report(bus).findings
+    )
 
 
 def test_openclaw_OI1_what_never_fires_is_refused_or_listed_in_the_adapter(strict):
@@ -309,7 +357,10 @@ def test_openclaw_OI1_what_never_fires_is_refused_or_listed_in_the_adapter(stric
     with pytest.raises(HookError, match="ignores tool matcher"):
         strict.registry.on("a", "session_start", print, matcher=["exec"])
     strict.registry.on("a", "session_start", print)
-    assert any("never fired" in finding and "session_start" in finding for finding in report(strict.bus).findings)
+    assert any(
+        "never fired" in finding and "session_start" in finding
+        for finding in report(strict.bus).findings
+    )
 
 
 async def test_openclaw_OI2_twice_connected_is_once(bus, Agent):
@@ -339,10 +390,14 @@ async def test_openclaw_OI2_twice_registered_or_reloaded_is_once_in_the_adapter(
     strict.registry.on("a", "before_tool_call", note, priority=5)
     await strict.call(cmd="ls")
     await strict.runner.run("before_tool_call", EVENT)
-    assert seen == ["exec", "exec"] and [each.priority for each in strict.registry.typed_hooks] == [5]
+    assert seen == ["exec", "exec"] and [each.priority for each in strict.registry.typed_hooks] == [
+        5
+    ]
 
 
-async def test_openclaw_OI4_references_held_across_a_reload_reach_the_current_receivers(bus, Agent, tmp_path):
+async def test_openclaw_OI4_references_held_across_a_reload_reach_the_current_receivers(
+    bus, Agent, tmp_path
+):
     (tmp_path / "p").mkdir()
     manifest = 'format = 1\nid = "p"\nversion = "1"\nhooks = ["post_tool"]'
     (tmp_path / "p" / "hookbus-plugin.toml").write_text(manifest)
@@ -370,9 +425,13 @@ async def test_openclaw_OI4_references_held_across_a_reload_in_the_adapter(stric
 
 
 async def test_openclaw_OI5_every_change_is_attributed_and_guards_see_what_is_used(bus, Agent):
-    bus.signal("pre_tool").connect(lambda agent, params: {"params": {**params, "b": 2}}, name="changer")
+    bus.signal("pre_tool").connect(
+        lambda agent, params: {"params": {**params, "b": 2}}, name="changer"
+    )
     seen = []
-    bus.signal("pre_tool").connect(lambda agent, params: seen.append(params), role="guard", name="last word", priority=99)
+    bus.signal("pre_tool").connect(
+        lambda agent, params: seen.append(params), role="guard", name="last word", priority=99
+    )
     with record(bus) as fired:
         await Agent().tool("exec", {"a": 1})
     [change] = fired.of(Mutated)
@@ -389,7 +448,10 @@ async def test_openclaw_OI5_params_are_frozen_by_an_approval_and_changes_are_att
 
     strict = Strict(approve)
     strict.registry.on("redact", "before_tool_call", redact, priority=9)
-    strict.registry.on("asks", "before_tool_call", lambda event, ctx: {"requireApproval": {"title": "T"}}, priority=5)
+    strict.registry.on(
+        "asks", "before_tool_call", lambda event, ctx: {"requireApproval": {"title": "T"}},
+        priority=5,
+    )  # fmt: skip
     with record(strict.bus) as fired:
         await strict.call(secret="4711")
     changes = [(change.receiver, change.name) for change in fired.of(Mutated)]
@@ -406,7 +468,9 @@ async def test_openclaw_OI5_params_are_frozen_by_an_approval_and_changes_are_att
 async def test_openclaw_OI5_who_changes_params_past_an_approval_has_it_asked_again():
     requests = []
     strict = Strict(lambda request: requests.append(request.params) or "allow-once")
-    strict.registry.on("asks", "before_tool_call", lambda event, ctx: {"requireApproval": {"title": "T"}})
+    strict.registry.on(
+        "asks", "before_tool_call", lambda event, ctx: {"requireApproval": {"title": "T"}}
+    )
 
     async def twice(tools, call_next):
         await call_next()
@@ -435,7 +499,9 @@ def test_openclaw_OI6_a_guard_stops_the_outermost_call_and_one_decorator_is_enou
 
 
 async def test_openclaw_OI6_a_guard_stops_a_run_in_the_adapter(strict):
-    strict.bus.signal("pre_before_agent_run").connect(lambda spec, event: Block("not now"), role="guard", name="gate")
+    strict.bus.signal("pre_before_agent_run").connect(
+        lambda spec, event: Block("not now"), role="guard", name="gate"
+    )
     asked = []
     strict.registry.on("a", "before_agent_run", lambda event, ctx: asked.append(1))
     with pytest.raises(HookBlocked, match="not now"):

@@ -1,4 +1,5 @@
-"""OpenClaw's own example of a permission request runs here, and its how-to page names tests that are there."""
+"""OpenClaw's own example of a permission request runs here, and its how-to page names tests that
+are there."""
 
 from .pages import PageTable, printed_by
 

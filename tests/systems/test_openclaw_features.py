@@ -23,7 +23,10 @@ from hookbus.adapters.openclaw import (
 )  # fmt: skip
 from hookbus.testing import record
 
-VECTORS = {vector["name"]: vector for vector in json.loads((Path(__file__).parent / "openclaw_vectors.json").read_text())}
+VECTORS = {
+    vector["name"]: vector
+    for vector in json.loads((Path(__file__).parent / "openclaw_vectors.json").read_text())
+}
 
 
 class Host:
@@ -62,7 +65,7 @@ def raising(error):
     return handler
 
 
-# -- the kinds -----------------------------------------------------------------------------------------------------------
+# -- the kinds -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("hook", [name for name, hook in HOOKS.items() if hook.kind == "modify"])
@@ -87,7 +90,10 @@ async def test_openclaw_contract_modify_asks_one_after_the_other(host, hook):
 async def test_openclaw_contract_gate_a_block_stops_the_rest(host):
     host.returns("a", "before_agent_run", {"outcome": "block", "reason": "r"})
     host.returns("b", "before_agent_run", {"outcome": "pass"})
-    assert await host.run("before_agent_run") == {"decision": {"outcome": "block", "reason": "r"}, "pluginId": "a"}
+    assert await host.run("before_agent_run") == {
+        "decision": {"outcome": "block", "reason": "r"},
+        "pluginId": "a",
+    }
     assert host.order == ["a"]
 
 
@@ -134,7 +140,10 @@ async def test_openclaw_contract_evaluate_runs_side_by_side_on_a_frozen_event(ho
     host.registry.on("a", "skill_proposal_evaluate", evaluator)
     host.registry.on("b", "skill_proposal_evaluate", evaluator)
     outcomes = await host.run("skill_proposal_evaluate", {"proposal": {"id": "1"}, "files": []})
-    assert [(outcome["evaluatorId"], outcome["status"]) for outcome in outcomes] == [("a", "completed"), ("b", "completed")]
+    assert [(outcome["evaluatorId"], outcome["status"]) for outcome in outcomes] == [
+        ("a", "completed"),
+        ("b", "completed"),
+    ]
 
 
 @pytest.mark.parametrize("hook", [name for name, hook in HOOKS.items() if hook.kind == "observe"])
@@ -158,12 +167,14 @@ def test_there_are_the_42_hooks_of_openclaw_each_a_hookspec():
     }  # fmt: skip
 
 
-# -- registration, order, budgets, failure -------------------------------------------------------------------------------
+# -- registration, order, budgets, failure ---------------------------------------------------------
 
 
 async def test_openclaw_O1_on_registers_in_process_and_returns_nothing(host):
     assert host.returns("a", "session_start") is None
-    plugin = host.registry.load("b", lambda api: api.on("session_start", lambda event, ctx: host.seen.append(("b", event))))
+    plugin = host.registry.load(
+        "b", lambda api: api.on("session_start", lambda event, ctx: host.seen.append(("b", event)))
+    )
     assert plugin.status == "loaded"
     await host.run("session_start", {"id": 1})
     assert host.seen == [("a", {"id": 1}), ("b", {"id": 1})]
@@ -235,7 +246,9 @@ async def test_openclaw_O5_a_timeout_drops_the_late_result_and_the_handler_is_ca
 
     host.registry.on("a", "message_sending", late, timeout=0.01)
     host.returns("b", "message_sending", {"content": "in time"})
-    assert await host.run("message_sending", ctx={"abortSignal": "of the tool call"}) == {"content": "in time"}
+    assert await host.run("message_sending", ctx={"abortSignal": "of the tool call"}) == {
+        "content": "in time"
+    }
     await ended.wait()
 
 
@@ -253,7 +266,9 @@ async def test_openclaw_O6_an_invocation_is_active_while_the_runner_waits(host):
 
 
 @pytest.mark.parametrize("hook", sorted(HOOKS))
-async def test_openclaw_O7_a_failing_handler_is_logged_or_raised_as_the_policy_of_its_hook_says(hook, caplog):
+async def test_openclaw_O7_a_failing_handler_is_logged_or_raised_as_the_policy_of_its_hook_says(
+    hook, caplog
+):
     host = Host()
     host.registry.on("boom", hook, raising(LookupError("x")))
     if hook in GLOBAL_POLICY:
@@ -264,16 +279,25 @@ async def test_openclaw_O7_a_failing_handler_is_logged_or_raised_as_the_policy_o
         assert f"[hooks] {hook} handler from boom failed: " in caplog.text
 
 
-async def test_openclaw_O7_P7_errors_that_are_not_caught_are_raised_with_their_cause_and_several_as_one(host):
+async def test_openclaw_O7_P7_errors_that_are_not_caught_are_raised_with_their_cause_and_several_as_one(
+    host,
+):
     host = Host(host.registry, catch_errors=False)
     host.registry.on("a", "session_end", raising(LookupError("x")))
-    with pytest.raises(HandlerError, match=r"^\[hooks\] session_end handler from a failed: x$") as one:
+    with pytest.raises(
+        HandlerError, match=r"^\[hooks\] session_end handler from a failed: x$"
+    ) as one:
         await host.run("session_end")
-    assert isinstance(one.value.__cause__, LookupError) and (one.value.hook, one.value.plugin_id) == ("session_end", "a")
+    assert isinstance(one.value.__cause__, LookupError) and (
+        one.value.hook,
+        one.value.plugin_id,
+    ) == ("session_end", "a")
     host.registry.on("b", "session_end", raising(ValueError("y")))
     with pytest.raises(HandlerErrors) as several:
         await host.run("session_end")
-    assert str(several.value) == "; ".join(f"[hooks] session_end handler from {a} failed: {b}" for a, b in ("ax", "by"))
+    assert str(several.value) == "; ".join(
+        f"[hooks] session_end handler from {a} failed: {b}" for a, b in ("ax", "by")
+    )
     assert [error.plugin_id for error in several.value.exceptions] == ["a", "b"]
 
 
@@ -304,7 +328,9 @@ async def test_openclaw_O9_P13_eligibility_is_judged_at_dispatch(host):
     assert await host.run("before_agent_reply", ctx={"trigger": "user"}) is None
     assert await host.run("before_agent_reply", ctx={"trigger": "cron"}) == {"handled": True}
     assert await host.run("reply_dispatch", ctx={"dispatchKind": "acp"}) is None
-    assert await host.run("reply_dispatch", ctx={"dispatchKind": "something newer"}) == {"handled": True}
+    assert await host.run("reply_dispatch", ctx={"dispatchKind": "something newer"}) == {
+        "handled": True
+    }
     runner = host.runner
     assert [runner.has_hooks("before_agent_reply", ctx) for ctx in (None, {"trigger": "user"}, {"trigger": "cron"}, {})] == [
         True, False, True, False,
@@ -318,25 +344,39 @@ async def test_openclaw_O10_handlers_that_require_tool_authority_have_a_build_of
     def authorised(event, ctx):
         authority = ctx["toolAuthority"]
         kept.append(authority)
-        return {"prependContext": str(authority.allows("BASH")), "systemPrompt": "mine", "toolsAllow": ["exec"]}
+        return {
+            "prependContext": str(authority.allows("BASH")),
+            "systemPrompt": "mine",
+            "toolsAllow": ["exec"],
+        }
 
     host.registry.on("a", "before_prompt_build", authorised, requires_tool_authority=True)
     host.returns("b", "before_prompt_build", {"appendContext": "ordinary"})
     assert await host.run("before_prompt_build", {"prompt": "p"}) == {"appendContext": "ordinary"}
     build = host.runner.run_authorized_prompt_build
-    assert await build({"prompt": "p"}, {}, active_tools=["exec"], fingerprint="f") == {"prependContext": "True"}
-    assert await build({"prompt": "p"}, {}, active_tools=["read"], fingerprint="f") == {"prependContext": "False"}
+    assert await build({"prompt": "p"}, {}, active_tools=["exec"], fingerprint="f") == {
+        "prependContext": "True"
+    }
+    assert await build({"prompt": "p"}, {}, active_tools=["read"], fingerprint="f") == {
+        "prependContext": "False"
+    }
     assert await build({"prompt": "p"}, {}, active_tools=["read"], fingerprint=" ") is None
     assert kept[0].fingerprint != kept[1].fingerprint
     with pytest.raises(RuntimeError, match="no longer active"):
         kept[0].allows("exec")
     with pytest.raises(LookupError):
-        await build({}, {}, active_tools=[], fingerprint="f", assert_host_active=lambda: {}["the host is gone"])
+        await build(
+            {}, {}, active_tools=[], fingerprint="f",
+            assert_host_active=lambda: {}["the host is gone"],
+        )  # fmt: skip
 
 
 async def test_openclaw_O11_a_registration_id_tells_the_handlers_of_one_plugin_apart(host):
     for registration_id in ("rules", "model"):
-        host.returns("grader", "skill_proposal_evaluate", {"decision": registration_id}, registration_id=registration_id)
+        host.returns(
+            "grader", "skill_proposal_evaluate", {"decision": registration_id},
+            registration_id=registration_id,
+        )  # fmt: skip
     outcomes = await host.run("skill_proposal_evaluate", {})
     assert [(each["evaluatorId"], each["pluginId"], each["result"]["decision"]) for each in outcomes] == [
         ("rules", "grader", "rules"), ("model", "grader", "model"),
@@ -345,7 +385,10 @@ async def test_openclaw_O11_a_registration_id_tells_the_handlers_of_one_plugin_a
 
 async def test_openclaw_O12_every_plugin_has_its_own_config(host):
     def register(api):
-        api.on("session_start", lambda event, ctx: host.seen.append((api.plugin_id, api.config["word"])))
+        api.on(
+            "session_start",
+            lambda event, ctx: host.seen.append((api.plugin_id, api.config["word"])),
+        )
         with pytest.raises(TypeError):
             api.config["word"] = "other"
 
@@ -357,24 +400,38 @@ async def test_openclaw_O12_every_plugin_has_its_own_config(host):
 
 
 def test_openclaw_O13_P16_an_unknown_hook_is_a_warning_and_the_plugin_still_loads(host):
-    plugin = host.registry.load("a", lambda api: [api.on("before_agent_start", print), api.on("session_start", print)])
-    assert plugin.status == "loaded" and [each.hook.name for each in host.registry.typed_hooks] == ["session_start"]
+    plugin = host.registry.load(
+        "a", lambda api: [api.on("before_agent_start", print), api.on("session_start", print)]
+    )
+    assert plugin.status == "loaded" and [each.hook.name for each in host.registry.typed_hooks] == [
+        "session_start"
+    ]
     [diagnostic] = host.registry.diagnostics
-    assert (diagnostic.level, diagnostic.message) == ("warn", 'unknown typed hook "before_agent_start" ignored')
+    assert (diagnostic.level, diagnostic.message) == (
+        "warn",
+        'unknown typed hook "before_agent_start" ignored',
+    )
     with pytest.raises(HookError, match="did you mean 'session_start'"):
         host.runner.run("sesion_start", {})
 
 
 def test_openclaw_O15_it_is_cheap_to_ask_whether_anybody_is_there(host):
-    assert not host.runner.has_hooks("session_start") and host.runner.get_hook_count("session_start") == 0
+    assert (
+        not host.runner.has_hooks("session_start")
+        and host.runner.get_hook_count("session_start") == 0
+    )
     host.returns("a", "session_start")
     host.returns("a", "session_start")
-    assert host.runner.has_hooks("session_start") and host.runner.get_hook_count("session_start") == 2
+    assert (
+        host.runner.has_hooks("session_start") and host.runner.get_hook_count("session_start") == 2
+    )
 
 
 async def test_openclaw_O16_a_runner_sees_the_registry_as_it_is_and_overlays_of_the_request(host):
     def saying(word):
-        return lambda api: api.on("session_start", lambda event, ctx: host.seen.append((word, event)))
+        return lambda api: api.on(
+            "session_start", lambda event, ctx: host.seen.append((word, event))
+        )
 
     for word in ("old", "new"):
         host.registry.load("a", saying(word))
@@ -388,7 +445,9 @@ async def test_openclaw_O16_a_runner_sees_the_registry_as_it_is_and_overlays_of_
     assert host.order == ["old", "new", "b", "of the request", "new", "b", "new", "b"]
     current = [Registry(), Registry()]
     runner = HookRunner(lambda: current[0])
-    current[1].on("x", "session_start", lambda event, ctx: host.seen.append(("the other registry", event)))
+    current[1].on(
+        "x", "session_start", lambda event, ctx: host.seen.append(("the other registry", event))
+    )
     current.reverse()
     await runner.run("session_start", {})
     assert host.order[-1] == "the other registry"
@@ -403,14 +462,23 @@ async def test_openclaw_O17_what_nobody_waits_for_is_bounded(caplog):
     gate.set()
     await background.drain()
     assert background.running == 0
-    assert "hook 6: queue full; dropping hook" in caplog.text and "hook 0: timed out after 10ms" in caplog.text
+    assert (
+        "hook 6: queue full; dropping hook" in caplog.text
+        and "hook 0: timed out after 10ms" in caplog.text
+    )
 
 
 async def test_openclaw_O18_what_is_logged_is_one_clean_short_line(host, caplog):
-    host.registry.on("a", "session_end", raising(LookupError("one\r\ntwo\x1b[31m\u2028three " + "😀" * 600)))
+    host.registry.on(
+        "a", "session_end", raising(LookupError("one\r\ntwo\x1b[31m\u2028three " + "😀" * 600))
+    )
     await host.run("session_end")
     said = caplog.messages[0].partition("failed: ")[2]
-    assert said.startswith("one two [31m three 😀") and len(said.encode("utf-16-le")) <= 1000 and said.isprintable()
+    assert (
+        said.startswith("one two [31m three 😀")
+        and len(said.encode("utf-16-le")) <= 1000
+        and said.isprintable()
+    )
 
 
 async def test_openclaw_O19_every_handlers_verdict_can_be_recorded(host):
@@ -418,18 +486,24 @@ async def test_openclaw_O19_every_handlers_verdict_can_be_recorded(host):
     host.returns("a", "before_tool_call", None)
     host.returns("b", "before_tool_call", {"requireApproval": {"title": "T"}})
     host.returns("c", "before_tool_call", {"block": True})
-    await host.run("before_tool_call", {"toolName": "x", "params": {}}, receipt=lambda *said: kept.append(said))
+    await host.run(
+        "before_tool_call", {"toolName": "x", "params": {}}, receipt=lambda *said: kept.append(said)
+    )
     assert kept == [("a", "allowed"), ("b", "approval_required"), ("c", "blocked")]
     broken, kept = Host(), []
     broken.registry.on("d", "before_tool_call", raising(LookupError("x")))
     with pytest.raises(HandlerError):
-        await broken.run("before_tool_call", {"toolName": "x"}, receipt=lambda *said: kept.append(said))
+        await broken.run(
+            "before_tool_call", {"toolName": "x"}, receipt=lambda *said: kept.append(said)
+        )
     open_runner = HookRunner(broken.registry)
-    await open_runner.run("before_tool_call", {"toolName": "x"}, receipt=lambda *said: kept.append(said))
+    await open_runner.run(
+        "before_tool_call", {"toolName": "x"}, receipt=lambda *said: kept.append(said)
+    )
     assert kept == [("d", "failed_closed"), ("d", "failed_open")]
 
 
-# -- merge rules ---------------------------------------------------------------------------------------------------------
+# -- merge rules -----------------------------------------------------------------------------------
 
 
 async def merged(hook, *returned, event=None):
@@ -446,18 +520,28 @@ async def test_openclaw_merge_before_model_resolve_the_first_override_stands():
 
 
 async def test_openclaw_merge_before_prompt_build_first_joined_and_intersected():
-    first = {"systemPrompt": "S1", "prependContext": "a", "appendSystemContext": "x", "toolsAllow": ["mcp_*", "Bash", "read"]}
-    second = {"systemPrompt": "S2", "prependContext": "b", "appendContext": "c", "toolsAllow": ["mcp_one", "exec", "write"]}
-    assert await merged("before_prompt_build", first, second) == {
-        "systemPrompt": "S1", "prependContext": "a\n\nb", "appendContext": "c", "appendSystemContext": "x",
-        "toolsAllow": ["exec", "mcp_one"],
+    first = {
+        "systemPrompt": "S1", "prependContext": "a", "appendSystemContext": "x",
+        "toolsAllow": ["mcp_*", "Bash", "read"],
     }  # fmt: skip
-    assert await merged("before_prompt_build", {"toolsAllow": ["exec"]}, {"toolsAllow": "exec"}) == {"toolsAllow": []}
+    second = {
+        "systemPrompt": "S2", "prependContext": "b", "appendContext": "c",
+        "toolsAllow": ["mcp_one", "exec", "write"],
+    }  # fmt: skip
+    assert await merged("before_prompt_build", first, second) == {
+        "systemPrompt": "S1", "prependContext": "a\n\nb", "appendContext": "c",
+        "appendSystemContext": "x", "toolsAllow": ["exec", "mcp_one"],
+    }  # fmt: skip
+    assert await merged(
+        "before_prompt_build", {"toolsAllow": ["exec"]}, {"toolsAllow": "exec"}
+    ) == {"toolsAllow": []}
     three = [{"toolsAllow": tools} for tools in (["a*"], ["*b"], ["axb", "axc"])]
     assert await merged("before_prompt_build", *three) == {"toolsAllow": []}
 
 
-async def test_openclaw_merge_before_prompt_build_shares_a_detached_snapshot_and_skips_its_own_dispatch(host):
+async def test_openclaw_merge_before_prompt_build_shares_a_detached_snapshot_and_skips_its_own_dispatch(
+    host,
+):
     async def handler(event, ctx):
         host.seen.append(("a", list(event["messages"])))
         event["messages"].append("mine")
@@ -465,7 +549,10 @@ async def test_openclaw_merge_before_prompt_build_shares_a_detached_snapshot_and
 
     host.registry.on("a", "before_prompt_build", handler)
     host.returns("b", "before_prompt_build")
-    event = {"prompt": "p", "messages": [{"role": "toolResult", "details": "secret", "content": "c"}]}
+    event = {
+        "prompt": "p",
+        "messages": [{"role": "toolResult", "details": "secret", "content": "c"}],
+    }
     assert await host.run("before_prompt_build", event) == {"appendContext": "None"}
     assert host.seen[1][1]["messages"] == [{"role": "toolResult", "content": "c"}, "mine"]
     assert event["messages"] == [{"role": "toolResult", "details": "secret", "content": "c"}]
@@ -483,37 +570,63 @@ async def test_openclaw_merge_agent_turn_prepare_heartbeat_contexts_are_joined(h
                                        {"outcome": "block", "reason": "r", "metadata": []}])  # fmt: skip
 async def test_openclaw_merge_before_agent_run_P6_what_is_no_decision_blocks(malformed):
     assert await merged("before_agent_run", {"outcome": "pass"}, malformed) == {
-        "decision": {"outcome": "block", "reason": "before_agent_run returned an invalid decision"}, "pluginId": "p1",
+        "decision": {"outcome": "block", "reason": "before_agent_run returned an invalid decision"},
+        "pluginId": "p1",
     }  # fmt: skip
 
 
 async def test_openclaw_merge_before_agent_run_P6_what_is_one_stands():
-    assert await merged("before_agent_run", {"outcome": "pass"}, None) == {"decision": {"outcome": "pass"}, "pluginId": "p0"}
-    block = {"outcome": "block", "reason": "r", "message": "m", "category": "c", "metadata": {"k": 1}}
+    assert await merged("before_agent_run", {"outcome": "pass"}, None) == {
+        "decision": {"outcome": "pass"},
+        "pluginId": "p0",
+    }
+    block = {
+        "outcome": "block", "reason": "r", "message": "m", "category": "c", "metadata": {"k": 1},
+    }  # fmt: skip
     assert await merged("before_agent_run", block) == {"decision": block, "pluginId": "p0"}
 
 
 async def test_openclaw_merge_before_agent_finalize_finalize_before_revise_before_continue():
     hook = "before_agent_finalize"
-    go, revise, end = ({"action": action, "reason": action} for action in ("continue", "revise", "finalize"))
+    go, revise, end = (
+        {"action": action, "reason": action} for action in ("continue", "revise", "finalize")
+    )
     assert await merged(hook, go, revise, go) == revise
     assert await merged(hook, revise, end, revise) == end
-    retries = [{"action": "revise", "reason": f"r{n}", "retry": {"instruction": f" i{n} ", "maxAttempts": n}} for n in (1, 2)]
+    retries = [
+        {
+            "action": "revise",
+            "reason": f"r{n}",
+            "retry": {"instruction": f" i{n} ", "maxAttempts": n},
+        }
+        for n in (1, 2)
+    ]
     result = await merged(hook, *retries)
-    assert result == {"action": "revise", "reason": "r1\n\nr2", "retry": {"instruction": "i1", "maxAttempts": 1}}
+    assert result == {
+        "action": "revise",
+        "reason": "r1\n\nr2",
+        "retry": {"instruction": "i1", "maxAttempts": 1},
+    }
     assert [each["instruction"] for each in result.candidates] == ["i1", "i2"]
 
 
 async def test_openclaw_merge_before_tool_call_P11_the_last_params_and_a_block_that_keeps_them():
     event = {"toolName": "exec", "params": {"cmd": "ls"}}
     one, two = {"params": {"a": 1}, "blockReason": "early"}, {"params": {"b": 2}}
-    assert await merged("before_tool_call", one, two, event=event) == {"params": {"b": 2}, "blockReason": "early"}
+    assert await merged("before_tool_call", one, two, event=event) == {
+        "params": {"b": 2},
+        "blockReason": "early",
+    }
     block = {"block": True}
     assert await merged("before_tool_call", one, block, two, event=event) == {**one, **block}
 
 
 async def test_openclaw_merge_message_sending_the_last_content_and_a_cancel_that_keeps_it():
-    returned = [{"content": "A", "metadata": {"k": 1}}, {"content": "B", "cancel": True, "cancelReason": "r"}, {"content": "C"}]
+    returned = [
+        {"content": "A", "metadata": {"k": 1}},
+        {"content": "B", "cancel": True, "cancelReason": "r"},
+        {"content": "C"},
+    ]
     assert await merged("message_sending", *returned, event={"content": "hi"}) == {
         "content": "B", "cancel": True, "cancelReason": "r", "metadata": {"k": 1},
     }  # fmt: skip
@@ -534,8 +647,15 @@ async def test_openclaw_merge_reply_payload_sending_chains_copies_of_the_latest(
     assert await host.run("reply_payload_sending", event) == {
         "payload": {"text": "hi a b", "mediaUrl": "file", "trustedLocalMedia": True}
     }
-    host.returns("c", "reply_payload_sending", {"payload": {"mediaUrl": "other", "trustedLocalMedia": True}, "cancel": True})
-    assert await host.run("reply_payload_sending", event) == {"payload": {"mediaUrl": "other"}, "cancel": True}
+    host.returns(
+        "c",
+        "reply_payload_sending",
+        {"payload": {"mediaUrl": "other", "trustedLocalMedia": True}, "cancel": True},
+    )
+    assert await host.run("reply_payload_sending", event) == {
+        "payload": {"mediaUrl": "other"},
+        "cancel": True,
+    }
     assert event["payload"]["text"] == "hi"
 
 
@@ -551,15 +671,24 @@ def test_openclaw_merge_tool_result_persist_before_message_write_chain_and_block
 
 async def test_openclaw_merge_before_install_findings_add_up_until_a_block():
     one, two = {"findings": [1]}, {"findings": [2], "block": True, "blockReason": "r"}
-    assert await merged("before_install", one, two, one) == {"findings": [1, 2], "block": True, "blockReason": "r"}
+    assert await merged("before_install", one, two, one) == {
+        "findings": [1, 2],
+        "block": True,
+        "blockReason": "r",
+    }
 
 
 async def test_openclaw_merge_resolve_exec_env_the_later_value_of_a_key_stands():
-    assert await merged("resolve_exec_env", {"K": "1", "A": "a"}, {"K": "2"}) == {"K": "2", "A": "a"}
+    assert await merged("resolve_exec_env", {"K": "1", "A": "a"}, {"K": "2"}) == {
+        "K": "2",
+        "A": "a",
+    }
 
 
 async def test_openclaw_merge_subagent_delivery_target_the_first_origin_stands():
-    assert await merged("subagent_delivery_target", {}, {"origin": {"to": 1}}, {"origin": {"to": 2}}) == {"origin": {"to": 1}}
+    assert await merged(
+        "subagent_delivery_target", {}, {"origin": {"to": 1}}, {"origin": {"to": 2}}
+    ) == {"origin": {"to": 1}}
 
 
 async def test_openclaw_merge_claim_hooks_say_how_a_targeted_claim_ended(host):
@@ -581,21 +710,31 @@ async def test_openclaw_merge_claim_hooks_say_how_a_targeted_claim_ended(host):
 async def test_openclaw_P16_the_older_before_agent_start_can_still_be_had():
     registry = Registry(older=True)
     runner = HookRunner(registry)
-    registry.on("a", "before_agent_start", lambda event, ctx: {"systemPrompt": "S1", "prependContext": "x"})
-    registry.on("b", "before_agent_start", lambda event, ctx: {"systemPrompt": "S2", "prependContext": "y"})
-    assert await runner.run("before_agent_start", {"prompt": "p"}) == {"systemPrompt": "S2", "prependContext": "x\n\ny"}
+    registry.on(
+        "a", "before_agent_start", lambda event, ctx: {"systemPrompt": "S1", "prependContext": "x"}
+    )
+    registry.on(
+        "b", "before_agent_start", lambda event, ctx: {"systemPrompt": "S2", "prependContext": "y"}
+    )
+    assert await runner.run("before_agent_start", {"prompt": "p"}) == {
+        "systemPrompt": "S2",
+        "prependContext": "x\n\ny",
+    }
 
 
 async def test_openclaw_O7_the_older_tool_hook_failed_open(caplog):
     registry = Registry()
     registry.on("boom", "before_tool_call", raising(LookupError("policy down")))
     registry.on("b", "before_tool_call", lambda event, ctx: {"params": {"cmd": "pwd"}})
-    calls = ToolCalls(HookRunner(registry, failure_policy={"before_tool_call": "fail-open"}), {"exec": lambda params: params})
+    calls = ToolCalls(
+        HookRunner(registry, failure_policy={"before_tool_call": "fail-open"}),
+        {"exec": lambda params: params},
+    )
     assert await calls.call("exec", {"cmd": "ls"}) == {"cmd": "pwd"}
     assert "before_tool_call handler from boom failed: policy down" in caplog.text
 
 
-# -- tool calls ----------------------------------------------------------------------------------------------------------
+# -- tool calls ------------------------------------------------------------------------------------
 
 
 class Tools(Host):
@@ -625,7 +764,9 @@ async def test_openclaw_O20_policies_then_their_approval_then_handlers_then_appr
 
         return evaluate
 
-    host.returns("handler", "before_tool_call", {"requireApproval": {"title": "mine"}}, priority=1e6)
+    host.returns(
+        "handler", "before_tool_call", {"requireApproval": {"title": "mine"}}, priority=1e6
+    )
     host.registry.trust("installed", policy("installed", {"requireApproval": {"title": "trusted"}}))
     host.registry.trust("bundled", policy("bundled", {}), is_bundled=True)
     host.registry.trust("elsewhere", raising(LookupError("never asked")), matcher=["read"])
@@ -633,7 +774,9 @@ async def test_openclaw_O20_policies_then_their_approval_then_handlers_then_appr
     assert host.order == ["bundled", "installed", "approval", "handler", "approval"]
     assert [request.title for request in host.requests] == ["trusted", "mine"]
     assert host.ran == [{"cmd": "ls", "bundled": True, "installed": True}]
-    host.registry.trust("strictest", lambda event, ctx: {"allow": False, "reason": "never"}, is_bundled=True)
+    host.registry.trust(
+        "strictest", lambda event, ctx: {"allow": False, "reason": "never"}, is_bundled=True
+    )
     with pytest.raises(HookBlocked, match="never"):
         await host.call(cmd="ls")
     assert len(host.ran) == 1 and host.order[5:] == ["bundled"]
@@ -648,15 +791,15 @@ async def test_openclaw_O20_a_policy_that_breaks_blocks():
 
 
 @pytest.mark.parametrize("decision, ran, told", [
-    ("allow-once", True, "allow-once"), ("allow-always", False, "timeout"), ("deny", False, "deny"), ("yes", False, "timeout"),
-    (None, False, "timeout"), (True, False, "timeout"), (asyncio.Event().wait, False, "timeout"),
-    (lambda: asyncio.sleep(0, 1 / 0), False, "cancelled"),
+    ("allow-once", True, "allow-once"), ("allow-always", False, "timeout"), ("deny", False, "deny"),
+    ("yes", False, "timeout"), (None, False, "timeout"), (True, False, "timeout"),
+    (asyncio.Event().wait, False, "timeout"), (lambda: asyncio.sleep(0, 1 / 0), False, "cancelled"),
 ])  # fmt: skip
 async def test_openclaw_O21_only_a_decision_that_was_offered_lets_the_tool_run(decision, ran, told):
     host, resolutions = Tools(decision), []
     host.returns("a", "before_tool_call", {"params": {"cmd": "pwd"}, "requireApproval": {
-        "title": "T" * 100, "description": "D" * 600, "allowedDecisions": ["allow-once"], "timeoutMs": 20,
-        "timeoutBehavior": "allow", "onResolution": resolutions.append,
+        "title": "T" * 100, "description": "D" * 600, "allowedDecisions": ["allow-once"],
+        "timeoutMs": 20, "timeoutBehavior": "allow", "onResolution": resolutions.append,
     }})  # fmt: skip
     if ran:
         await host.call(cmd="ls")
@@ -665,13 +808,21 @@ async def test_openclaw_O21_only_a_decision_that_was_offered_lets_the_tool_run(d
             await host.call(cmd="ls")
     assert host.ran == ([{"cmd": "pwd"}] if ran else []) and resolutions == [told]
     [request] = host.requests
-    assert (len(request.title), len(request.description), request.decisions) == (80, 512, ("allow-once", "deny"))
+    assert (len(request.title), len(request.description), request.decisions) == (
+        80,
+        512,
+        ("allow-once", "deny"),
+    )
     assert (request.plugin_id, request.params, request.severity) == ("a", {"cmd": "pwd"}, "warning")
 
 
 async def test_openclaw_O21_without_anybody_to_ask_and_when_the_run_is_cancelled_nothing_runs():
     host, resolutions = Tools(asyncio.Event().wait), []
-    host.returns("a", "before_tool_call", {"requireApproval": {"title": "T", "onResolution": resolutions.append}})
+    host.returns(
+        "a",
+        "before_tool_call",
+        {"requireApproval": {"title": "T", "onResolution": resolutions.append}},
+    )
     calls = ToolCalls(host.runner, {"exec": host.ran.append})
     with pytest.raises(HookBlocked, match="no approval route"):
         await calls.call("exec", {})
@@ -692,7 +843,8 @@ async def test_openclaw_O21_without_anybody_to_ask_and_when_the_run_is_cancelled
      {"kind": "message-send", "target": "email", "recipientCount": 9, "recipients": list("abcde")}),
     ({"kind": "external-post", "target": "github", "visibility": "public"},
      {"kind": "external-post", "target": "github", "visibility": "public"}),
-    ({"kind": "external-post", "target": "g" * 129}, None), ({"kind": "unheard of", "target": "x"}, None), ("everything", None),
+    ({"kind": "external-post", "target": "g" * 129}, None),
+    ({"kind": "unheard of", "target": "x"}, None), ("everything", None),
 ])  # fmt: skip
 async def test_openclaw_O22_a_scope_is_shown_within_its_bounds_or_not_at_all(scope, shown):
     host = Tools()
@@ -708,19 +860,27 @@ async def test_openclaw_O23_after_tool_call_tells_of_success_error_and_block(hos
         return "done"
 
     calls = ToolCalls(host.runner, {"exec": tool, "disk": tool})
-    host.returns("g", "before_tool_call", {"block": True, "blockReason": "never dd"}, matcher=["disk"])
+    host.returns(
+        "g", "before_tool_call", {"block": True, "blockReason": "never dd"}, matcher=["disk"]
+    )
     host.returns("a", "after_tool_call")
     for command in ("ls", "rm", "dd"):
         try:
-            await calls.call("disk" if command == "dd" else "exec", {"cmd": command}, toolCallId=command)
+            await calls.call(
+                "disk" if command == "dd" else "exec", {"cmd": command}, toolCallId=command
+            )
         except (LookupError, HookBlocked):
             pass
-    told = [(event["toolCallId"], event.get("result"), event.get("error")) for plugin, event in host.seen if plugin == "a"]
+    told = [
+        (event["toolCallId"], event.get("result"), event.get("error"))
+        for plugin, event in host.seen
+        if plugin == "a"
+    ]
     assert told == [("ls", "done", None), ("rm", None, "no rm here"), ("dd", None, "never dd")]
     assert all(event["durationMs"] >= 0 for plugin, event in host.seen if plugin == "a")
 
 
-# -- plugins, manifests, conflicts ---------------------------------------------------------------------------------------
+# -- plugins, manifests, conflicts -----------------------------------------------------------------
 
 
 @pytest.fixture
@@ -728,7 +888,9 @@ def folder(tmp_path):
     def add(name, register, manifest=""):
         (tmp_path / name).mkdir()
         hooks = 'hooks = ["pre_tool_call", "session_start"]'
-        (tmp_path / name / "hookbus-plugin.toml").write_text(f'format = 1\nid = "{name}"\nversion = "1.0"\n{hooks}\n{manifest}')
+        (tmp_path / name / "hookbus-plugin.toml").write_text(
+            f'format = 1\nid = "{name}"\nversion = "1.0"\n{hooks}\n{manifest}'
+        )
         (tmp_path / name / "plugin.py").write_text(f"def register(api):\n    {register}\n")
         return tmp_path
 
@@ -739,7 +901,9 @@ def test_openclaw_O27_P19_a_manifest_is_read_without_importing_code(host, folder
     path = folder("good", 'api.connect("session_start", lambda event, ctx: None)')
     folder("bad", "import sys; sys.modules['openclaw_bad_was_imported'] = sys", "unheard_of = 1")
     plugins = load_plugins(host.registry.bus, user=path, installed=False)
-    assert plugins.loaded == ("good",) and [row.status for row in plugins.rows() if row.plugin == "bad"] == ["refused"]
+    assert plugins.loaded == ("good",) and [
+        row.status for row in plugins.rows() if row.plugin == "bad"
+    ] == ["refused"]
     import sys
 
     assert "openclaw_bad_was_imported" not in sys.modules
@@ -749,7 +913,9 @@ def test_openclaw_O27_P19_a_manifest_is_read_without_importing_code(host, folder
 def test_openclaw_O28_P19_deny_wins_over_allow_before_code_is_imported(host, folder):
     path = folder("one", "raise SystemExit('imported')")
     folder("two", 'api.connect("session_start", lambda event, ctx: None)')
-    plugins = load_plugins(host.registry.bus, user=path, installed=False, allow=["one", "two"], deny=["one"])
+    plugins = load_plugins(
+        host.registry.bus, user=path, installed=False, allow=["one", "two"], deny=["one"]
+    )
     assert plugins.loaded == ("two",)
     plugins.close()
 
@@ -783,7 +949,7 @@ async def test_openclaw_O31_explain_and_report_show_every_handler_where_it_stand
     assert modes["reply_payload_sending"].startswith("modify_gate: payload chained")
 
 
-# -- what has to stay ----------------------------------------------------------------------------------------------------
+# -- what has to stay ------------------------------------------------------------------------------
 
 
 def test_openclaw_P2_the_recorded_runs_cover_every_rule_they_are_held_against():
@@ -807,25 +973,39 @@ def test_openclaw_P3_an_unchanged_message_is_nothing(host):
     assert host.runner.run("before_message_write", {"message": message}) is None
     host.registry.on("b", "before_message_write", lambda event, ctx: {"message": event["message"]})
     assert host.runner.run("before_message_write", {"message": message}) is None
-    host.registry.on("c", "before_message_write", lambda event, ctx: {"message": dict(event["message"])})
+    host.registry.on(
+        "c", "before_message_write", lambda event, ctx: {"message": dict(event["message"])}
+    )
     assert host.runner.run("before_message_write", {"message": message}) == {"message": message}
 
 
-@pytest.mark.parametrize("hook", [name for name, hook in HOOKS.items() if hook.kind in ("modify", "modify_gate", "claim")])
+@pytest.mark.parametrize(
+    "hook",
+    [name for name, hook in HOOKS.items() if hook.kind in ("modify", "modify_gate", "claim")],
+)
 @pytest.mark.parametrize("nothing", [None, NULL], ids=["void", "null"])
 async def test_openclaw_P4_void_and_null_are_no_opinion(host, hook, nothing):
     host.returns("a", hook, nothing)
-    assert await host.run(hook, {"toolName": "x", "params": {}, "payload": {}}) == ({} if hook == "resolve_exec_env" else None)
+    assert await host.run(hook, {"toolName": "x", "params": {}, "payload": {}}) == (
+        {} if hook == "resolve_exec_env" else None
+    )
 
 
-@pytest.mark.parametrize("odd", ["deny", 5, True, ["block"], {"deny": True}, {"block": "true"}, {"block": 1}], ids=repr)
+@pytest.mark.parametrize(
+    "odd", ["deny", 5, True, ["block"], {"deny": True}, {"block": "true"}, {"block": 1}], ids=repr
+)
 async def test_openclaw_P5_before_tool_call_does_not_validate(odd):
     assert await merged("before_tool_call", odd, event={"toolName": "x", "params": {}}) == {}
 
 
 async def test_openclaw_P7_a_timeout_says_its_milliseconds(host):
-    host.registry.on("a", "before_install", lambda event, ctx: asyncio.Event().wait(), timeout=0.0209)
-    with pytest.raises(HandlerError, match=r"^\[hooks\] before_install handler from a failed: timed out after 20ms$"):
+    host.registry.on(
+        "a", "before_install", lambda event, ctx: asyncio.Event().wait(), timeout=0.0209
+    )
+    with pytest.raises(
+        HandlerError,
+        match=r"^\[hooks\] before_install handler from a failed: timed out after 20ms$",
+    ):
         await host.run("before_install")
 
 
@@ -850,7 +1030,11 @@ async def test_openclaw_P9_handlers_of_before_tool_call_share_nothing(host):
     assert event["params"] == {"cmd": "ls"} and kept[0] is not kept[1]
 
 
-@pytest.mark.parametrize("unique", [threading.Lock(), print, lambda: None, (n for n in "ab")], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "unique",
+    [threading.Lock(), print, lambda: None, (n for n in "ab")],
+    ids=lambda one: type(one).__name__,
+)
 async def test_openclaw_P9_what_cannot_be_copied_raises_whatever_the_policy(host, unique):
     open_runner = HookRunner(host.registry, failure_policy={"before_tool_call": "fail-open"})
     host.returns("a", "before_tool_call", {})
@@ -880,7 +1064,10 @@ async def test_openclaw_P10_an_approval_freezes_the_params_and_a_block_still_win
     assert await merged("before_tool_call", first, asks, later, event=event) == {**first, **stamped}
     stamped["requireApproval"]["pluginId"] = "p0"
     assert await merged("before_tool_call", asks, later, event=event) == stamped
-    assert await merged("before_tool_call", asks, {"block": True}, event=event) == {**stamped, "block": True}
+    assert await merged("before_tool_call", asks, {"block": True}, event=event) == {
+        **stamped,
+        "block": True,
+    }
 
 
 def test_openclaw_P12_a_sync_hook_ignores_a_promise_and_logs_what_fails(host, caplog):
@@ -893,7 +1080,8 @@ def test_openclaw_P12_a_sync_hook_ignores_a_promise_and_logs_what_fails(host, ca
     assert host.runner.run("tool_result_persist", {"message": "c"}) == {"message": "C"}
     said = "returned a Promise; this hook is synchronous and the result was ignored."
     assert caplog.messages == [
-        f"[hooks] tool_result_persist handler from a {said}", "[hooks] tool_result_persist handler from b failed: TypeError: x",
+        f"[hooks] tool_result_persist handler from a {said}",
+        "[hooks] tool_result_persist handler from b failed: TypeError: x",
     ]  # fmt: skip
 
 
@@ -911,7 +1099,13 @@ async def test_openclaw_P14_an_evaluators_error_is_data_and_says_whose(host):
 
     host.registry.load("a", register, version="2.1")
     assert await host.run("skill_proposal_evaluate", {}) == [
-        {"evaluatorId": "scan", "pluginId": "a", "pluginVersion": "2.1", "status": "error", "error": "one"},
+        {
+            "evaluatorId": "scan",
+            "pluginId": "a",
+            "pluginVersion": "2.1",
+            "status": "error",
+            "error": "one",
+        },
         {"evaluatorId": "a", "pluginId": "a", "pluginVersion": "2.1", "status": "skipped"},
     ]
 
@@ -925,19 +1119,26 @@ def test_openclaw_P15_a_bad_matcher_is_a_type_error(host, matcher):
 
 async def test_openclaw_P15_other_mistakes_are_warnings_and_restrict_nothing(host):
     host.returns("a", "session_start", matcher=["exec"])
-    host.returns("a", "before_agent_reply", {"handled": True}, eligible_triggers=["cron", "unheard of"])
+    host.returns(
+        "a", "before_agent_reply", {"handled": True}, eligible_triggers=["cron", "unheard of"]
+    )
     host.returns("a", "session_start", timeout="soon")
     assert [diagnostic.message for diagnostic in host.registry.diagnostics] == [
-        'typed hook "session_start" ignores tool matcher', "typed hook \"session_start\" ignores a timeout of 'soon'",
+        'typed hook "session_start" ignores tool matcher',
+        "typed hook \"session_start\" ignores a timeout of 'soon'",
     ]  # fmt: skip
     assert await host.run("before_agent_reply", ctx={"trigger": "user"}) == {"handled": True}
 
 
 async def test_a_hookbus_receiver_answers_in_the_same_order_as_handlers(host):
     host.returns("a", "message_sending", {"content": "A"}, priority=5)
-    host.registry.specs["message_sending"].connect(lambda event, ctx: {"content": "ours"}, name="ours", priority=1)
+    host.registry.specs["message_sending"].connect(
+        lambda event, ctx: {"content": "ours"}, name="ours", priority=1
+    )
     assert await host.run("message_sending", {"content": "hi"}) == {"content": "ours"}
-    host.registry.specs["message_sending"].connect(lambda event: Block("not today"), name="closed", priority=9)
+    host.registry.specs["message_sending"].connect(
+        lambda event: Block("not today"), name="closed", priority=9
+    )
     with pytest.raises(HookBlocked, match="not today"):
         await host.run("message_sending", {"content": "hi"})
 

@@ -19,7 +19,9 @@ def test_a_recorded_run_is_the_same(vector, caplog):
     replayed = replay(vector)
     assert replayed == {key: recorded[key] for key in replayed}
     assert ("raised" in recorded) == ("raised" in replayed)
-    assert [f"{LEVELS[record.levelname]}: {record.getMessage()}" for record in caplog.records] == recorded["logs"]
+    assert [
+        f"{LEVELS[record.levelname]}: {record.getMessage()}" for record in caplog.records
+    ] == recorded["logs"]
 
 
 def test_there_are_32_recorded_runs():

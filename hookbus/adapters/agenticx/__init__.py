@@ -1,4 +1,5 @@
-"""AgenticX 0.6.5 on hookbus: its four modules of hooks, the calls of its tools and models; and the four without AgenticX.
+"""AgenticX 0.6.5 on hookbus: its four modules of hooks, the calls of its tools and models; and the
+four without AgenticX.
 
     from hookbus.adapters import agenticx
 

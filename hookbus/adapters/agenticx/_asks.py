@@ -1,4 +1,5 @@
-"""How AgenticX asks one hook and what its answer means, in AgenticX's own manner and as `strict=True` has it."""
+"""How AgenticX asks one hook and what its answer means, in AgenticX's own manner and as
+`strict=True` has it."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class Kind(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What is asked about: an argument of the point, and the attribute of the context where AgenticX's hooks find it."""
+    """What is asked about: an argument of the point, and the attribute of the context where
+    AgenticX's hooks find it."""
 
     context: Any
     argument: str
@@ -62,11 +64,14 @@ def verdict(hook: Hook, answer: Any) -> Block | None:
         return Block("it returned False")
     if isinstance(answer, Block):
         return answer
-    raise TypeError(f"{title_of(hook)} returned {type(answer).__name__}, and not True, False or None")
+    raise TypeError(
+        f"{title_of(hook)} returned {type(answer).__name__}, and not True, False or None"
+    )
 
 
 def withheld(hook: Hook, answer: Any) -> Block | None:
-    """Return what becomes of an answer that was to replace a result and is no text, as `strict=True` has it."""
+    """Return what becomes of an answer that was to replace a result and is no text, as
+    `strict=True` has it."""
     if answer is None or isinstance(answer, (bool, str)):
         return None
     if isinstance(answer, Block):
@@ -83,8 +88,18 @@ class CoreBefore:
     def __call__(self, hook: Hook, kwargs: Mapping[str, Any]) -> Any:
         value = self._subject.put(kwargs)
         try:
-            answer = completed(hook(self._subject.context)) if self._strict else hook(self._subject.context)
-            stopped = verdict(hook, answer) if self._strict else None if answer else Block("it returned a false value")
+            answer = (
+                completed(hook(self._subject.context))
+                if self._strict
+                else hook(self._subject.context)
+            )
+            stopped = (
+                verdict(hook, answer)
+                if self._strict
+                else None
+                if answer
+                else Block("it returned a false value")
+            )
         except Exception as error:
             self._log.error("Error in %s hook %s: %s", self._title, title_of(hook), error)
             raise
@@ -103,7 +118,11 @@ class CoreAfter:
     def __call__(self, hook: Hook, kwargs: Mapping[str, Any]) -> Any:
         value = self._subject.put(kwargs)
         try:
-            answer = completed(hook(self._subject.context)) if self._strict else hook(self._subject.context)
+            answer = (
+                completed(hook(self._subject.context))
+                if self._strict
+                else hook(self._subject.context)
+            )
             is_well = answer is not False if self._strict else bool(answer)
         except Exception as error:
             self._log.error("Error in %s hook %s: %s", self._title, title_of(hook), error)
@@ -114,9 +133,12 @@ class CoreAfter:
 
 
 class LegacyBefore:
-    """Asks a hook of `agenticx.hooks.llm_hooks`, `tool_hooks` or of an agent before a call: False blocks."""
+    """Asks a hook of `agenticx.hooks.llm_hooks`, `tool_hooks` or of an agent before a call: False
+    blocks."""
 
-    def __init__(self, subject: Subject, warn: Callable[[Exception], object], *, strict: bool) -> None:
+    def __init__(
+        self, subject: Subject, warn: Callable[[Exception], object], *, strict: bool
+    ) -> None:
         self._subject, self._warn, self._strict = subject, warn, strict
 
     def __call__(self, hook: Hook, kwargs: Mapping[str, Any]) -> Any:
@@ -134,9 +156,12 @@ class LegacyBefore:
 
 
 class LegacyAfter:
-    """Asks a hook of `agenticx.hooks.llm_hooks` or `tool_hooks` after a call: text replaces the result."""
+    """Asks a hook of `agenticx.hooks.llm_hooks` or `tool_hooks` after a call: text replaces the
+    result."""
 
-    def __init__(self, subject: Subject, warn: Callable[[Exception], object], *, strict: bool) -> None:
+    def __init__(
+        self, subject: Subject, warn: Callable[[Exception], object], *, strict: bool
+    ) -> None:
         self._subject, self._warn, self._strict = subject, warn, strict
 
     def __call__(self, hook: Hook, kwargs: Mapping[str, Any]) -> Any:
@@ -153,7 +178,8 @@ class LegacyAfter:
 
 
 def completed(answer: Any) -> Any:
-    """Return what an awaitable gives, to a plain call: on a loop of its own, in a thread where one runs here.
+    """Return what an awaitable gives, to a plain call: on a loop of its own, in a thread where one
+    runs here.
 
     Raises:
         Overdue: if it took too long; only where a loop runs here, which stands still meanwhile.

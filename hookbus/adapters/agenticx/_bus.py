@@ -1,4 +1,5 @@
-"""AgenticX's bus of events: `hooks.registry`, and what `hooks.llm_hooks` and `hooks.tool_hooks` register with it."""
+"""AgenticX's bus of events: `hooks.registry`, and what `hooks.llm_hooks` and `hooks.tool_hooks`
+register with it."""
 
 from __future__ import annotations
 
@@ -32,24 +33,38 @@ class Event:
         self.event, self.stops, self._strict = event, stops, strict
         self.is_vetoed = False
         self.kind = KINDS.get(event.type)
-        self.phase = {"before_call": "before", "after_call": "after"}.get(event.action) if self.kind else None
+        self.phase = (
+            {"before_call": "before", "after_call": "after"}.get(event.action)
+            if self.kind
+            else None
+        )
         self.context: Any = None
         self.subject: Subject | None = None
         if self.kind is not None and self.phase is not None:
             classes = import_module(f"agenticx.hooks.{event.type}_hooks")
             context = event.context.get(f"{event.type}_context")
-            if isinstance(context, getattr(classes, "LLMCallHookContext" if event.type == "llm" else "ToolCallHookContext")):
+            if isinstance(
+                context,
+                getattr(
+                    classes, "LLMCallHookContext" if event.type == "llm" else "ToolCallHookContext"
+                ),
+            ):
                 self.context = context
-                self.subject = Subject(context, *(self.kind.before if self.phase == "before" else self.kind.after))
+                self.subject = Subject(
+                    context, *(self.kind.before if self.phase == "before" else self.kind.after)
+                )
 
     def warn(self, error: Exception) -> None:
         LOG.warning("Hook handler failed for %s:%s: %s", self.event.type, self.event.action, error)
 
     def ask_legacy(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
-        """Ask a hook of `llm_hooks` or `tool_hooks`, where the event is about a call as those know it."""
+        """Ask a hook of `llm_hooks` or `tool_hooks`, where the event is about a call as those know
+        it."""
         if self.subject is None:
             return None
-        ask = (LegacyBefore if self.phase == "before" else LegacyAfter)(self.subject, self.warn, strict=self._strict)
+        ask = (LegacyBefore if self.phase == "before" else LegacyAfter)(
+            self.subject, self.warn, strict=self._strict
+        )
         answer = ask(hook_behind(handler), kwargs)
         if isinstance(answer, Block) and self.phase == "before" and not self.stops:
             self.is_vetoed = True
@@ -72,7 +87,9 @@ class Event:
         self._share(kwargs)
         try:
             answer = self._awaitable(handler(self.event))
-            return self._judge(handler, await answer if inspect.isawaitable(answer) else answer, kwargs)
+            return self._judge(
+                handler, await answer if inspect.isawaitable(answer) else answer, kwargs
+            )
         except Exception as error:
             return self._failed(handler, error)
 
@@ -89,7 +106,13 @@ class Event:
 
     def _judge(self, handler: Hook, answer: Any, kwargs: Mapping[str, Any]) -> Any:
         is_gate = self._strict and self.stops
-        stopped = verdict(handler, answer) if is_gate else Block("it returned False") if answer is False else None
+        stopped = (
+            verdict(handler, answer)
+            if is_gate
+            else Block("it returned False")
+            if answer is False
+            else None
+        )
         if stopped is None:
             return self._patch(kwargs)
         if not self.stops:
@@ -131,8 +154,9 @@ More = Callable[[Event, Turn | None], list[Own]]
 class BusHooks:
     """Asks the handlers of a registry of events through hookbus.
 
-    A call of a model or tool is the hook `llm_start`, `llm_end`, `tool_start` or `tool_end`, whose sender is the agent, or the
-    registry where there is none. Whatever else is triggered is the hook `hook_event`, whose sender is the registry.
+    A call of a model or tool is the hook `llm_start`, `llm_end`, `tool_start` or `tool_end`, whose
+    sender is the agent, or the registry where there is none. Whatever else is triggered is the hook
+    `hook_event`, whose sender is the registry.
     """
 
     def __init__(self, points: Points, more: More = lambda event, turn: []) -> None:
@@ -153,7 +177,9 @@ class BusHooks:
         run = Event(event, stops, self._points.strict)
         owner, point, on_error, call, arguments = self._prepare(registry, run, is_async=True)
         try:
-            answer = await self._points.ask_async(owner, f"{point}_async", call, on_error, **arguments)
+            answer = await self._points.ask_async(
+                owner, f"{point}_async", call, on_error, **arguments
+            )
         except HookBlocked as blocked:
             return self._stopped(run, call, blocked)
         return self._done(run, call, answer)
@@ -162,26 +188,40 @@ class BusHooks:
         event, subject = run.event, run.subject
         if run.kind is None or subject is None:
             call = Call(event, self._all(registry, run, is_async))
-            return registry, "hook_event", None, call, {"key": f"{event.type}:{event.action}", "event": event}
+            return (
+                registry, "hook_event", None, call,
+                {"key": f"{event.type}:{event.action}", "event": event},
+            )  # fmt: skip
         turn = TURN.get()
         if turn is not None and not turn.takes(event.type, run.phase, run.context):
             turn = None
-        own = [*self._more(run, turn), *self.own(registry, run, is_async), *(turn.own(run) if turn is not None else ())]
+        own = [
+            *self._more(run, turn),
+            *self.own(registry, run, is_async),
+            *(turn.own(run) if turn is not None else ()),
+        ]
         call = Call(run.context, own)
         arguments = {subject.argument: getattr(run.context, subject.attribute)}
         if event.type == "tool":
             arguments["tool_name"] = call.of_tool(run.context.tool_name).context.tool_name
         point = f"{event.type}_{'start' if run.phase == 'before' else 'end'}"
         owner = turn.agent if turn is not None and hasattr(type(turn.agent), point) else registry
-        return owner, point, self._points.on_start_error if run.phase == "before" else None, call, arguments
+        return (
+            owner, point, self._points.on_start_error if run.phase == "before" else None, call,
+            arguments,
+        )  # fmt: skip
 
     def own(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
-        """Return the handlers of a call of a model or tool: those of its type, then those of the very event."""
+        """Return the handlers of a call of a model or tool: those of its type, then those of the
+        very event."""
         keys = (run.event.type, f"{run.event.type}:{run.event.action}")
-        return [self._own(handler, run, is_async) for key in keys for handler in _current(registry, key)]
+        return [
+            self._own(handler, run, is_async) for key in keys for handler in _current(registry, key)
+        ]
 
     def _all(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
-        """Return all handlers of a registry. Those of other events are there and not asked, so that nobody comes and goes."""
+        """Return all handlers of a registry. Those of other events are there and not asked, so that
+        nobody comes and goes."""
         keys = sorted(registry._handlers, key=lambda key: ":" in key)
         mine = (run.event.type, f"{run.event.type}:{run.event.action}")
         return [
@@ -218,12 +258,15 @@ def _not_asked(handler: Hook, kwargs: Mapping[str, Any]) -> None:
 
 
 def _current(registry: Any, key: str) -> Sequence[Hook]:
-    """Return the handlers of a key, without those whose hook was unregistered or registered anew."""
+    """Return the handlers of a key, without those whose hook was unregistered or registered
+    anew."""
     handlers: list[Hook] = registry._handlers.get(key, [])
     module, phase = _LISTS.get(key, ("", ""))
     if not module:
         return list(handlers)
-    listed = getattr(import_module(f"agenticx.hooks.{module}_hooks"), f"_{phase}_{module}_call_hooks")
+    listed = getattr(
+        import_module(f"agenticx.hooks.{module}_hooks"), f"_{phase}_{module}_call_hooks"
+    )
     kept: list[Hook] = []
     seen: list[Hook] = []
     for handler in reversed(handlers):
@@ -234,10 +277,14 @@ def _current(registry: Any, key: str) -> Sequence[Hook]:
     return kept[::-1]
 
 
-_LISTS: Final = {f"{kind}:{phase}_call": (kind, phase) for kind in KINDS for phase in ("before", "after")}
+_LISTS: Final = {
+    f"{kind}:{phase}_call": (kind, phase) for kind in KINDS for phase in ("before", "after")
+}
 
 
-def replaced_triggers(bus: BusHooks, patches: Patches, registry: type[Any]) -> dict[str, Callable[..., Any]]:
+def replaced_triggers(
+    bus: BusHooks, patches: Patches, registry: type[Any]
+) -> dict[str, Callable[..., Any]]:
     """Return the methods of a registry that trigger events."""
     stock, stock_sync = registry.trigger, registry.trigger_sync
 

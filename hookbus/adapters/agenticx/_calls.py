@@ -1,4 +1,5 @@
-"""The calls themselves: a tool that AgenticX's executor or runtime runs, on whichever path, is the hook `tool_call`."""
+"""The calls themselves: a tool that AgenticX's executor or runtime runs, on whichever path, is the
+hook `tool_call`."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ class ToolCall:
     """
 
     def __init__(
-        self, name: str, body: Callable[[dict[str, Any]], Any], *, tool: Any = None, agent_id: Any = None, task_id: Any = None,
-        session: Any = None,
+        self, name: str, body: Callable[[dict[str, Any]], Any], *, tool: Any = None,
+        agent_id: Any = None, task_id: Any = None, session: Any = None,
     ) -> None:  # fmt: skip
         self.tool, self.agent_id, self.task_id, self.session = tool, agent_id, task_id, session
         self._name, self._body = name, body
@@ -56,7 +57,10 @@ class ToolCall:
 
     def _checked(self, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
         if name != self._name:
-            raise HookError(f"{self._name} was to be called as {name!r}: of a tool call only args can be changed")
+            raise HookError(
+                f"{self._name} was to be called as {name!r}: of a tool call only args can be "
+                "changed"
+            )
         return dict(args)
 
     def _result(self, outcome: Any) -> Any:
@@ -64,7 +68,9 @@ class ToolCall:
             return outcome
         self._outcome = outcome
         if not outcome.success:
-            self._raised = error = outcome.error or RuntimeError(f"{self._name} failed and did not say why")
+            self._raised = error = outcome.error or RuntimeError(
+                f"{self._name} failed and did not say why"
+            )
             raise error
         return outcome.result
 
@@ -77,7 +83,8 @@ class ToolCall:
         return self._outcome
 
     def failure(self, make: Callable[..., Any], error: Exception) -> Any:
-        """Return what the executor is given for an exception; None for one that it let out itself."""
+        """Return what the executor is given for an exception; None for one that it let out
+        itself."""
         if error is not self._raised:
             return make(tool_name=self._name, success=False, error=error)
         return self._outcome
@@ -95,17 +102,22 @@ class RuntimeTools:
     """The sender of `tool_call` in a runtime."""
 
 
-def replaced_execute(patches: Patches, executor_class: Any, make: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+def replaced_execute(
+    patches: Patches, executor_class: Any, make: Callable[..., Any]
+) -> dict[str, Callable[..., Any]]:
     """Return the methods of AgenticX's ToolExecutor that run a tool."""
     stock, stock_async = executor_class.execute, executor_class.aexecute
 
     @functools.wraps(stock)
-    def execute(self: Any, tool: Any, agent_id: Any = None, task_id: Any = None, **kwargs: Any) -> Any:
+    def execute(
+        self: Any, tool: Any, agent_id: Any = None, task_id: Any = None, **kwargs: Any
+    ) -> Any:
         if not patches.is_live:
             return stock(self, tool, agent_id, task_id, **kwargs)
         call = ToolCall(
-            tool.name, lambda args: stock(self, tool, agent_id, task_id, **args), tool=tool, agent_id=agent_id, task_id=task_id
-        )
+            tool.name, lambda args: stock(self, tool, agent_id, task_id, **args), tool=tool,
+            agent_id=agent_id, task_id=task_id,
+        )  # fmt: skip
         try:
             return call.outcome(make, self.tool_call(tool.name, kwargs, call))
         except Exception as error:
@@ -115,12 +127,14 @@ def replaced_execute(patches: Patches, executor_class: Any, make: Callable[..., 
             return failed
 
     @functools.wraps(stock_async)
-    async def aexecute(self: Any, tool: Any, agent_id: Any = None, task_id: Any = None, **kwargs: Any) -> Any:
+    async def aexecute(
+        self: Any, tool: Any, agent_id: Any = None, task_id: Any = None, **kwargs: Any
+    ) -> Any:
         if not patches.is_live:
             return await stock_async(self, tool, agent_id, task_id, **kwargs)
         call = ToolCall(
-            tool.name, lambda args: stock_async(self, tool, agent_id, task_id, **args), tool=tool, agent_id=agent_id,
-            task_id=task_id,
+            tool.name, lambda args: stock_async(self, tool, agent_id, task_id, **args), tool=tool,
+            agent_id=agent_id, task_id=task_id,
         )  # fmt: skip
         try:
             return call.outcome(make, await self.tool_call_async(tool.name, kwargs, call))
@@ -134,10 +148,13 @@ def replaced_execute(patches: Patches, executor_class: Any, make: Callable[..., 
 
 
 Executed = Callable[[Any, str, dict[str, Any]], dict[str, Any]]
-"""Gives the arguments that a runtime's tool gets, for a session, a name and the arguments that the runtime would give."""
+"""Gives the arguments that a runtime's tool gets, for a session, a name and the arguments that the
+runtime would give."""
 
 
-def replaced_dispatch(patches: Patches, tools: Any, stock: Any, executed: Executed) -> Callable[..., Any]:
+def replaced_dispatch(
+    patches: Patches, tools: Any, stock: Any, executed: Executed
+) -> Callable[..., Any]:
     """Return the function with which a runtime runs a tool."""
 
     @functools.wraps(stock)
@@ -145,7 +162,9 @@ def replaced_dispatch(patches: Patches, tools: Any, stock: Any, executed: Execut
         if not patches.is_live:
             return await _dispatched(stock, name, arguments, session, kwargs)
         hidden = {key: arguments[key] for key in _HIDDEN if key in arguments}
-        args = executed(session, name, {key: value for key, value in arguments.items() if key not in hidden})
+        args = executed(
+            session, name, {key: value for key, value in arguments.items() if key not in hidden}
+        )
         call = ToolCall(
             name, lambda args: _dispatched(stock, name, {**args, **hidden}, session, kwargs),
             agent_id=hidden.get("__agent_id"), session=session,
@@ -166,7 +185,9 @@ Ended = Callable[[Turn, Exception], None]
 """Is told of a call that failed after its hooks were asked, and before they were asked again."""
 
 
-def replaced_turns(patches: Patches, points: Points, executor_class: Any, ended: Ended) -> dict[str, Callable[..., Any]]:
+def replaced_turns(
+    patches: Patches, points: Points, executor_class: Any, ended: Ended
+) -> dict[str, Callable[..., Any]]:
     """Return the methods of AgenticX's AgentExecutor that call a model and a tool."""
 
     def run(kind: str, agent: Any, call: Callable[[Any], Any]) -> Any:

@@ -1,4 +1,5 @@
-"""AgenticX's `core.hooks`: plain functions of one context, asked before and after calls of models and tools."""
+"""AgenticX's `core.hooks`: plain functions of one context, asked before and after calls of models
+and tools."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ KINDS: Final = {
 
 @dataclass
 class LLMCallHookContext:
-    """What a hook knows of a call of a model; what comes after `timestamp` is known after the call."""
+    """What a hook knows of a call of a model; what comes after `timestamp` is known after the
+    call."""
 
     agent_id: str
     task_id: str | None = None
@@ -42,7 +44,8 @@ class LLMCallHookContext:
 
 @dataclass
 class ToolCallHookContext:
-    """What a hook knows of a call of a tool; what comes after `timestamp` is known after the call."""
+    """What a hook knows of a call of a tool; what comes after `timestamp` is known after the
+    call."""
 
     agent_id: str
     task_id: str | None = None
@@ -72,19 +75,27 @@ class CoreHooks:
         points.add(Core, *SYNC_POINTS, patches=patches)
         self._make, self._shared = Core, Core()
 
-    def before(self, kind: str, hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None) -> bool:
+    def before(
+        self, kind: str, hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None
+    ) -> bool:
         """Ask the global hooks and then those of an agent; return whether none blocked."""
         call = Call(context, self.own_before(kind, hooks, context, agent_hooks))
         try:
-            self._ask("start", kind, call, KINDS[kind].before, bool(agent_hooks), self._points.on_start_error)
+            self._ask(
+                "start", kind, call, KINDS[kind].before, bool(agent_hooks),
+                self._points.on_start_error,
+            )  # fmt: skip
         except HookBlocked:
             return False
         if call.is_reached:
             _put(context, KINDS[kind].before[1], call.value)
         return call.is_reached
 
-    def after(self, kind: str, hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None) -> bool:
-        """Ask all of them, and let the context have what they made of the result. True, as in AgenticX."""
+    def after(
+        self, kind: str, hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None
+    ) -> bool:
+        """Ask all of them, and let the context have what they made of the result. True, as in
+        AgenticX."""
         call = Call(context, self.own_after(kind, hooks, context, agent_hooks))
         try:
             self._ask("end", kind, call, KINDS[kind].after, bool(agent_hooks), None)
@@ -96,36 +107,52 @@ class CoreHooks:
         return True
 
     def _ask(
-        self, phase: str, kind: str, call: Call, names: tuple[str, str], is_alone: bool, on_error: str | None
-    ) -> None:
+        self, phase: str, kind: str, call: Call, names: tuple[str, str], is_alone: bool,
+        on_error: str | None,
+    ) -> None:  # fmt: skip
         argument, attribute = names
         arguments = {argument: getattr(call.context, attribute)}
         if kind == "tool":
             arguments["tool_name"] = call.of_tool(call.context.tool_name).context.tool_name
-        # Hooks of an agent come with the call; the sender of two such calls at once must not be one.
+        # Hooks of an agent come with the call; the sender of two such calls at once must not be
+        # one.
         owner = self._make() if is_alone else self._shared
         self._points.ask(owner, f"{kind}_{phase}", call, on_error, **arguments)
 
     def own_before(
-        self, kind: str, hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None = None
-    ) -> list[Own]:
+        self, kind: str, hooks: Sequence[Hook], context: Any,
+        agent_hooks: Sequence[Hook] | None = None,
+    ) -> list[Own]:  # fmt: skip
         """Return what is to be asked before a call, in order."""
-        return self._own(CoreBefore, f"before {_title(kind)} call", kind, KINDS[kind].before, hooks, context, agent_hooks)
+        return self._own(
+            CoreBefore, f"before {_title(kind)} call", kind, KINDS[kind].before, hooks, context,
+            agent_hooks,
+        )  # fmt: skip
 
     def own_after(
-        self, kind: str, hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None = None
-    ) -> list[Own]:
+        self, kind: str, hooks: Sequence[Hook], context: Any,
+        agent_hooks: Sequence[Hook] | None = None,
+    ) -> list[Own]:  # fmt: skip
         """Return what is to be asked after a call, in order."""
-        return self._own(CoreAfter, f"after {_title(kind)} call", kind, KINDS[kind].after, hooks, context, agent_hooks)
+        return self._own(
+            CoreAfter, f"after {_title(kind)} call", kind, KINDS[kind].after, hooks, context,
+            agent_hooks,
+        )  # fmt: skip
 
     def _own(
         self, asks: type[CoreBefore | CoreAfter], title: str, kind: str, names: tuple[str, str],
         hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None,
     ) -> list[Own]:  # fmt: skip
-        subject, log = Subject(context, *names), logging.getLogger(f"agenticx.core.hooks.{kind}_hooks")
+        subject, log = (
+            Subject(context, *names),
+            logging.getLogger(f"agenticx.core.hooks.{kind}_hooks"),
+        )
         shared = asks(subject, log, title, strict=self._points.strict)
         of_agent = asks(subject, log, f"agent-level {title}", strict=self._points.strict)
-        return [*(Own(hook, shared) for hook in hooks), *(Own(hook, of_agent) for hook in agent_hooks or ())]
+        return [
+            *(Own(hook, shared) for hook in hooks),
+            *(Own(hook, of_agent) for hook in agent_hooks or ()),
+        ]
 
 
 def _title(kind: str) -> str:
@@ -168,12 +195,17 @@ def _functions(core: CoreHooks, kind: str) -> dict[str, Any]:
 
     def get_registered() -> dict[str, list[str]]:
         """Return the names of the global hooks."""
-        return {"before": [title_of(hook) for hook in before], "after": [title_of(hook) for hook in after]}
+        return {
+            "before": [title_of(hook) for hook in before],
+            "after": [title_of(hook) for hook in after],
+        }
 
     return {
-        **registration(f"before_{kind}_call_hook", before), **registration(f"after_{kind}_call_hook", after),
-        f"execute_before_{kind}_call_hooks": execute_before, f"execute_after_{kind}_call_hooks": execute_after,
-        f"clear_all_{kind}_hooks": clear_all, f"get_registered_{kind}_hooks": get_registered,
+        **registration(f"before_{kind}_call_hook", before),
+        **registration(f"after_{kind}_call_hook", after),
+        f"execute_before_{kind}_call_hooks": execute_before,
+        f"execute_after_{kind}_call_hooks": execute_after, f"clear_all_{kind}_hooks": clear_all,
+        f"get_registered_{kind}_hooks": get_registered,
     }  # fmt: skip
 
 

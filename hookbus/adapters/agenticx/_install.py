@@ -11,7 +11,9 @@ from hookbus import Bus, default_bus, instrument
 
 from .._patches import Patches, Uninstall
 from ._bus import BusHooks, replaced_triggers
-from ._calls import RuntimeTools, replaced_dispatch, replaced_execute, replaced_turns, tool_call, tool_call_async
+from ._calls import (
+    RuntimeTools, replaced_dispatch, replaced_execute, replaced_turns, tool_call, tool_call_async,
+)  # fmt: skip
 from ._core import CoreHooks, core_namespace
 from ._legacy import legacy_namespace
 from ._points import ASYNC_POINTS, SYNC_POINTS, Points, hook_event, hook_event_async
@@ -22,25 +24,29 @@ SUPPORTED: Final = ("0.6.5",)
 
 
 def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
-    """Let AgenticX's agents, executors and runtimes run on hookbus. Do it before anybody imports the functions that run hooks.
+    """Let AgenticX's agents, executors and runtimes run on hookbus. Do it before anybody imports
+    the functions that run hooks.
 
     Hooks, where AgenticX asks its own hooks as receivers of `pre`:
-    `tool_start` (`tool_name`, `args`, `call`), `tool_end` (`tool_name`, `output`, `call`), `llm_start` (`messages`, `call`) and
-    `llm_end` (`response`, `call`), whose sender is the agent of an executor or the HookRegistry of a runtime; `agent_start`
-    (`agent_id`, `user_input`, `call`), `agent_end` (`text`, `call`) and `compaction` (`count`, `summary`, `call`) of a runtime;
-    `hook_event` (`key`, `event`, `call`), whatever else is triggered on AgenticX's bus of events.
-    The calls themselves: `tool_call` (`name`, `args`, `call`), every tool on every path, and `llm_call` (`messages`), the model
-    of an executor.
+    `tool_start` (`tool_name`, `args`, `call`), `tool_end` (`tool_name`, `output`, `call`),
+    `llm_start` (`messages`, `call`) and `llm_end` (`response`, `call`), whose sender is the agent
+    of an executor or the HookRegistry of a runtime; `agent_start` (`agent_id`, `user_input`,
+    `call`), `agent_end` (`text`, `call`) and `compaction` (`count`, `summary`, `call`) of a
+    runtime; `hook_event` (`key`, `event`, `call`), whatever else is triggered on AgenticX's bus of
+    events. The calls themselves: `tool_call` (`name`, `args`, `call`), every tool on every path,
+    and `llm_call` (`messages`), the model of an executor.
 
     Args:
         bus: the bus the signals live on.
-        strict: False keeps AgenticX's documented behaviour for its own hooks. True treats them as receivers of hookbus: one that
-            fails before a call blocks it, what is async is awaited, an answer that means nothing blocks, hooks of `core.hooks`
-            and `hooks` are asked for every tool on every path, the arguments they leave are those that run, after-hooks come
+        strict: False keeps AgenticX's documented behaviour for its own hooks. True treats them as
+            receivers of hookbus: one that fails before a call blocks it, what is async is awaited,
+            an answer that means nothing blocks, hooks of `core.hooks` and `hooks` are asked for
+            every tool on every path, the arguments they leave are those that run, after-hooks come
             for calls that failed too, and a runtime's hook that fails ends nothing.
 
     Returns:
-        A function that puts AgenticX back as it was, attribute for attribute. Calling it twice does nothing.
+        A function that puts AgenticX back as it was, attribute for attribute. Calling it twice does
+        nothing.
 
     Raises:
         HookError: if AgenticX is not installed, is another version, or runs on hookbus already.
@@ -51,7 +57,9 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         core = CoreHooks(points, patches)
         extra = Strict(points, core) if strict else None
         events = import_module("agenticx.hooks.registry").HookRegistry
-        points.add(events, *SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async, patches=patches)
+        points.add(
+            events, *SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async, patches=patches
+        )
         hooks = BusHooks(points) if extra is None else BusHooks(points, extra.core_hooks)
         _replace(patches, events, replaced_triggers(hooks, patches, events))
         _replace_core(patches, core)
@@ -74,12 +82,20 @@ def _replace_core(patches: Patches, core: CoreHooks) -> None:
             name = f"execute_{phase}_{kind}_call_hooks"
             stock = getattr(module, name)
             hooks = getattr(module, f"_{phase}_{kind}_call_hooks")
-            patches.replace_everywhere(module, name, _asking(patches, getattr(core, phase), kind, hooks, stock))
+            patches.replace_everywhere(
+                module, name, _asking(patches, getattr(core, phase), kind, hooks, stock)
+            )
 
 
-def _asking(patches: Patches, ask: Callable[..., bool], kind: str, hooks: list[Any], stock: Any) -> Callable[..., bool]:
+def _asking(
+    patches: Patches, ask: Callable[..., bool], kind: str, hooks: list[Any], stock: Any
+) -> Callable[..., bool]:
     def execute(context: Any, agent_hooks: Any = None) -> bool:
-        return ask(kind, hooks, context, agent_hooks) if patches.is_live else stock(context, agent_hooks)
+        return (
+            ask(kind, hooks, context, agent_hooks)
+            if patches.is_live
+            else stock(context, agent_hooks)
+        )
 
     execute.__name__ = execute.__qualname__ = stock.__name__
     execute.__doc__ = stock.__doc__
@@ -90,18 +106,28 @@ def _replace_executor(patches: Patches, points: Points, extra: Strict | None) ->
     points.add(import_module("agenticx.core.agent").Agent, *SYNC_POINTS, patches=patches)
     tools = import_module("agenticx.tools.executor")
     points.add(tools.ToolExecutor, tool_call, tool_call_async, patches=patches)
-    _replace(patches, tools.ToolExecutor, replaced_execute(patches, tools.ToolExecutor, tools.ExecutionResult))
+    _replace(
+        patches,
+        tools.ToolExecutor,
+        replaced_execute(patches, tools.ToolExecutor, tools.ExecutionResult),
+    )
     executor = import_module("agenticx.core.agent_executor").AgentExecutor
     ended = (lambda turn, error: None) if extra is None else extra.ended
     _replace(patches, executor, replaced_turns(patches, points, executor, ended))
-    patches.on_restore(instrument(executor, {"_invoke_llm_with_auth_rotation": "llm_call"}, bus=points.bus))
+    patches.on_restore(
+        instrument(executor, {"_invoke_llm_with_auth_rotation": "llm_call"}, bus=points.bus)
+    )
 
 
 def _replace_runtime(patches: Patches, points: Points, extra: Strict | None) -> None:
     module = import_module("agenticx.runtime.hooks")
     registry = module.HookRegistry
-    stock = SimpleNamespace(**{name: method for name, method in vars(registry).items() if name.startswith("run_")})
-    runtime = RuntimeHooks(points, module.HookOutcome, *(() if extra is None else (extra.of_runtime,)))
+    stock = SimpleNamespace(
+        **{name: method for name, method in vars(registry).items() if name.startswith("run_")}
+    )
+    runtime = RuntimeHooks(
+        points, module.HookOutcome, *(() if extra is None else (extra.of_runtime,))
+    )
     points.add(registry, *POINTS, patches=patches)
     _replace(patches, registry, replaced_runs(runtime, patches, stock))
 
@@ -111,9 +137,14 @@ def _replace_runtime(patches: Patches, points: Points, extra: Strict | None) -> 
     points.add(Tools, tool_call_async, patches=patches)
     tools, executed = Tools(), _as_given if extra is None else extra.executed
     import_module("agenticx.runtime.agent_runtime")
-    for module_name, name in (("cli.agent_tools", "dispatch_tool_async"), ("runtime.meta_tools", "dispatch_meta_tool_async")):
+    for module_name, name in (
+        ("cli.agent_tools", "dispatch_tool_async"),
+        ("runtime.meta_tools", "dispatch_meta_tool_async"),
+    ):
         home = import_module(f"agenticx.{module_name}")
-        patches.replace_everywhere(home, name, replaced_dispatch(patches, tools, getattr(home, name), executed))
+        patches.replace_everywhere(
+            home, name, replaced_dispatch(patches, tools, getattr(home, name), executed)
+        )
 
 
 def _as_given(session: Any, name: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -121,18 +152,19 @@ def _as_given(session: Any, name: str, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def namespaces(bus: Bus = default_bus, *, strict: bool = False) -> dict[str, dict[str, Any]]:
-    """Return what AgenticX's four modules of hooks hold, run by hookbus. AgenticX need not be installed.
+    """Return what AgenticX's four modules of hooks hold, run by hookbus. AgenticX need not be
+    installed.
 
-    Each call gives names of its own: what is registered with one is not known to another. Loading policies from YAML
-    (`core.hooks.tool_hooks`) stays with AgenticX.
+    Each call gives names of its own: what is registered with one is not known to another. Loading
+    policies from YAML (`core.hooks.tool_hooks`) stays with AgenticX.
 
     Args:
         bus: the bus the signals live on.
         strict: as in `install`.
 
     Returns:
-        The public names of `core.hooks` under `"core"`, `hooks.llm_hooks` under `"llm"`, `hooks.tool_hooks` under `"tool"` and
-        `runtime.hooks` under `"runtime"`.
+        The public names of `core.hooks` under `"core"`, `hooks.llm_hooks` under `"llm"`,
+        `hooks.tool_hooks` under `"tool"` and `runtime.hooks` under `"runtime"`.
     """
     points = Points(bus, strict)
     found = {

@@ -1,4 +1,5 @@
-"""AgenticX's `hooks.llm_hooks` and `hooks.tool_hooks`: functions of one context, where False blocks and text replaces."""
+"""AgenticX's `hooks.llm_hooks` and `hooks.tool_hooks`: functions of one context, where False blocks
+and text replaces."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ KINDS: Final = {
 
 @dataclass
 class LLMCallHookContext:
-    """What a hook knows of a call of a model. `messages` are changed in place; `response` is there after the call."""
+    """What a hook knows of a call of a model. `messages` are changed in place; `response` is there
+    after the call."""
 
     messages: list[dict[str, Any]]
     agent_id: str | None = None
@@ -40,7 +42,8 @@ class LLMCallHookContext:
 
 @dataclass
 class ToolCallHookContext:
-    """What a hook knows of a call of a tool. `tool_input` is changed in place; `tool_result` is there after the call."""
+    """What a hook knows of a call of a tool. `tool_input` is changed in place; `tool_result` is
+    there after the call."""
 
     tool_name: str
     tool_input: dict[str, Any]
@@ -103,11 +106,14 @@ class _Legacy:
         self._points.ask(self._owner, f"{self._kind.name}_{phase}", call, on_error, **arguments)
 
     def _warn(self, action: str) -> Callable[[Exception], object]:
-        return lambda error: self._log.warning("Hook handler failed for %s:%s: %s", self._kind.name, action, error)
+        return lambda error: self._log.warning(
+            "Hook handler failed for %s:%s: %s", self._kind.name, action, error
+        )
 
 
 def legacy_namespace(points: Points, kind: str) -> dict[str, Any]:
-    """Return the public names of `agenticx.hooks.llm_hooks` or `tool_hooks`, with lists of hooks of their own."""
+    """Return the public names of `agenticx.hooks.llm_hooks` or `tool_hooks`, with lists of hooks of
+    their own."""
     legacy = _Legacy(points, kind)
     before: list[Hook] = []
     after: list[Hook] = []
@@ -117,7 +123,8 @@ def legacy_namespace(points: Points, kind: str) -> dict[str, Any]:
         return legacy.before(before, context)
 
     def execute_after(context: Any) -> str | None:
-        """Ask the hooks; return the text that replaces the result, or None where none changed it."""
+        """Ask the hooks; return the text that replaces the result, or None where none changed
+        it."""
         return legacy.after(after, context)
 
     def clear_all() -> tuple[int, int]:
@@ -130,9 +137,11 @@ def legacy_namespace(points: Points, kind: str) -> dict[str, Any]:
     context_class = LLMCallHookContext if kind == "llm" else ToolCallHookContext
     return {
         context_class.__name__: context_class,
-        **_registration(f"before_{kind}_call_hook", before), **_registration(f"after_{kind}_call_hook", after),
+        **_registration(f"before_{kind}_call_hook", before),
+        **_registration(f"after_{kind}_call_hook", after),
         f"clear_all_{kind}_call_hooks": clear_all,
-        f"execute_before_{kind}_call_hooks": execute_before, f"execute_after_{kind}_call_hooks": execute_after,
+        f"execute_before_{kind}_call_hooks": execute_before,
+        f"execute_after_{kind}_call_hooks": execute_after,
     }  # fmt: skip
 
 
@@ -164,4 +173,7 @@ def _registration(name: str, hooks: list[Hook]) -> dict[str, Callable[..., Any]]
         """Return the hooks, as a list of the caller's own."""
         return list(hooks)
 
-    return {f"register_{name}": register, f"unregister_{name}": unregister, f"clear_{name}s": clear, f"get_{name}s": get}
+    return {
+        f"register_{name}": register, f"unregister_{name}": unregister, f"clear_{name}s": clear,
+        f"get_{name}s": get,
+    }  # fmt: skip

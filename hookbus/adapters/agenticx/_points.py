@@ -1,4 +1,5 @@
-"""The points at which AgenticX asks its hooks, as hooks of hookbus: its own hooks are receivers of `pre`, in its own order."""
+"""The points at which AgenticX asks its hooks, as hooks of hookbus: its own hooks are receivers of
+`pre`, in its own order."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from .._own_hooks import Hook, Mirror, OwnHook, title_of
 from .._patches import Patches
 
 Ask = Callable[[Hook, Mapping[str, Any]], Any]
-"""Asks one hook, given the arguments as they are now; returns what hookbus understands, or an awaitable of it."""
+"""Asks one hook, given the arguments as they are now; returns what hookbus understands, or an
+awaitable of it."""
 
 
 class Own(NamedTuple):
@@ -51,7 +53,8 @@ class Call:
         return self
 
     def ask_own(self, own: OwnHook, kwargs: Mapping[str, Any]) -> Any:
-        """Ask one of AgenticX's own hooks. One that came or went since the call began is left out."""
+        """Ask one of AgenticX's own hooks. One that came or went since the call began is left
+        out."""
         index = self._place_of(own)
         if index is None:
             return None
@@ -65,7 +68,9 @@ class Call:
     def _place_of(self, own: OwnHook) -> int | None:
         if own.index < len(self.hooks) and own.is_same(self.hooks[own.index]) is not None:
             return own.index
-        return next((index for index, hook in enumerate(self.hooks) if own.is_same(hook) is not None), None)
+        return next(
+            (index for index, hook in enumerate(self.hooks) if own.is_same(hook) is not None), None
+        )
 
     async def _settled(self, answer: Any) -> Any:
         try:
@@ -82,7 +87,10 @@ class Call:
     def reach(self, value: Any, tool_name: str | None = None) -> None:
         """Take what is asked about, after all receivers."""
         if tool_name != self._tool_name:
-            raise HookError(f"{self._tool_name} was to become {tool_name!r}: the name of a tool cannot be changed")
+            raise HookError(
+                f"{self._tool_name} was to become {tool_name!r}: the name of a tool cannot be "
+                "changed"
+            )
         self.is_reached, self.value = True, value
 
 
@@ -98,7 +106,9 @@ class Points:
         self.bus, self.strict = bus, strict
         self.registry = OwnHooks(bus)
 
-    def add(self, cls: type, *functions: Callable[..., Any], patches: Patches | None = None) -> None:
+    def add(
+        self, cls: type, *functions: Callable[..., Any], patches: Patches | None = None
+    ) -> None:
         """Make functions methods of a class, and hooks."""
         for function in functions:
             name = function.__name__
@@ -107,12 +117,15 @@ class Points:
             if patches is not None:
                 patches.on_restore(undo)
 
-    def ask(self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any) -> Any:
+    def ask(
+        self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any
+    ) -> Any:
         """Ask everybody at one point, and return what a receiver answered in place of it.
 
         Args:
             owner: the sender.
-            point: the name of its method, which is that of the hook; one for event loops ends with `_async`.
+            point: the name of its method, which is that of the hook; one for event loops ends with
+                `_async`.
             call: who is asked of AgenticX's own hooks.
             on_error: what is done when one of them fails.
             arguments: of the point.
@@ -123,8 +136,11 @@ class Points:
         self._connect(owner, point, call, on_error)
         return getattr(owner, point)(**arguments, call=call)
 
-    async def ask_async(self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any) -> Any:
-        """The same on an event loop. What one of AgenticX's own hooks raises there may go out as it is (`on_error="raise"`)."""
+    async def ask_async(
+        self, owner: Any, point: str, call: Call, on_error: str | None = None, **arguments: Any
+    ) -> Any:
+        """The same on an event loop. What one of AgenticX's own hooks raises there may go out as it
+        is (`on_error="raise"`)."""
         self._connect(owner, point, call, on_error)
         try:
             return await getattr(owner, point)(**arguments, call=call)
@@ -135,7 +151,9 @@ class Points:
         raise failure
 
     def _connect(self, owner: Any, point: str, call: Call, on_error: str | None) -> None:
-        self.registry.sync(owner, f"pre_{point.removesuffix('_async')}", call.hooks, on_error=on_error)
+        self.registry.sync(
+            owner, f"pre_{point.removesuffix('_async')}", call.hooks, on_error=on_error
+        )
 
     @property
     def on_start_error(self) -> str | None:
@@ -166,8 +184,11 @@ class OwnHooks(Mirror[OwnHook]):
         self._bus = bus
 
     def sync(self, owner: Any, signal: str, hooks: Sequence[Hook], **options: Any) -> None:
-        """Connect the hooks that are in the list and are not connected, disconnect what is not in it any more."""
-        is_async = inspect.iscoroutinefunction(getattr(type(owner), signal.removeprefix("pre_"), None))
+        """Connect the hooks that are in the list and are not connected, disconnect what is not in
+        it any more."""
+        is_async = inspect.iscoroutinefunction(
+            getattr(type(owner), signal.removeprefix("pre_"), None)
+        )
 
         def connect(index: int, hook: Hook) -> tuple[OwnHook, Connection]:
             own = (AsyncHook if is_async else AskedHook)(hook, index)
@@ -185,13 +206,16 @@ def _is_of(own: OwnHook, hook: Hook) -> bool:
 
 def hook_behind(handler: Any) -> Any:
     """Return the hook that a handler of AgenticX's bus was made for, or the handler itself."""
-    is_made = getattr(handler, "__module__", None) in ("agenticx.hooks.llm_hooks", "agenticx.hooks.tool_hooks")
+    is_made = getattr(handler, "__module__", None) in (
+        "agenticx.hooks.llm_hooks",
+        "agenticx.hooks.tool_hooks",
+    )
     code = getattr(handler, "__code__", None) if is_made else None
     is_wrapper = code is not None and code.co_name == "_handler" and code.co_freevars == ("hook",)
     return handler.__closure__[0].cell_contents if is_wrapper else handler
 
 
-# -- the points themselves ------------------------------------------------------------------------------------------------
+# -- the points themselves -------------------------------------------------------------------------
 
 
 def llm_start(self: Any, messages: Any, call: Any) -> None:

@@ -1,4 +1,5 @@
-"""AgenticX's `runtime.hooks`: objects with async methods, asked by a runtime in the order of their priority."""
+"""AgenticX's `runtime.hooks`: objects with async methods, asked by a runtime in the order of their
+priority."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ class HookOutcome:
 class AgentHook:
     """A hook of a runtime; a subclass has the methods it needs."""
 
-    async def before_model(self, messages: Sequence[dict[str, Any]], session: Any) -> Sequence[dict[str, Any]] | None:
+    async def before_model(
+        self, messages: Sequence[dict[str, Any]], session: Any
+    ) -> Sequence[dict[str, Any]] | None:
         return None
 
     async def after_model(self, response: Any, session: Any) -> None:
@@ -35,7 +38,9 @@ class AgentHook:
     async def on_agent_start(self, session: Any, agent_id: str, user_input: str) -> None:
         return None
 
-    async def before_tool_call(self, tool_name: str, arguments: dict[str, Any], session: Any) -> HookOutcome | None:
+    async def before_tool_call(
+        self, tool_name: str, arguments: dict[str, Any], session: Any
+    ) -> HookOutcome | None:
         return None
 
     async def after_tool_call(self, tool_name: str, result: str, session: Any) -> str | None:
@@ -48,7 +53,7 @@ class AgentHook:
         return None
 
 
-# -- the points -----------------------------------------------------------------------------------------------------------
+# -- the points ------------------------------------------------------------------------------------
 
 
 async def llm_start(self: Any, messages: Any, call: Any) -> None:
@@ -83,7 +88,8 @@ POINTS = (llm_start, llm_end, tool_start, tool_end, agent_start, agent_end, comp
 
 
 Shared = Callable[[str, str, Any, Any], list[Own]]
-"""Gives hooks of AgenticX's other layers: for `"before"` or `"after"`, a tool's name, its arguments or result, and a session."""
+"""Gives hooks of AgenticX's other layers: for `"before"` or `"after"`, a tool's name, its arguments
+or result, and a session."""
 
 
 class RuntimeHooks:
@@ -95,7 +101,9 @@ class RuntimeHooks:
         shared: other hooks, which are asked first.
     """
 
-    def __init__(self, points: Points, outcome: type[Any] = HookOutcome, shared: Shared = lambda *_: []) -> None:
+    def __init__(
+        self, points: Points, outcome: type[Any] = HookOutcome, shared: Shared = lambda *_: []
+    ) -> None:
         self._points, self._outcome, self._shared = points, outcome, shared
         # In AgenticX's own manner whatever a hook raises goes out of the registry.
         self._on_error = None if points.strict else "raise"
@@ -107,27 +115,44 @@ class RuntimeHooks:
 
         call = Call(session, self._own(registry, ask))
         given = list(messages)
-        answer = await self._points.ask_async(registry, "llm_start", call, self._on_error, messages=given)
+        answer = await self._points.ask_async(
+            registry, "llm_start", call, self._on_error, messages=given
+        )
         return list(call.value if call.is_reached else answer)
 
     async def after_model(self, registry: Any, response: Any, session: Any) -> None:
-        await self._tell(registry, "llm_end", "after_model", ("response",), session, response=response)
+        await self._tell(
+            registry, "llm_end", "after_model", ("response",), session, response=response
+        )
 
-    async def on_agent_start(self, registry: Any, session: Any, agent_id: str, user_input: str) -> None:
+    async def on_agent_start(
+        self, registry: Any, session: Any, agent_id: str, user_input: str
+    ) -> None:
         async def ask(hook: Any, kwargs: Mapping[str, Any]) -> None:
-            await self._answer(hook, "on_agent_start", session, kwargs["agent_id"], kwargs["user_input"])
+            await self._answer(
+                hook, "on_agent_start", session, kwargs["agent_id"], kwargs["user_input"]
+            )
 
         call = Call(session, self._own(registry, ask))
         arguments = {"agent_id": agent_id, "user_input": user_input}
         await self._points.ask_async(registry, "agent_start", call, self._on_error, **arguments)
 
-    async def before_tool_call(self, registry: Any, tool_name: str, arguments: dict[str, Any], session: Any) -> Any:
+    async def before_tool_call(
+        self, registry: Any, tool_name: str, arguments: dict[str, Any], session: Any
+    ) -> Any:
         said: list[Any] = []
 
         async def ask(hook: Any, kwargs: Mapping[str, Any]) -> Any:
-            outcome = await self._answer(hook, "before_tool_call", tool_name, kwargs["args"], session)
-            if self._points.strict and not (outcome is None or isinstance(outcome, (self._outcome, Block))):
-                raise TypeError(f"{title_of(hook)} returned {type(outcome).__name__}, and not {self._outcome.__name__}")
+            outcome = await self._answer(
+                hook, "before_tool_call", tool_name, kwargs["args"], session
+            )
+            if self._points.strict and not (
+                outcome is None or isinstance(outcome, (self._outcome, Block))
+            ):
+                raise TypeError(
+                    f"{title_of(hook)} returned {type(outcome).__name__}, and not "
+                    f"{self._outcome.__name__}"
+                )
             if outcome is None or isinstance(outcome, Block) or not outcome.blocked:
                 return outcome if isinstance(outcome, Block) else None
             said.append(outcome)
@@ -137,7 +162,9 @@ class RuntimeHooks:
         call = Call(session, [*shared, *self._own(registry, ask)]).of_tool(tool_name)
         on_error = self._points.on_start_error or self._on_error
         try:
-            answer = await self._points.ask_async(registry, "tool_start", call, on_error, tool_name=tool_name, args=arguments)
+            answer = await self._points.ask_async(
+                registry, "tool_start", call, on_error, tool_name=tool_name, args=arguments
+            )
         except HookBlocked as blocked:
             reason = str(blocked) if call.block is None else str(call.block.reason)
             return said[0] if said else self._outcome(blocked=True, reason=reason)
@@ -149,9 +176,13 @@ class RuntimeHooks:
             arguments.update(call.value)
         return self._outcome(blocked=False, reason="")
 
-    async def after_tool_call(self, registry: Any, tool_name: str, result: Any, session: Any) -> Any:
+    async def after_tool_call(
+        self, registry: Any, tool_name: str, result: Any, session: Any
+    ) -> Any:
         async def ask(hook: Any, kwargs: Mapping[str, Any]) -> Any:
-            updated = await self._answer(hook, "after_tool_call", tool_name, kwargs["output"], session)
+            updated = await self._answer(
+                hook, "after_tool_call", tool_name, kwargs["output"], session
+            )
             stopped = withheld(hook, updated) if self._points.strict else None
             return stopped or ({"output": updated} if isinstance(updated, str) else None)
 
@@ -165,16 +196,22 @@ class RuntimeHooks:
             return str(blocked)
         return call.value if call.is_reached else answer
 
-    async def on_compaction(self, registry: Any, compacted_count: int, summary: str, session: Any) -> None:
+    async def on_compaction(
+        self, registry: Any, compacted_count: int, summary: str, session: Any
+    ) -> None:
         names = ("count", "summary")
-        await self._tell(registry, "compaction", "on_compaction", names, session, count=compacted_count, summary=summary)
+        await self._tell(
+            registry, "compaction", "on_compaction", names, session, count=compacted_count,
+            summary=summary,
+        )  # fmt: skip
 
     async def on_agent_end(self, registry: Any, final_text: str, session: Any) -> None:
         await self._tell(registry, "agent_end", "on_agent_end", ("text",), session, text=final_text)
 
     async def _tell(
-        self, registry: Any, point: str, method: str, names: Sequence[str], session: Any, **arguments: Any
-    ) -> None:
+        self, registry: Any, point: str, method: str, names: Sequence[str], session: Any,
+        **arguments: Any,
+    ) -> None:  # fmt: skip
         async def ask(hook: Any, kwargs: Mapping[str, Any]) -> None:
             await self._answer(hook, method, *(kwargs[name] for name in names), session)
 
@@ -182,7 +219,8 @@ class RuntimeHooks:
         await self._points.ask_async(registry, point, call, self._on_error, **arguments)
 
     async def _answer(self, hook: Any, name: str, *arguments: Any) -> Any:
-        """Return what a hook answers. With `strict` one need not have every method, and a method may be a plain one."""
+        """Return what a hook answers. With `strict` one need not have every method, and a method
+        may be a plain one."""
         if not self._points.strict:
             return await getattr(hook, name)(*arguments)
         method = getattr(hook, name, None)
@@ -195,14 +233,18 @@ class RuntimeHooks:
 
 _METHODS: Final[dict[str, Callable[..., Any]]] = {
     "run_before_model": RuntimeHooks.before_model, "run_after_model": RuntimeHooks.after_model,
-    "run_on_agent_start": RuntimeHooks.on_agent_start, "run_before_tool_call": RuntimeHooks.before_tool_call,
-    "run_after_tool_call": RuntimeHooks.after_tool_call, "run_on_compaction": RuntimeHooks.on_compaction,
-    "run_on_agent_end": RuntimeHooks.on_agent_end,
+    "run_on_agent_start": RuntimeHooks.on_agent_start,
+    "run_before_tool_call": RuntimeHooks.before_tool_call,
+    "run_after_tool_call": RuntimeHooks.after_tool_call,
+    "run_on_compaction": RuntimeHooks.on_compaction, "run_on_agent_end": RuntimeHooks.on_agent_end,
 }  # fmt: skip
 
 
-def replaced_runs(runtime: RuntimeHooks, patches: Patches | None = None, stock: Any = None) -> dict[str, Callable[..., Any]]:
-    """Return the methods of a registry that ask its hooks; without `patches` there is no stock one to go back to."""
+def replaced_runs(
+    runtime: RuntimeHooks, patches: Patches | None = None, stock: Any = None
+) -> dict[str, Callable[..., Any]]:
+    """Return the methods of a registry that ask its hooks; without `patches` there is no stock one
+    to go back to."""
 
     def replaced(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         async def run(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -217,10 +259,12 @@ def replaced_runs(runtime: RuntimeHooks, patches: Patches | None = None, stock: 
 
 
 def runtime_namespace(points: Points) -> dict[str, Any]:
-    """Return the public names of `agenticx.runtime.hooks`, with a class of registries of its own."""
+    """Return the public names of `agenticx.runtime.hooks`, with a class of registries of its
+    own."""
 
     class HookRegistry:
-        """The hooks of a runtime, higher priority first, then in the order of their registration."""
+        """The hooks of a runtime, higher priority first, then in the order of their
+        registration."""
 
         def __init__(self) -> None:
             self._entries: list[tuple[int, Any]] = []
@@ -247,7 +291,8 @@ def add_unregistration(cls: Any, place: Callable[[Any, str, Any], object]) -> No
     stock = cls.register
 
     def register(self: Any, hook: Any, *, priority: int = 0) -> None:
-        """Add a hook; one that is there already gets this priority. Of AgenticX's own kinds of hooks there is one of each."""
+        """Add a hook; one that is there already gets this priority. Of AgenticX's own kinds of
+        hooks there is one of each."""
         self._entries[:] = [entry for entry in self._entries if not _is_same(entry[1], hook)]
         stock(self, hook, priority=priority)
 

@@ -1,4 +1,5 @@
-"""AgenticX as `strict=True` has it: one set of hooks for every tool on every path, and what they leave is what runs."""
+"""AgenticX as `strict=True` has it: one set of hooks for every tool on every path, and what they
+leave is what runs."""
 
 from __future__ import annotations
 
@@ -37,13 +38,17 @@ class Strict:
         # Calls that a runtime gives up in between stay in here, until there are too many.
         self._begun: deque[_Begun] = deque(maxlen=1024)
 
-    # -- one set of hooks ---------------------------------------------------------------------------------------------------
+    # -- one set of hooks --------------------------------------------------------------------------
 
     def core_hooks(self, run: Event, turn: Turn | None) -> list[Own]:
         """Return the hooks of `core.hooks` for a call that the bus is asked about."""
         kind, phase = run.event.type, run.phase
-        hooks = getattr(import_module(f"agenticx.core.hooks.{kind}_hooks"), f"_{phase}_{kind}_call_hooks")
-        context = vars(run.context).setdefault("_core_context", None) or _core_context(kind, run.context)
+        hooks = getattr(
+            import_module(f"agenticx.core.hooks.{kind}_hooks"), f"_{phase}_{kind}_call_hooks"
+        )
+        context = vars(run.context).setdefault("_core_context", None) or _core_context(
+            kind, run.context
+        )
         run.context._core_context = context
         if phase == "before":
             return self._core.own_before(kind, hooks, context)
@@ -56,22 +61,31 @@ class Strict:
         """Return the hooks of `core.hooks` and of the bus for a tool of a runtime."""
         hooks = import_module("agenticx.hooks")
         if phase == "before":
-            context = hooks.ToolCallHookContext(tool_name=tool_name, tool_input=value, agent_id="meta")
+            context = hooks.ToolCallHookContext(
+                tool_name=tool_name, tool_input=value, agent_id="meta"
+            )
             self._begun.append(_Begun(_held(session), tool_name, frozen(value), value, context))
             more = {"tool_name": tool_name, "tool_input": value}
             if tool_name == "bash_exec":
                 more["command"] = str(value.get("command", ""))
         else:
             begun = self._take(session, tool_name)
-            context = begun.context if begun else hooks.ToolCallHookContext(tool_name=tool_name, tool_input={}, agent_id="meta")
+            context = (
+                begun.context
+                if begun
+                else hooks.ToolCallHookContext(tool_name=tool_name, tool_input={}, agent_id="meta")
+            )
             more = {"tool_name": tool_name, "tool_result": value}
-        event = _event(f"{phase}_call", context, more, str(getattr(session, "_session_id", None) or ""))
+        event = _event(
+            f"{phase}_call", context, more, str(getattr(session, "_session_id", None) or "")
+        )
         run = Event(event, phase == "before", strict=True)
         registry = hooks.get_global_hook_registry()
         return [*self.core_hooks(run, None), *self._bus.own(registry, run, is_async=True)]
 
     def executed(self, session: Any, name: str, args: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments that the hooks of a runtime's call have left, which AgenticX only shows."""
+        """Return the arguments that the hooks of a runtime's call have left, which AgenticX only
+        shows."""
         begun = self._find(session, name, lambda each: each.before == args)
         return dict(args if begun is None else begun.args)
 
@@ -82,13 +96,18 @@ class Strict:
         return begun
 
     def _find(self, session: Any, name: str, fits: Callable[[_Begun], bool]) -> _Begun | None:
-        mine = (each for each in reversed(self._begun) if each.name == name and each.session() is session)
+        mine = (
+            each
+            for each in reversed(self._begun)
+            if each.name == name and each.session() is session
+        )
         return next((each for each in mine if fits(each)), None)
 
-    # -- after-hooks of what failed -----------------------------------------------------------------------------------------
+    # -- after-hooks of what failed ----------------------------------------------------------------
 
     def ended(self, turn: Turn, error: Exception) -> None:
-        """Ask the after-hooks of a call that failed: the result is None, and the context has the `error`."""
+        """Ask the after-hooks of a call that failed: the result is None, and the context has the
+        `error`."""
         self._tell(turn.kind, turn.context, error)
 
     def _tell(self, kind: str, context: Any, error: Exception) -> None:
@@ -99,7 +118,7 @@ class Strict:
         except Exception as failure:
             error.add_note(f"the hooks after it failed: {type(failure).__name__}")
 
-    # -- what is replaced -----------------------------------------------------------------------------------------------------
+    # -- what is replaced --------------------------------------------------------------------------
 
     def replace(self, patches: Patches, bus: BusHooks) -> None:
         """Put all of it into AgenticX."""
@@ -109,39 +128,55 @@ class Strict:
         _replace_clear(patches)
         runtime = import_module("agenticx.runtime.hooks")
         add_unregistration(runtime.HookRegistry, patches.replace)
-        bridge = import_module("agenticx.runtime.hooks.legacy_event_bridge_hook").LegacyEventBridgeHook
+        bridge = import_module(
+            "agenticx.runtime.hooks.legacy_event_bridge_hook"
+        ).LegacyEventBridgeHook
         for name in ("before_tool_call", "after_tool_call"):
             # The hooks of the bus are asked by the runtime's own registry.
             patches.replace(bridge, name, vars(runtime.AgentHook)[name])
         tools = import_module("agenticx.tools.executor")
         for name in ("execute", "aexecute"):
             make = self._executing_async if name == "aexecute" else self._executing
-            patches.replace(tools.ToolExecutor, name, make(patches, getattr(tools.ToolExecutor, name), tools.ExecutionResult))
+            patches.replace(
+                tools.ToolExecutor,
+                name,
+                make(patches, getattr(tools.ToolExecutor, name), tools.ExecutionResult),
+            )
         allowlist = import_module("agenticx.tools.guardrails.builtin").AllowlistProvider
         patches.replace(allowlist, "__init__", _allowing(allowlist.__init__))
 
     def _replace_registration(self, patches: Patches, kind: str) -> None:
         core = import_module(f"agenticx.core.hooks.{kind}_hooks")
         bus = import_module(f"agenticx.hooks.{kind}_hooks")
-        lists = {phase: getattr(core, f"_{phase}_{kind}_call_hooks") for phase in ("before", "after")}
+        lists = {
+            phase: getattr(core, f"_{phase}_{kind}_call_hooks") for phase in ("before", "after")
+        }
         for phase, hooks in lists.items():
             for name, function in registration(f"{phase}_{kind}_call_hook", hooks).items():
                 patches.replace_everywhere(core, name, function)
             name = f"register_{phase}_{kind}_call_hook"
-            patches.replace_everywhere(bus, name, _checking(getattr(bus, name), f"{phase}_{kind}_call_hook"))
+            patches.replace_everywhere(
+                bus, name, _checking(getattr(bus, name), f"{phase}_{kind}_call_hook")
+            )
 
         def get_registered() -> dict[str, list[str]]:
             return {phase: [title_of(hook) for hook in hooks] for phase, hooks in lists.items()}
 
         patches.replace_everywhere(core, f"get_registered_{kind}_hooks", get_registered)
 
-    def _executing(self, patches: Patches, inner: Callable[..., Any], make: Callable[..., Any]) -> Callable[..., Any]:
+    def _executing(
+        self, patches: Patches, inner: Callable[..., Any], make: Callable[..., Any]
+    ) -> Callable[..., Any]:
         @functools.wraps(inner)
-        def execute(executor: Any, tool: Any, agent_id: Any = None, task_id: Any = None, **kwargs: Any) -> Any:
+        def execute(
+            executor: Any, tool: Any, agent_id: Any = None, task_id: Any = None, **kwargs: Any
+        ) -> Any:
             if not patches.is_live or _is_of_turn():
                 return inner(executor, tool, agent_id, task_id, **kwargs)
             context = _bus_context(tool, kwargs, agent_id, task_id)
-            if not _registry().trigger_sync(_event("before_call", context, {}, ""), stop_on_false=True):
+            if not _registry().trigger_sync(
+                _event("before_call", context, {}, ""), stop_on_false=True
+            ):
                 return make(tool_name=tool.name, success=False, error=_blocked(tool))
             try:
                 result = inner(executor, tool, agent_id, task_id, **context.tool_input)
@@ -154,13 +189,19 @@ class Strict:
 
         return execute
 
-    def _executing_async(self, patches: Patches, inner: Callable[..., Any], make: Callable[..., Any]) -> Callable[..., Any]:
+    def _executing_async(
+        self, patches: Patches, inner: Callable[..., Any], make: Callable[..., Any]
+    ) -> Callable[..., Any]:
         @functools.wraps(inner)
-        async def aexecute(executor: Any, tool: Any, agent_id: Any = None, task_id: Any = None, **kwargs: Any) -> Any:
+        async def aexecute(
+            executor: Any, tool: Any, agent_id: Any = None, task_id: Any = None, **kwargs: Any
+        ) -> Any:
             if not patches.is_live or _is_of_turn():
                 return await inner(executor, tool, agent_id, task_id, **kwargs)
             context = _bus_context(tool, kwargs, agent_id, task_id)
-            if not await _registry().trigger(_event("before_call", context, {}, ""), stop_on_false=True):
+            if not await _registry().trigger(
+                _event("before_call", context, {}, ""), stop_on_false=True
+            ):
                 return make(tool_name=tool.name, success=False, error=_blocked(tool))
             try:
                 result = await inner(executor, tool, agent_id, task_id, **context.tool_input)
@@ -178,7 +219,9 @@ def _core_context(kind: str, context: Any) -> Any:
     core = import_module("agenticx.core.hooks")
     who = {"agent_id": context.agent_id or "", "task_id": context.task_id}
     if kind == "tool":
-        return core.ToolCallHookContext(**who, tool_name=context.tool_name, tool_args=context.tool_input)
+        return core.ToolCallHookContext(
+            **who, tool_name=context.tool_name, tool_args=context.tool_input
+        )
     return core.LLMCallHookContext(
         **who, messages=context.messages, model=context.model_name, iteration=context.iterations
     )
@@ -186,15 +229,20 @@ def _core_context(kind: str, context: Any) -> Any:
 
 def _bus_context(tool: Any, kwargs: dict[str, Any], agent_id: Any, task_id: Any) -> Any:
     make = import_module("agenticx.hooks.tool_hooks").ToolCallHookContext
-    return make(tool_name=tool.name, tool_input=kwargs, tool=tool, agent_id=agent_id, task_id=task_id)
+    return make(
+        tool_name=tool.name, tool_input=kwargs, tool=tool, agent_id=agent_id, task_id=task_id
+    )
 
 
-def _event(action: str, context: Any, more: dict[str, Any], session_key: str, kind: str = "tool") -> Any:
+def _event(
+    action: str, context: Any, more: dict[str, Any], session_key: str, kind: str = "tool"
+) -> Any:
     make = import_module("agenticx.hooks").HookEvent
     known = {f"{kind}_context": context, **more}
     return make(
-        type=kind, action=action, agent_id=context.agent_id or "", task_id=context.task_id, session_key=session_key, context=known
-    )
+        type=kind, action=action, agent_id=context.agent_id or "", task_id=context.task_id,
+        session_key=session_key, context=known,
+    )  # fmt: skip
 
 
 def _registry() -> Any:
@@ -258,7 +306,9 @@ def _replace_clear(patches: Patches) -> None:
 
 def _allowing(stock: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(stock)
-    def __init__(self: Any, *, allowed_tools: list[str] | None = None, denied_tools: list[str] | None = None) -> None:
+    def __init__(
+        self: Any, *, allowed_tools: list[str] | None = None, denied_tools: list[str] | None = None
+    ) -> None:
         stock(self, allowed_tools=allowed_tools, denied_tools=denied_tools)
         if allowed_tools is not None:
             self._allowed = set(allowed_tools)

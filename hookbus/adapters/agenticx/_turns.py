@@ -16,7 +16,8 @@ LOG: Final = logging.getLogger("agenticx.core.agent_executor")
 
 
 class AgentView(View):
-    """An agent whose lists of hooks the executor does not see; to whoever asks, of the agent's own type."""
+    """An agent whose lists of hooks the executor does not see; to whoever asks, of the agent's own
+    type."""
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -50,7 +51,9 @@ class Turn:
         """Return the agent as the executor is to see it: its hooks were asked through hookbus."""
         if self.agent is None:
             return None
-        return AgentView(self.agent, **{f"{self.kind}_hooks": {"before": [], "after": [self._hand_over]}})
+        return AgentView(
+            self.agent, **{f"{self.kind}_hooks": {"before": [], "after": [self._hand_over]}}
+        )
 
     def _hand_over(self, context: Any) -> Any:
         return self._answer if self._is_replaced else None
@@ -77,7 +80,10 @@ class Turn:
         if run.phase == "before":
             ask = LegacyBefore(run.subject, warn, strict=self._strict)
             return [Own(hook, ask) for hook in self._before]
-        return [Own(hook, _AgentAfter(run.subject, self, warn, strict=self._strict)) for hook in self._after]
+        return [
+            Own(hook, _AgentAfter(run.subject, self, warn, strict=self._strict))
+            for hook in self._after
+        ]
 
     def note_replaced(self) -> None:
         """Note that one of the agent's hooks gave a result, of whatever type."""
@@ -90,9 +96,12 @@ class Turn:
             self.has_ended, self._is_replaced, self._answer = True, True, str(blocked)
 
     def finish(self, value: Any, *, is_replaced: bool) -> None:
-        """Take the result as all receivers left it. What is no text the executor would not take from them."""
+        """Take the result as all receivers left it. What is no text the executor would not take
+        from them."""
         self.has_ended, self._answer = True, value
-        self._is_replaced = self._is_replaced or is_replaced or not (value is None or isinstance(value, str))
+        self._is_replaced = (
+            self._is_replaced or is_replaced or not (value is None or isinstance(value, str))
+        )
 
 
 class _AgentAfter:

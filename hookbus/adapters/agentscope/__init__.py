@@ -1,11 +1,13 @@
-"""AgentScope 1.0.21 on hookbus: `reply`, `print`, `observe`, `_reasoning` and `_acting` are hooks, and so are its own hooks.
+"""AgentScope 1.0.21 on hookbus: `reply`, `print`, `observe`, `_reasoning` and `_acting` are hooks,
+and so are its own hooks.
 
     from hookbus.adapters import agentscope
 
     uninstall = agentscope.install()
     signal("pre_acting").connect(only_in_the_sandbox, role="guard")
 
-AgentScope's own registration goes on working; what it registers are receivers, which `explain` lists and events name.
+AgentScope's own registration goes on working; what it registers are receivers, which `explain`
+lists and events name.
 """
 
 from ._install import HOOKS, SUPPORTED, install

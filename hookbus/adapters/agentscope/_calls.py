@@ -1,4 +1,5 @@
-"""One call of an agent's method in AgentScope's own manner: what its hooks are given, and what their answers mean."""
+"""One call of an agent's method in AgentScope's own manner: what its hooks are given, and what
+their answers mean."""
 
 from __future__ import annotations
 
@@ -22,13 +23,16 @@ class Parameters:
         kind = inspect.Parameter
         self.named = dict(list(self.signature.parameters.items())[1:])
         self.star = next((n for n, p in self.named.items() if p.kind is kind.VAR_POSITIONAL), None)
-        self.double_star = next((n for n, p in self.named.items() if p.kind is kind.VAR_KEYWORD), None)
+        self.double_star = next(
+            (n for n, p in self.named.items() if p.kind is kind.VAR_KEYWORD), None
+        )
         self.defaults = {n: p.default for n, p in self.named.items() if p.default is not p.empty}
         self.defaults |= {self.star: ()} if self.star else {}
         self.defaults |= {self.double_star: {}} if self.double_star else {}
 
     def fit(self, kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Return the arguments that a call with exactly these keywords has, and whether such a call can be made."""
+        """Return the arguments that a call with exactly these keywords has, and whether such a call
+        can be made."""
         patch = {**self.defaults, **{name: kwargs[name] for name in self.named if name in kwargs}}
         extra = {name: value for name, value in kwargs.items() if name not in self.named}
         if self.double_star is not None:
@@ -36,7 +40,9 @@ class Parameters:
             extra = {}
         return patch, not extra and all(name in patch for name in self.named)
 
-    def unbound(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: TypeError) -> TypeError:
+    def unbound(
+        self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: TypeError
+    ) -> TypeError:
         """Return the exception AgentScope raises where a call does not fit its method."""
         return TypeError(
             f"Failed to bind parameters for function '{name}': {error}\n"
@@ -49,17 +55,21 @@ class Running:
     """One call, from its pre-hooks to its post-hooks.
 
     Attributes:
-        known: the post-hooks that were connected when the call began; hookbus asks them. Those registered since are asked here.
-        given: the keywords that the last answering pre-hook returned, which replace all others; None until one did.
+        known: the post-hooks that were connected when the call began; hookbus asks them. Those
+            registered since are asked here.
+        given: the keywords that the last answering pre-hook returned, which replace all others;
+            None until one did.
         failure: the exception of a hook, which goes out as it is.
     """
 
     __slots__ = (
-        "_arguments", "_snapshots", "agent", "failure", "fits", "given", "hook", "is_in_body", "known", "outer", "parameters",
-        "was_in_body",
+        "_arguments", "_snapshots", "agent", "failure", "fits", "given", "hook", "is_in_body",
+        "known", "outer", "parameters", "was_in_body",
     )  # fmt: skip
 
-    def __init__(self, agent: Any, hook: str, parameters: Parameters, outer: Running | None) -> None:
+    def __init__(
+        self, agent: Any, hook: str, parameters: Parameters, outer: Running | None
+    ) -> None:
         self.agent, self.hook, self.parameters, self.outer = agent, hook, parameters, outer
         self.known = {scope: set(hooks) for scope, hooks in self._hooks("post").items()}
         self.given: dict[str, Any] | None = None
@@ -69,9 +79,11 @@ class Running:
         self._snapshots: dict[str, dict[str, dict[str, Hook]]] = {}
         self._arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
 
-    # -- the method ---------------------------------------------------------------------------------------------------
+    # -- the method --------------------------------------------------------------------------------
 
-    async def run(self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    async def run(
+        self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Run the method itself."""
         self.is_in_body = self.was_in_body = True
         self._arguments = (args, kwargs)
@@ -79,13 +91,16 @@ class Running:
             if not self.fits and self.given is not None:
                 # It cannot be called like this: Python says why, in its own words.
                 others = dict(self.given)
-                star, double_star = others.pop(self.parameters.star or "", ()), others.pop(self.parameters.double_star or "", {})
+                star, double_star = (
+                    others.pop(self.parameters.star or "", ()),
+                    others.pop(self.parameters.double_star or "", {}),
+                )
                 return await method(self.agent, *star, **others, **double_star)
             return await method(*args, **kwargs)
         finally:
             self.is_in_body = False
 
-    # -- its hooks ----------------------------------------------------------------------------------------------------
+    # -- its hooks ---------------------------------------------------------------------------------
 
     def ask_pre(self, scope: str, name: str, ctx: HookContext) -> Any:
         """Ask one pre-hook; return the arguments if it replaced them, or an awaitable of that."""
@@ -108,8 +123,8 @@ class Running:
             return None
         if not isinstance(answer, dict):
             raise AssertionError(
-                f"Pre-hook must return a dict of keyword arguments, rather than {type(answer)} from hook "
-                f"{getattr(hook, '__name__', name)}"
+                f"Pre-hook must return a dict of keyword arguments, rather than {type(answer)} "
+                f"from hook {getattr(hook, '__name__', name)}"
             )
         self.given = answer
         patch, self.fits = self.parameters.fit(answer)
@@ -126,7 +141,11 @@ class Running:
             answer = hook(self.agent, self._copy(ctx.kwargs), deepcopy(ctx.result))
             if answer is None:
                 return None
-            return self._awaited(answer, _replacing) if _must_await(hook, answer) else _replacing(answer)
+            return (
+                self._awaited(answer, _replacing)
+                if _must_await(hook, answer)
+                else _replacing(answer)
+            )
         except BaseException as error:
             self.failure = error
             raise
@@ -138,10 +157,11 @@ class Running:
             self.failure = error
             raise
 
-    # -- post-hooks registered while the call runs ----------------------------------------------------------------------
+    # -- post-hooks registered while the call runs -------------------------------------------------
 
     async def ask_late(self, result: Any) -> Any:
-        """Ask the post-hooks registered while the call ran that are not asked yet; return the output."""
+        """Ask the post-hooks registered while the call ran that are not asked yet; return the
+        output."""
         if not self.was_in_body or not any(self._late(scope) for scope in self.known):
             return result
         args, kwargs = self._arguments
@@ -153,7 +173,8 @@ class Running:
         return result
 
     async def _ask_after_late(self, name: str, kwargs: dict[str, Any], result: Any) -> Replace:
-        """Ask the late hooks of the agent, which stand ahead of those of the class, and then this one."""
+        """Ask the late hooks of the agent, which stand ahead of those of the class, and then this
+        one."""
         try:
             result = await self._ask_late("instance", kwargs, result)
             hook = self._snapshot("post")["class"].get(name)
@@ -175,9 +196,13 @@ class Running:
         return result if answer is None else answer
 
     def _late(self, scope: str) -> dict[str, Hook]:
-        return {name: hook for name, hook in self._snapshot("post")[scope].items() if name not in self.known[scope]}
+        return {
+            name: hook
+            for name, hook in self._snapshot("post")[scope].items()
+            if name not in self.known[scope]
+        }
 
-    # -- what AgentScope keeps ----------------------------------------------------------------------------------------
+    # -- what AgentScope keeps ---------------------------------------------------------------------
 
     def _copy(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Return a deep copy of the keywords as AgentScope knows them."""
@@ -187,11 +212,15 @@ class Running:
         return {name: deepcopy(value, memo) for name, value in kwargs.items()}
 
     def _view(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keywords as AgentScope knows them: those a hook returned, with what other receivers made of them since."""
+        """Return the keywords as AgentScope knows them: those a hook returned, with what other
+        receivers made of them since."""
         if self.given is None:
             return dict(kwargs)
         double_star = self.parameters.double_star
-        return {name: value if name == double_star else kwargs.get(name, value) for name, value in self.given.items()}
+        return {
+            name: value if name == double_star else kwargs.get(name, value)
+            for name, value in self.given.items()
+        }
 
     def _snapshot(self, phase: str) -> dict[str, dict[str, Hook]]:
         """Return the hooks as they were when the first of this phase had its turn."""
@@ -215,7 +244,8 @@ def _replacing(answer: Any) -> Replace | None:
 
 
 def _must_await(hook: Hook, answer: Any) -> bool:
-    """Tell whether a hook's answer is to be awaited. Of an async generator that fails, as AgentScope has it."""
+    """Tell whether a hook's answer is to be awaited. Of an async generator that fails, as
+    AgentScope has it."""
     if type(answer) is dict:
         return False
     if inspect.isasyncgen(answer):

@@ -1,4 +1,5 @@
-"""Hooks registered with AgentScope as receivers: one connection each, in the order of AgentScope's own dicts."""
+"""Hooks registered with AgentScope as receivers: one connection each, in the order of AgentScope's
+own dicts."""
 
 from __future__ import annotations
 
@@ -20,9 +21,10 @@ Lookup = Callable[[], Mapping[str, Callable[..., Any]]]
 class StrictHook:
     """The receiver for a hook registered with AgentScope, as hookbus understands receivers.
 
-    It holds neither the hook nor the agent and looks the hook up at its turn, so that an agent whose own hook knows it is
-    collected like any other. What it returns is understood as from any receiver of hookbus: a dict patches the arguments,
-    `Block` and `Replace` are verdicts, an awaitable is awaited.
+    It holds neither the hook nor the agent and looks the hook up at its turn, so that an agent
+    whose own hook knows it is collected like any other. What it returns is understood as from any
+    receiver of hookbus: a dict patches the arguments, `Block` and `Replace` are verdicts, an
+    awaitable is awaited.
     """
 
     on_error: ClassVar[str | None] = None
@@ -45,14 +47,17 @@ class StrictHook:
 
 
 class FaithfulHook(StrictHook):
-    """The receiver for a hook registered with AgentScope, called and understood exactly as AgentScope 1.0.21 does."""
+    """The receiver for a hook registered with AgentScope, called and understood exactly as
+    AgentScope 1.0.21 does."""
 
     on_error = "raise"
 
     def __call__(self, agent: Any, ctx: HookContext) -> Any:
         running = current(agent, ctx.hook)
         if running is None:
-            raise HookError(f"{self.name} was asked outside of a call that came through AgentScope's {ctx.hook}")
+            raise HookError(
+                f"{self.name} was asked outside of a call that came through AgentScope's {ctx.hook}"
+            )
         if self.scope == "class" and running.class_hooks(self.phase) is not self.lookup():
             return None  # a subclass keeps a dict of its own, which hides this one
         if self.phase == "pre":
@@ -61,14 +66,16 @@ class FaithfulHook(StrictHook):
 
 
 class Registry(Mirror[str]):
-    """Which hook of which agent or class is connected, kept equal to what AgentScope's dicts hold."""
+    """Which hook of which agent or class is connected, kept equal to what AgentScope's dicts
+    hold."""
 
     def __init__(self, bus: Bus, make: type[StrictHook]) -> None:
         super().__init__()
         self._bus, self._make = bus, make
 
     def sync(self, owner: Any, scope: str, hook_type: str, lookup: Lookup) -> None:
-        """Connect what is in the dict and is not connected, disconnect what is not in it any more, and keep its order.
+        """Connect what is in the dict and is not connected, disconnect what is not in it any more,
+        and keep its order.
 
         Args:
             owner: the agent, or the class whose dict it is.
@@ -107,4 +114,3 @@ def lookup_of_class(cls: type, attribute: str) -> Lookup:
     """Return a lookup of the dict a class itself holds."""
     reference = weakref.ref(cls)
     return lambda: vars(reference()).get(attribute, {}) if reference() is not None else {}
-

@@ -15,12 +15,17 @@ from hookbus import Bus, HookError, ReceiverError, default_bus, instrument
 
 from .._patches import Patches, Uninstall
 from ._calls import RUNNING, Parameters, Running, current
-from ._hooks import FaithfulHook, Registry, StrictHook, dict_owner, lookup_of_class, lookup_of_instance
+from ._hooks import (
+    FaithfulHook, Registry, StrictHook, dict_owner, lookup_of_class, lookup_of_instance,
+)  # fmt: skip
 from ._strict import replace_registration
 
 SUPPORTED: Final = ("1.0.21",)
 
-HOOKS: Final = {"reply": "reply", "print": "print", "observe": "observe", "_reasoning": "reasoning", "_acting": "acting"}
+HOOKS: Final = {
+    "reply": "reply", "print": "print", "observe": "observe", "_reasoning": "reasoning",
+    "_acting": "acting",
+}  # fmt: skip
 """AgentScope's hooked methods, and the names of their hooks."""
 
 _REGISTRATION: Final = (
@@ -34,16 +39,19 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
 
     Args:
         bus: the bus the signals live on.
-        strict: False keeps AgentScope's documented behaviour for its own hooks (deep copies, a dict replaces all arguments,
-            exceptions go out as they are, class hooks are shared by all classes). True treats them as receivers of hookbus: no
-            copies, a dict patches the arguments, `Block` and `Replace` act, failures are isolated and told, a class hook
-            runs for its class and subclasses only, recursion is hooked at every level.
+        strict: False keeps AgentScope's documented behaviour for its own hooks (deep copies, a dict
+            replaces all arguments, exceptions go out as they are, class hooks are shared by all
+            classes). True treats them as receivers of hookbus: no copies, a dict patches the
+            arguments, `Block` and `Replace` act, failures are isolated and told, a class hook runs
+            for its class and subclasses only, recursion is hooked at every level.
 
-    `post_acting` is observe-only in effect: ReActAgent has put a tool's result into its memory by then, and uses the output
-    of `_acting` for structured answers alone. Change what a tool gets in `pre_acting`, what it gave in the tool itself.
+    `post_acting` is observe-only in effect: ReActAgent has put a tool's result into its memory by
+    then, and uses the output of `_acting` for structured answers alone. Change what a tool gets in
+    `pre_acting`, what it gave in the tool itself.
 
     Returns:
-        A function that puts AgentScope back as it was, attribute for attribute. Calling it twice does nothing.
+        A function that puts AgentScope back as it was, attribute for attribute. Calling it twice
+        does nothing.
 
     Raises:
         HookError: if AgentScope is not installed, is another version, or runs on hookbus already.
@@ -78,9 +86,15 @@ class _Adapter:
         self._bus, self._strict, self._patches = bus, strict, patches
         self._metaclass = meta._AgentMeta
         self.registry = Registry(bus, StrictHook if strict else FaithfulHook)
-        # What AgentScope's metaclass puts in front of a method; whatever else is there is left alone.
-        self._stock_code = next(const for const in meta._wrap_with_hooks.__code__.co_consts if isinstance(const, CodeType))
-        # Each knows how to give its place back. The classes alone keep them alive, and not the other way round.
+        # What AgentScope's metaclass puts in front of a method; whatever else is there is left
+        # alone.
+        self._stock_code = next(
+            const
+            for const in meta._wrap_with_hooks.__code__.co_consts
+            if isinstance(const, CodeType)
+        )
+        # Each knows how to give its place back. The classes alone keep them alive, and not the
+        # other way round.
         self._placed: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def adopt(self, cls: type) -> None:
@@ -89,7 +103,9 @@ class _Adapter:
             raw = vars(cls).get(attribute)
             if isinstance(raw, FunctionType) and raw.__code__ is self._stock_code:
                 original = raw.__wrapped__  # type: ignore[attr-defined]
-                while original in self._ever_placed:  # `reply = Other.reply` in the body of a class made meanwhile
+                while (
+                    original in self._ever_placed
+                ):  # `reply = Other.reply` in the body of a class made meanwhile
                     original = original.__original__
                 if inspect.isfunction(inspect.unwrap(original)):
                     self._take_over(cls, attribute, hook, raw, original)
@@ -99,13 +115,17 @@ class _Adapter:
                 self._remember(placed, placed.__wrapped__, undo)
 
     def _is_of_a_mixin(self, cls: type, attribute: str) -> bool:
-        """Tell whether a class gets a method from a plain class, which AgentScope's metaclass never saw."""
+        """Tell whether a class gets a method from a plain class, which AgentScope's metaclass never
+        saw."""
         holder = dict_owner(cls, attribute)
         if holder is None or issubclass(type(holder), self._metaclass):
             return False
         return inspect.isfunction(vars(holder)[attribute])
 
-    def _take_over(self, cls: type, attribute: str, hook: str, stock: FunctionType, original: Callable[..., Any]) -> None:
+    def _take_over(
+        self, cls: type, attribute: str, hook: str, stock: FunctionType,
+        original: Callable[..., Any],
+    ) -> None:  # fmt: skip
         parameters = Parameters(original)
         setattr(cls, attribute, original if self._strict else _body(original, hook, parameters))
         undo = instrument(cls, {attribute: hook}, bus=self._bus)
@@ -132,9 +152,11 @@ class _Adapter:
         self._ever_placed.add(placed)
 
     def _front(
-        self, stock: FunctionType, original: Callable[..., Any], hooked: Callable[..., Any], hook: str, parameters: Parameters
-    ) -> Any:
-        """Return what AgentScope's own wrapper is outside of its hooks: what it binds, refuses, and lets through."""
+        self, stock: FunctionType, original: Callable[..., Any], hooked: Callable[..., Any],
+        hook: str, parameters: Parameters,
+    ) -> Any:  # fmt: skip
+        """Return what AgentScope's own wrapper is outside of its hooks: what it binds, refuses, and
+        lets through."""
 
         @functools.wraps(original)
         async def front(self_: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -161,7 +183,8 @@ class _Adapter:
         return front
 
     def _begin(self, agent: Any, hook: str, parameters: Parameters) -> Running:
-        """Start a call: connect what was put into AgentScope's dicts without its registration methods."""
+        """Start a call: connect what was put into AgentScope's dicts without its registration
+        methods."""
         cls = type(agent)
         for hook_type in (f"pre_{hook}", f"post_{hook}"):
             own = getattr(agent, f"_instance_{hook_type}_hooks", None)
@@ -175,8 +198,11 @@ class _Adapter:
         return Running(agent, hook, parameters, RUNNING.get())
 
     def sync(self, owner: Any) -> None:
-        """Connect and disconnect until what is connected is what AgentScope's dicts of an agent or class hold."""
-        for hook_type in (f"{phase}_{hook}" for hook in HOOKS.values() for phase in ("pre", "post")):
+        """Connect and disconnect until what is connected is what AgentScope's dicts of an agent or
+        class hold."""
+        for hook_type in (
+            f"{phase}_{hook}" for hook in HOOKS.values() for phase in ("pre", "post")
+        ):
             if isinstance(owner, type):
                 self._sync_class(owner, hook_type)
             elif f"_instance_{hook_type}_hooks" in vars(owner):
@@ -184,12 +210,17 @@ class _Adapter:
 
     def _sync_instance(self, agent: Any, hook_type: str, hooks: dict[str, Any]) -> None:
         if not self.registry.is_equal(agent, hook_type, hooks):
-            self.registry.sync(agent, "instance", hook_type, lookup_of_instance(agent, f"_instance_{hook_type}_hooks"))
+            self.registry.sync(
+                agent, "instance", hook_type,
+                lookup_of_instance(agent, f"_instance_{hook_type}_hooks"),
+            )  # fmt: skip
 
     def _sync_class(self, cls: type, hook_type: str) -> None:
         attribute = f"_class_{hook_type}_hooks"
         owner = dict_owner(cls, attribute)
-        if owner is not None and not self.registry.is_equal(owner, hook_type, vars(owner)[attribute]):
+        if owner is not None and not self.registry.is_equal(
+            owner, hook_type, vars(owner)[attribute]
+        ):
             self.registry.sync(owner, "class", hook_type, lookup_of_class(owner, attribute))
 
     def give_back(self) -> None:
@@ -218,7 +249,9 @@ def _body(original: Callable[..., Any], hook: str, parameters: Parameters) -> Ca
 def _adopting(metaclass: Any, adopt: Callable[[type], None]) -> Callable[..., None]:
     """Return an `__init__` of the metaclass that adopts every class it makes."""
 
-    def __init__(cls: type, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> None:
+    def __init__(
+        cls: type, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> None:
         super(metaclass, cls).__init__(name, bases, namespace, **options)
         adopt(cls)
 

@@ -1,4 +1,5 @@
-"""AgentScope's registration methods as `strict=True` has them: hooks of a class are its own, and mistakes are told at once."""
+"""AgentScope's registration methods as `strict=True` has them: hooks of a class are its own, and
+mistakes are told at once."""
 
 from __future__ import annotations
 
@@ -16,11 +17,14 @@ Hooks = dict[str, Callable[..., Any]]
 
 
 class _Scopes:
-    """The dicts of hooks: an agent's and AgentScope's base classes' are where they always were, other classes have one here."""
+    """The dicts of hooks: an agent's and AgentScope's base classes' are where they always were,
+    other classes have one here."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._of_classes: weakref.WeakKeyDictionary[type, dict[str, Hooks]] = weakref.WeakKeyDictionary()
+        self._of_classes: weakref.WeakKeyDictionary[type, dict[str, Hooks]] = (
+            weakref.WeakKeyDictionary()
+        )
 
     def lookup(self, owner: Any, hook_type: str) -> Lookup:
         if not isinstance(owner, type):
@@ -32,7 +36,11 @@ class _Scopes:
             if cls is None:
                 return {}
             own: Hooks | None = vars(cls).get(f"_class_{hook_type}_hooks")
-            return own if own is not None else self._of_classes.setdefault(cls, {}).setdefault(hook_type, {})
+            return (
+                own
+                if own is not None
+                else self._of_classes.setdefault(cls, {}).setdefault(hook_type, {})
+            )
 
         return look
 
@@ -56,9 +64,13 @@ def _check_type(owner: Any, hook_type: str) -> None:
     cls = owner if isinstance(owner, type) else type(owner)
     known: list[str] = getattr(cls, "supported_hook_types", [])
     if hook_type not in known:
-        raise HookError(f"{cls.__qualname__} has no hook {hook_type!r}{did_you_mean(str(hook_type), known)}")
+        raise HookError(
+            f"{cls.__qualname__} has no hook {hook_type!r}{did_you_mean(str(hook_type), known)}"
+        )
     if not isinstance(owner, type) and not hasattr(owner, f"_instance_{hook_type}_hooks"):
-        raise HookError(f"{cls.__qualname__} has no place for its hooks yet: call super().__init__() first")
+        raise HookError(
+            f"{cls.__qualname__} has no place for its hooks yet: call super().__init__() first"
+        )
 
 
 def replace_registration(patches: Patches, base: type, registry: Registry) -> None:
@@ -68,12 +80,16 @@ def replace_registration(patches: Patches, base: type, registry: Registry) -> No
     """
     scopes = _Scopes(registry)
 
-    def register(owner: Any, hook_type: str, hook_name: str, hook: Callable[..., Any] | None = None) -> Any:
+    def register(
+        owner: Any, hook_type: str, hook_name: str, hook: Callable[..., Any] | None = None
+    ) -> Any:
         _check_type(owner, hook_type)
         if hook is None:
             return lambda function: register(owner, hook_type, hook_name, function) or function
         if not callable(hook):
-            raise HookError(f"{hook!r:.60} cannot be registered as {hook_name!r}: it is not callable")
+            raise HookError(
+                f"{hook!r:.60} cannot be registered as {hook_name!r}: it is not callable"
+            )
         return scopes.change(owner, hook_type, lambda hooks: hooks.update({hook_name: hook}))
 
     def remove(owner: Any, hook_type: str, hook_name: str) -> None:

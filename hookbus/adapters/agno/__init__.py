@@ -1,11 +1,13 @@
-"""Agno 3.1.10 and 2.9.0 on hookbus: a tool's call is the hook `tool_call`, a run's input and output are hooks too.
+"""Agno 3.1.10 and 2.9.0 on hookbus: a tool's call is the hook `tool_call`, a run's input and output
+are hooks too.
 
     from hookbus.adapters import agno
 
     uninstall = agno.install()
     signal("pre_tool_call").connect(only_in_the_sandbox, role="guard")
 
-Agno's own hooks go on working; they are receivers, which `explain(function.tool_call)` lists and events name.
+Agno's own hooks go on working; they are receivers, which `explain(function.tool_call)` lists and
+events name.
 """
 
 from ._install import SUPPORTED, install

@@ -13,7 +13,9 @@ from .._own_hooks import Hook, OwnHook, View, frozen
 from ._ends import ToolEnds
 from ._hooks import AroundHook, Registry, is_async_hook
 
-SEEN: ContextVar[tuple[ToolCall, dict[str, Any], dict[str, Any]] | None] = ContextVar("hookbus_agno_seen", default=None)
+SEEN: ContextVar[tuple[ToolCall, dict[str, Any], dict[str, Any]] | None] = ContextVar(
+    "hookbus_agno_seen", default=None
+)
 """What the hook further out passed to the next one, which Agno does not pass on to the tool."""
 
 
@@ -44,16 +46,23 @@ class ToolCall(ToolEnds):
     def __repr__(self) -> str:
         return f"<call of {self.function.name}>"
 
-    # -- as Agno runs it ------------------------------------------------------------------------------------------------
+    # -- as Agno runs it ---------------------------------------------------------------------------
 
     def view(self) -> Any:
-        """Return what Agno's own code runs in place of the FunctionCall: its hooks and its tool are asked through hookbus."""
-        view = View(self.fc, function=self._bare_function(), _handle_pre_hook=self._start_sync, _handle_post_hook=self._end_sync,
-                    _handle_pre_hook_async=self._start_async, _handle_post_hook_async=self._end_async,
-                    _build_nested_execution_chain=self._chain, _build_nested_execution_chain_async=self._chain_async)  # fmt: skip
+        """Return what Agno's own code runs in place of the FunctionCall: its hooks and its tool are
+        asked through hookbus."""
+        view = View(
+            self.fc, function=self._bare_function(),
+            _handle_pre_hook=self._start_sync, _handle_pre_hook_async=self._start_async,
+            _handle_post_hook=self._end_sync, _handle_post_hook_async=self._end_async,
+            _build_nested_execution_chain=self._chain,
+            _build_nested_execution_chain_async=self._chain_async,
+        )  # fmt: skip
         # What was stored must be what the tool gave, as for every tool with hooks.
         save = type(self.fc)._save_entrypoint_result
-        object.__setattr__(view, "_save_entrypoint_result", lambda *args, **kwargs: save(view, *args, **kwargs))
+        object.__setattr__(
+            view, "_save_entrypoint_result", lambda *args, **kwargs: save(view, *args, **kwargs)
+        )
         return view
 
     def _bare_function(self) -> Any:
@@ -93,24 +102,29 @@ class ToolCall(ToolEnds):
         raise steering
 
     def _is_answered(self, args: dict[str, Any]) -> bool:
-        """Take up the arguments; return whether a receiver of the start has answered in place of the tool."""
+        """Take up the arguments; return whether a receiver of the start has answered in place of
+        the tool."""
         self._given = args
         if self._refusal is not None:
             raise self._refusal
         return not self._is_reached
 
-    # -- the tool -------------------------------------------------------------------------------------------------------
+    # -- the tool ----------------------------------------------------------------------------------
 
     def run(self, name: str, args: dict[str, Any]) -> Any:
         """Run the tool with these arguments, or give what Agno has cached for them."""
         bare = self._with_arguments(name, args)
-        return self._agno.build(bare, **self._parts)(self.function.name, self.function.entrypoint, args)
+        return self._agno.build(bare, **self._parts)(
+            self.function.name, self.function.entrypoint, args
+        )
 
     async def run_async(self, name: str, args: dict[str, Any]) -> Any:
         """The same for a tool that may be async."""
         entrypoint = self.function.entrypoint
         bare = self._with_arguments(name, args)
-        is_plain = not (inspect.iscoroutinefunction(entrypoint) or inspect.isasyncgenfunction(entrypoint))
+        is_plain = not (
+            inspect.iscoroutinefunction(entrypoint) or inspect.isasyncgenfunction(entrypoint)
+        )
         if is_plain and self._off_loop:
             tool = self._agno.build(bare, **self._parts)
             return await asyncio.to_thread(tool, self.function.name, entrypoint, args)
@@ -119,7 +133,10 @@ class ToolCall(ToolEnds):
 
     def _with_arguments(self, name: str, args: dict[str, Any]) -> Any:
         if name != self.function.name:
-            raise HookError(f"{self.function.name} was to be called as {name!r}: of a tool call only args can be changed")
+            raise HookError(
+                f"{self.function.name} was to be called as {name!r}: of a tool call only args can "
+                "be changed"
+            )
         own: dict[str, Any] = {}
         if self.must_place(args):
             # Agno works out from the FunctionCall whether a cached result answers what is asked.
@@ -131,7 +148,7 @@ class ToolCall(ToolEnds):
         """Tell whether these arguments are others than those the FunctionCall has."""
         return args is not self._given
 
-    # -- tool_hooks -----------------------------------------------------------------------------------------------------
+    # -- tool_hooks --------------------------------------------------------------------------------
 
     def ask_around(self, own: AroundHook, kwargs: Any, call_next: Hook) -> Any:
         """Ask one of the tool's own hooks."""
@@ -145,7 +162,9 @@ class ToolCall(ToolEnds):
     def check_sync(self, hook: Hook) -> None:
         """Look at a hook of a plain call before any is asked."""
         if inspect.iscoroutinefunction(hook):
-            self._agno.log_warning(f"Cannot use async hooks with sync function calls. Skipping hook: {hook.__name__}")
+            self._agno.log_warning(
+                f"Cannot use async hooks with sync function calls. Skipping hook: {hook.__name__}"
+            )
 
     def ask_sync(self, own: AroundHook, hook: Hook, args: dict[str, Any], call_next: Hook) -> Any:
         if self.is_left_out(hook):
@@ -156,9 +175,13 @@ class ToolCall(ToolEnds):
             came.append(self.go_in(own, hook, args, before, kwargs, call_next))
             return came[-1]
 
-        return self.checked(hook, hook(**self.arguments_of(own, hook, next_func, self.seen(args))), came)
+        return self.checked(
+            hook, hook(**self.arguments_of(own, hook, next_func, self.seen(args))), came
+        )
 
-    async def ask_async(self, own: AroundHook, hook: Hook, args: dict[str, Any], call_next: Hook) -> Any:
+    async def ask_async(
+        self, own: AroundHook, hook: Hook, args: dict[str, Any], call_next: Hook
+    ) -> Any:
         before, came = frozen(args), []
 
         async def next_func(**kwargs: Any) -> Any:
@@ -167,7 +190,8 @@ class ToolCall(ToolEnds):
 
         if self._off_loop and not is_async_hook(hook) and not inspect.isasyncgenfunction(hook):
             result = await self._agno.in_thread(
-                lambda next_one: hook(**self.arguments_of(own, hook, next_one, self.seen(args))), next_func
+                lambda next_one: hook(**self.arguments_of(own, hook, next_one, self.seen(args))),
+                next_func,
             )
         else:
             result = hook(**self.arguments_of(own, hook, next_func, self.seen(args)))
@@ -184,12 +208,15 @@ class ToolCall(ToolEnds):
         return result
 
     def go_in(
-        self, own: AroundHook, hook: Hook, args: dict[str, Any], before: Any, kwargs: dict[str, Any], call_next: Hook
-    ) -> Any:
+        self, own: AroundHook, hook: Hook, args: dict[str, Any], before: Any,
+        kwargs: dict[str, Any], call_next: Hook,
+    ) -> Any:  # fmt: skip
         """Run what is inside a hook."""
         passed = self.passed(args, before, kwargs)
         if inspect.isgeneratorfunction(hook):
-            return self.sender.call("tool_call", self.function.name, passed, self._inside(own, kwargs))
+            return self.sender.call(
+                "tool_call", self.function.name, passed, self._inside(own, kwargs)
+            )
         token = SEEN.set((self, passed, kwargs))
         try:
             return call_next(**({} if passed is args else {"args": passed}))
@@ -197,12 +224,15 @@ class ToolCall(ToolEnds):
             SEEN.reset(token)
 
     async def go_in_async(
-        self, own: AroundHook, hook: Hook, args: dict[str, Any], before: Any, kwargs: dict[str, Any], call_next: Hook
-    ) -> Any:
+        self, own: AroundHook, hook: Hook, args: dict[str, Any], before: Any,
+        kwargs: dict[str, Any], call_next: Hook,
+    ) -> Any:  # fmt: skip
         """The same in an async call."""
         passed = self.passed(args, before, kwargs)
         if inspect.isgeneratorfunction(hook) or inspect.isasyncgenfunction(hook):
-            return await self.sender.call("atool_call", self.function.name, passed, self._inside(own, kwargs))
+            return await self.sender.call(
+                "atool_call", self.function.name, passed, self._inside(own, kwargs)
+            )
         token = SEEN.set((self, passed, kwargs))
         try:
             return await call_next(**({} if passed is args else {"args": passed}))
@@ -210,10 +240,12 @@ class ToolCall(ToolEnds):
             SEEN.reset(token)
 
     def passed(self, args: dict[str, Any], before: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments that go in from a hook: what it changed in place, and not what it gave to next."""
+        """Return the arguments that go in from a hook: what it changed in place, and not what it
+        gave to next."""
         live: dict[str, Any] | None = self.fc.arguments
         if args is self._given and live is not args and live is not self._placed:
-            # Nothing was given, so what the hook has is its own; unless somebody has put arguments there since.
+            # Nothing was given, so what the hook has is its own; unless somebody has put arguments
+            # there since.
             return live if live else args
         return args if before == args else dict(args)
 
@@ -225,30 +257,38 @@ class ToolCall(ToolEnds):
         return args if self._first_args is None else self._first_args
 
     def _inside(self, own: AroundHook, kwargs: dict[str, Any]) -> ToolCall:
-        """Return the call that a hook which is a generator begins when it is iterated, long after its own is over."""
+        """Return the call that a hook which is a generator begins when it is iterated, long after
+        its own is over."""
         inside: ToolCall = object.__new__(type(self))
         inside.__dict__.update(self.__dict__)
         inside._start, inside._first_args = own.index + 1, kwargs
         return inside
 
-    def arguments_of(self, own: OwnHook, hook: Hook, next_func: Hook, args: dict[str, Any]) -> dict[str, Any]:
+    def arguments_of(
+        self, own: OwnHook, hook: Hook, next_func: Hook, args: dict[str, Any]
+    ) -> dict[str, Any]:
         """Return what a hook is called with: by name, and only what it asks for."""
         known = {
-            "agent": self.agent, "team": self.team, "run_context": self.run_context, "name": self.function.name,
-            "function_name": self.function.name, "function": next_func, "func": next_func, "function_call": next_func,
-            "args": args, "arguments": args,
+            "agent": self.agent, "team": self.team, "run_context": self.run_context,
+            "name": self.function.name, "function_name": self.function.name, "function": next_func,
+            "func": next_func, "function_call": next_func, "args": args, "arguments": args,
         }  # fmt: skip
         return self.asked_for(own, hook, known)
 
 
 def connect(registry: Registry, function: Any, on_error: str | None) -> None:
-    """Connect a tool's own hooks, as they are now. `on_error` is what is done when its `pre_hook` fails."""
+    """Connect a tool's own hooks, as they are now. `on_error` is what is done when its `pre_hook`
+    fails."""
     registry.sync(function, "around_tool_call", function.tool_hooks or ())
-    registry.sync(function, "pre_tool_start", () if function.pre_hook is None else (function.pre_hook,), on_error=on_error)
-    registry.sync(function, "pre_tool_end", () if function.post_hook is None else (function.post_hook,))
+    registry.sync(
+        function, "pre_tool_start", () if function.pre_hook is None else (function.pre_hook,),
+        on_error=on_error,
+    )  # fmt: skip
+    registry.sync(
+        function, "pre_tool_end", () if function.post_hook is None else (function.post_hook,)
+    )
 
 
 def is_listened_to(bus: Bus, signals: list[Any], owner: Any) -> bool:
     """Tell whether anybody but the owner's own hooks would hear of a call."""
     return bus.is_observed or any(signal.has_shared or signal.has_own(owner) for signal in signals)
-

@@ -1,4 +1,5 @@
-"""What `strict=True` refuses about the hooks of an agent or team, when it is made and again when it first runs."""
+"""What `strict=True` refuses about the hooks of an agent or team, when it is made and again when it
+first runs."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _STOPPERS = {"InputCheckError", "OutputCheckError"}
 
 
 def replace_registration(patches: Patches) -> None:
-    """Check hooks when an agent or team is made, and when Agno puts its lists in order for the first run."""
+    """Check hooks when an agent or team is made, and when Agno puts its lists in order for the
+    first run."""
     for name in ("agent", "team"):
         owner = getattr(import_module(f"agno.{name}"), name.title())
         patches.replace(owner, "__init__", _checking_init(owner.__init__, name))
@@ -57,7 +59,10 @@ def _check_all(hooks: Iterable[Any], owner: str, phase: str) -> None:
         where = f"{title_of(hook)} in {phase}_hooks"
         _check_names(called, where, owner, phase)
         if getattr(hook, utils.HOOK_RUN_IN_BACKGROUND_ATTR, False) and _can_stop(hook):
-            raise HookError(f"{where} can stop a run, and cannot from the background: take run_in_background=True away")
+            raise HookError(
+                f"{where} can stop a run, and cannot from the background: take "
+                "run_in_background=True away"
+            )
 
 
 def _check_names(hook: Any, where: str, owner: str, phase: str) -> None:
@@ -74,12 +79,13 @@ def _check_names(hook: Any, where: str, owner: str, phase: str) -> None:
 
 
 def _can_stop(hook: Any) -> bool:
-    """Tell whether a hook is a guardrail, or its code names one of the exceptions that stop a run."""
+    """Tell whether a hook is a guardrail, or its code names one of the exceptions that stop a
+    run."""
     utils = import_module("agno.utils.hooks")
     if isinstance(hook, utils.BaseGuardrail) or utils.is_guardrail_hook(hook):
         return True
     function = inspect.unwrap(hook)
-    code = getattr(getattr(function, "__func__", function), "__code__", None) or getattr(
-        getattr(type(function), "__call__", None), "__code__", None  # noqa: B004 - the method itself is wanted
-    )  # fmt: skip
+    call = getattr(type(function), "__call__", None)  # noqa: B004 - the method itself is wanted
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    code = code or getattr(call, "__code__", None)
     return code is not None and not _STOPPERS.isdisjoint(code.co_names)

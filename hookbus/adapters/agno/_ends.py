@@ -23,26 +23,38 @@ class ToolEnds:
     def __init__(self, agno: Any, fc: Any, *, is_async: bool) -> None:
         self.fc, self.function = fc, fc.function
         self.sender = sender_of(fc.function, agno.module.Function)
-        self.agent, self.team, self.run_context = fc.function._agent, fc.function._team, fc.function._run_context
+        self.agent, self.team, self.run_context = (
+            fc.function._agent,
+            fc.function._team,
+            fc.function._run_context,
+        )
         self._agno, self._is_async = agno, is_async
         self._own: Any = None
         self._phase = ""
         self._must_end = True
-        # Whether a receiver has let the start, or the end, come about; and what it answered where it has not.
+        # Whether a receiver has let the start, or the end, come about; and what it answered where
+        # it has not.
         self._is_reached = False
         self._answer: Any = None
-        # What a hook raised to steer the run; what keeps the tool from running; what keeps its result from leaving.
+        # What a hook raised to steer the run; what keeps the tool from running; what keeps its
+        # result from leaving.
         self._control: BaseException | None = None
         self._refusal: BaseException | None = None
         self._withheld: Exception | None = None
 
     def ask_own(self, own: OwnHook) -> Any:
         """Ask the `pre_hook` or `post_hook` of the tool."""
-        known = {"agent": self.agent, "team": self.team, "run_context": self.run_context, "fc": self.fc}
+        known = {
+            "agent": self.agent, "team": self.team, "run_context": self.run_context, "fc": self.fc,
+        }  # fmt: skip
         hook = self._own
         try:
             answer = hook(**self.asked_for(own, hook, known))
-            return self._settled(answer) if self._is_async and inspect.isawaitable(answer) else self.read(answer)
+            return (
+                self._settled(answer)
+                if self._is_async and inspect.isawaitable(answer)
+                else self.read(answer)
+            )
         except BaseException as error:
             self.note(error)
             raise
@@ -55,7 +67,8 @@ class ToolEnds:
             raise
 
     def read(self, answer: Any) -> Any:
-        """Return what a `pre_hook` or `post_hook` says to hookbus. Agno takes no notice of what they return."""
+        """Return what a `pre_hook` or `post_hook` says to hookbus. Agno takes no notice of what
+        they return."""
         if inspect.isawaitable(answer):
             return answer  # hookbus closes it and says so
         return None
@@ -122,7 +135,8 @@ class ToolEnds:
             self.let_out()
 
     def outcome(self, outcome: Any) -> Any:
-        """Return what the caller of the tool gets: nothing of it where a receiver of its end stopped it."""
+        """Return what the caller of the tool gets: nothing of it where a receiver of its end
+        stopped it."""
         if self._withheld is not None:
             self.fc.error, self.fc.result = str(self._withheld), None
             return type(outcome)(status="failure", error=str(self._withheld))

@@ -1,4 +1,5 @@
-"""What is hookable of Agno: the calls of a tool, the input and output of a run, and whose methods these are."""
+"""What is hookable of Agno: the calls of a tool, the input and output of a run, and whose methods
+these are."""
 
 from __future__ import annotations
 
@@ -28,19 +29,23 @@ class Sender(NamedTuple):
 
 
 class StandIn(View):
-    """The sender for an object that Agno takes and that is of another class: a mock, or anything with the right attributes.
+    """The sender for an object that Agno takes and that is of another class: a mock, or anything
+    with the right attributes.
 
     What it is asked for, the object behind it is asked for; what is hookable is ours.
     """
 
 
 def sender_of(owner: Any, cls: type) -> Sender:
-    """Return who the sender is where Agno runs something of this owner, who should be of this class."""
+    """Return who the sender is where Agno runs something of this owner, who should be of this
+    class."""
     # The type itself is asked: a mock says that it is of any class.
     return Sender(owner, cls) if issubclass(type(owner), cls) else Sender(StandIn(owner), StandIn)
 
 
-def make_hookable(patches: Patches, bus: Bus, cls: Any, functions: tuple[Callable[..., Any], ...]) -> None:
+def make_hookable(
+    patches: Patches, bus: Bus, cls: Any, functions: tuple[Callable[..., Any], ...]
+) -> None:
     """Put hookables into a class, until all is put back."""
     for function in functions:
         name = function.__name__
@@ -73,7 +78,9 @@ def stool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Generat
     return (yield from call.run(name, args))
 
 
-async def astool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> AsyncGenerator[Any, None]:
+async def astool_call(
+    self: Any, name: str, args: dict[str, Any], call: Any
+) -> AsyncGenerator[Any, None]:
     """Call a tool that streams, from async code."""
     items = await call.run_async(name, args)
     try:
@@ -94,41 +101,48 @@ async def atool_end(self: Any, call: Any) -> None:
 
 
 def run_input(
-    self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any
-) -> Any:
+    self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any,
+    call: Any,
+) -> Any:  # fmt: skip
     """Take the input of a run, once its hooks have seen it."""
     yield from call.finish(run_input)
 
 
 async def arun_input(
-    self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any
-) -> Any:
+    self: Any, run_input: Any, session: Any, run_context: Any, user_id: Any, metadata: Any,
+    call: Any,
+) -> Any:  # fmt: skip
     """Take the input of an async run, once its hooks have seen it."""
     for event in call.finish(run_input):
         yield event
 
 
 def run_output(
-    self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any
-) -> Any:
+    self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any,
+    call: Any,
+) -> Any:  # fmt: skip
     """Take the output of a run, once its hooks have seen it."""
     yield from call.finish(run_output)
 
 
 async def arun_output(
-    self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any, call: Any
-) -> Any:
+    self: Any, run_output: Any, session: Any, run_context: Any, user_id: Any, metadata: Any,
+    call: Any,
+) -> Any:  # fmt: skip
     """Take the output of an async run, once its hooks have seen it."""
     for event in call.finish(run_output):
         yield event
 
 
-TOOLS: Final = (tool_start, atool_start, tool_call, atool_call, stool_call, astool_call, tool_end, atool_end)
+TOOLS: Final = (
+    tool_start, atool_start, tool_call, atool_call, stool_call, astool_call, tool_end, atool_end,
+)  # fmt: skip
 RUNS: Final = (run_input, arun_input, run_output, arun_output)
 
 _HOOKS: Final = {
-    tool_start: "tool_start", atool_start: "tool_start", tool_end: "tool_end", atool_end: "tool_end",
-    tool_call: "tool_call", atool_call: "tool_call", stool_call: "tool_call", astool_call: "tool_call",
-    run_input: "run_input", arun_input: "run_input", run_output: "run_output", arun_output: "run_output",
+    tool_start: "tool_start", atool_start: "tool_start", tool_end: "tool_end",
+    atool_end: "tool_end", tool_call: "tool_call", atool_call: "tool_call", stool_call: "tool_call",
+    astool_call: "tool_call", run_input: "run_input", arun_input: "run_input",
+    run_output: "run_output", arun_output: "run_output",
 }  # fmt: skip
 """The name of each one's hook."""

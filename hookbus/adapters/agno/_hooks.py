@@ -17,12 +17,15 @@ class AroundHook(OwnHook):
 
     __signature__ = inspect.signature(lambda owner, call, ctx, call_next: None)
 
-    def __call__(self, owner: Any, call: Any, ctx: Any, call_next: Hook) -> Any:  # type: ignore[override]
+    def __call__(  # type: ignore[override]
+        self, owner: Any, call: Any, ctx: Any, call_next: Hook
+    ) -> Any:
         return call.ask_around(self, ctx.kwargs, call_next)
 
 
 def is_async_hook(hook: Any) -> bool:
-    """Tell whether a hook is known to be async: a coroutine function, a partial of one, or an object with async `__call__`."""
+    """Tell whether a hook is known to be async: a coroutine function, a partial of one, or an
+    object with async `__call__`."""
     while isinstance(hook, functools.partial):
         hook = hook.func
     call = getattr(type(hook), "__call__", None)  # noqa: B004 - the method itself is wanted
@@ -37,7 +40,8 @@ class Registry(Mirror[OwnHook]):
         self._bus = bus
 
     def sync(self, owner: Any, signal: str, hooks: Sequence[Hook], **options: Any) -> None:
-        """Connect the hooks that are in the list and are not connected, disconnect what is not in it any more.
+        """Connect the hooks that are in the list and are not connected, disconnect what is not in
+        it any more.
 
         Args:
             owner: the tool, agent or team whose hooks these are.
@@ -52,7 +56,9 @@ class Registry(Mirror[OwnHook]):
 
         def connect(index: int, hook: Hook) -> tuple[OwnHook, Connection]:
             own = make(hook, index)
-            return own, self._bus.signal(signal).connected_to(own, owner, name=title_of(hook), **options)
+            return own, self._bus.signal(signal).connected_to(
+                own, owner, name=title_of(hook), **options
+            )
 
         marks = self.marks(owner, signal)
         if len(marks) != len(hooks) or not all(map(_is_of, marks, hooks)):

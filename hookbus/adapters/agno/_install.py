@@ -29,19 +29,22 @@ _PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     """Let Agno's tools, agents and teams run on hookbus.
 
-    Hooks of a tool, whose sender is its `Function`: `tool_start` (`call`), where `pre_hook` is a receiver of `pre`;
-    `tool_call` (`name`, `args`, `call`), where `tool_hooks` are arounds; `tool_end` (`call`), where `post_hook` is a receiver
-    of `pre`. Hooks of a run, whose sender is the agent or team: `run_input` and `run_output`, streams of Agno's events, where
-    `pre_hooks` and `post_hooks` are arounds.
+    Hooks of a tool, whose sender is its `Function`: `tool_start` (`call`), where `pre_hook` is a
+    receiver of `pre`; `tool_call` (`name`, `args`, `call`), where `tool_hooks` are arounds;
+    `tool_end` (`call`), where `post_hook` is a receiver of `pre`. Hooks of a run, whose sender is
+    the agent or team: `run_input` and `run_output`, streams of Agno's events, where `pre_hooks` and
+    `post_hooks` are arounds.
 
     Args:
         bus: the bus the signals live on.
-        strict: False keeps Agno's documented behaviour for its own hooks. True treats them as receivers of hookbus: what a hook
-            gives to next reaches the tool, whatever is async is awaited or refused, a pre_hook or a hook of a run that fails
-            stops it, hooks of an agent and of its tools are merged, a hook whose arguments cannot be served is refused.
+        strict: False keeps Agno's documented behaviour for its own hooks. True treats them as
+            receivers of hookbus: what a hook gives to next reaches the tool, whatever is async is
+            awaited or refused, a pre_hook or a hook of a run that fails stops it, hooks of an agent
+            and of its tools are merged, a hook whose arguments cannot be served is refused.
 
     Returns:
-        A function that puts Agno back as it was, attribute for attribute. Calling it twice does nothing.
+        A function that puts Agno back as it was, attribute for attribute. Calling it twice does
+        nothing.
 
     Raises:
         HookError: if Agno is not installed, is another version, or runs on hookbus already.
@@ -61,8 +64,14 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
             name = f"_{colour}execute" if hasattr(call_class, "_execute") else f"{colour}execute"
             patches.replace(call_class, name, make(getattr(call_class, name)))
         model_class = import_module("agno.models.base").Model
-        patches.replace(model_class, "arun_function_call", adapter.running(model_class.arun_function_call))
-        patches.replace(function_class, "__init__", adapter.making(function_class.__init__, adapter.connect_tool))
+        patches.replace(
+            model_class, "arun_function_call", adapter.running(model_class.arun_function_call)
+        )
+        patches.replace(
+            function_class,
+            "__init__",
+            adapter.making(function_class.__init__, adapter.connect_tool),
+        )
         replace_runs(patches, adapter.registry, strict=strict)
         if strict:
             merge_scopes(patches, function_class)
@@ -82,9 +91,13 @@ class _Adapter:
         self.build_async = call_class._build_nested_execution_chain_async
         self.log_warning, self.log_exception = self.module.log_warning, self.module.log_exception
         self.control_flow = (self.module.AgentRunException, self.module.RunCancelledException)
-        self._signals = [bus.signal(f"{phase}_{hook}") for hook in ("tool_call", "tool_start", "tool_end") for phase in _PHASES]
+        self._signals = [
+            bus.signal(f"{phase}_{hook}")
+            for hook in ("tool_call", "tool_start", "tool_end")
+            for phase in _PHASES
+        ]
 
-    # -- tools ------------------------------------------------------------------------------------------------------------
+    # -- tools -------------------------------------------------------------------------------------
 
     def is_hooked(self, function: Any) -> bool:
         """Tell whether a tool has hooks, or anybody listens to it."""
@@ -101,9 +114,14 @@ class _Adapter:
         """Tell whether an async run must not send the call of a tool into a thread as a whole."""
         if self._strict:
             return True
-        heard = (signal for signal in self._signals if signal.has_shared or signal.has_own(function))
+        heard = (
+            signal for signal in self._signals if signal.has_shared or signal.has_own(function)
+        )
         return any(
-            is_async_hook(each) for signal in heard for each in signal.receivers_for(function) if not isinstance(each, OwnHook)
+            is_async_hook(each)
+            for signal in heard
+            for each in signal.receivers_for(function)
+            if not isinstance(each, OwnHook)
         )
 
     def begin(self, fc: Any, **how: bool) -> ToolCall:
@@ -133,7 +151,9 @@ class _Adapter:
         async def arun_function_call(model: Any, function_call: Any) -> Any:
             function = function_call.function
             # What is no FunctionCall runs in a way of its own.
-            is_ours = issubclass(type(function_call), self.module.FunctionCall) and self.is_hooked(function)
+            is_ours = issubclass(type(function_call), self.module.FunctionCall) and self.is_hooked(
+                function
+            )
             if not is_ours or not self.must_await(function):
                 return await stock(model, function_call)
             # Agno looks for an async hook to know whether it must await.
@@ -143,7 +163,9 @@ class _Adapter:
 
         return arun_function_call
 
-    def making(self, stock: Callable[..., Any], connect: Callable[[Any], object]) -> Callable[..., Any]:
+    def making(
+        self, stock: Callable[..., Any], connect: Callable[[Any], object]
+    ) -> Callable[..., Any]:
         """Return an `__init__` after which the hooks a thing was made with are connected."""
 
         @functools.wraps(stock)
@@ -160,7 +182,8 @@ class _Adapter:
         return cause if isinstance(cause, self.control_flow) else None
 
     async def in_thread(self, run: Callable[..., Any], next_func: Callable[..., Any]) -> Any:
-        """Run a plain hook of an async call in a thread, where what its next gives it is a value and no coroutine."""
+        """Run a plain hook of an async call in a thread, where what its next gives it is a value
+        and no coroutine."""
         loop, home = asyncio.get_running_loop(), threading.get_ident()
         begun: list[Any] = []
 
@@ -176,7 +199,7 @@ class _Adapter:
             for future in begun:
                 future.cancel()
 
-    # -- runs -------------------------------------------------------------------------------------------------------------
+    # -- runs --------------------------------------------------------------------------------------
 
     def connect_runs(self, owner: Any) -> None:
         """Connect the hooks of an agent or team, as they are now."""
@@ -184,7 +207,8 @@ class _Adapter:
         self.registry.sync(owner, "around_run_output", owner.post_hooks or ())
 
     def watch_runs(self, cls: Any, method: str) -> None:
-        """Let receivers hear of the runs of an agent or team without hooks: Agno asks nobody where its list is None."""
+        """Let receivers hear of the runs of an agent or team without hooks: Agno asks nobody where
+        its list is None."""
         stock = getattr(cls, method)
         signals = {f"{phase}_hooks": [self._bus.signal(f"{each}_{hook}") for each in _PHASES]
                    for hook, phase in (("run_input", "pre"), ("run_output", "post"))}  # fmt: skip
@@ -192,7 +216,11 @@ class _Adapter:
 
         def initialize(owner: Any, *args: Any, **kwargs: Any) -> Any:
             for attribute, listened in signals.items():
-                if self._patches.is_live and getattr(owner, attribute, self) is None and is_listened_to(self._bus, listened, owner):
+                if (
+                    self._patches.is_live
+                    and getattr(owner, attribute, self) is None
+                    and is_listened_to(self._bus, listened, owner)
+                ):
                     setattr(owner, attribute, [])
                     filled.append((weakref.ref(owner), attribute))
             return stock(owner, *args, **kwargs)

@@ -1,4 +1,5 @@
-"""The hooks of an agent's or team's run: `run_input` before the model is asked, `run_output` after it has answered."""
+"""The hooks of an agent's or team's run: `run_input` before the model is asked, `run_output` after
+it has answered."""
 
 from __future__ import annotations
 
@@ -43,9 +44,13 @@ class Level:
     @classmethod
     def of(cls, name: str, hook: str) -> Level:
         module, init = import_module(f"agno.{name}._hooks"), import_module(f"agno.{name}._init")
-        prefix, phase = ("team_" if name == "team" else ""), ("pre" if hook == "run_input" else "post")
+        prefix, phase = (
+            ("team_" if name == "team" else ""),
+            ("pre" if hook == "run_input" else "post"),
+        )
         return cls(
-            name, hook, getattr(import_module(f"agno.{name}"), name.title()), module, getattr(module, f"create_{prefix}{phase}_hook_started_event"),
+            name, hook, getattr(import_module(f"agno.{name}"), name.title()), module,
+            getattr(module, f"create_{prefix}{phase}_hook_started_event"),
             getattr(module, f"create_{prefix}{phase}_hook_completed_event"),
             init._set_debug if name == "team" else init.set_debug,
             module.InputCheckError if hook == "run_input" else module.OutputCheckError,
@@ -70,19 +75,24 @@ class RunHooks:
         subject: the input or output of the run.
     """
 
-    def __init__(self, level: Level, given: dict[str, Any], *, is_async: bool, strict: bool) -> None:
+    def __init__(
+        self, level: Level, given: dict[str, Any], *, is_async: bool, strict: bool
+    ) -> None:
         self._level, self._given, self._is_async, self._strict = level, given, is_async, strict
         self.owner, self._hooks = given[level.name], tuple(given["hooks"])
         self.sender = sender_of(self.owner, level.cls)
         self.subject = given[level.hook]
         context, debug_mode = given["run_context"], given["debug_mode"]
         self.arguments = {
-            level.hook: self.subject, "run_context": context, level.name: self.owner, "session": given["session"],
-            "user_id": given["user_id"], "debug_mode": debug_mode if debug_mode is not None else self.owner.debug_mode,
+            level.hook: self.subject, "run_context": context, level.name: self.owner,
+            "session": given["session"], "user_id": given["user_id"],
+            "debug_mode": debug_mode if debug_mode is not None else self.owner.debug_mode,
             "metadata": context.metadata if context else None, **given["kwargs"],
         }  # fmt: skip
         self._tasks = given["background_tasks"]
-        self._all_in_background = self.owner._run_hooks_in_background is True and self._tasks is not None
+        self._all_in_background = (
+            self.owner._run_hooks_in_background is True and self._tasks is not None
+        )
         self._waiting: list[Hook] = []
         self._is_finished = False
 
@@ -110,13 +120,17 @@ class RunHooks:
         # A hook changes the input in place, so guards are asked again about what it has become.
         yield from call_next(**{self._level.hook: self.arguments[self._level.hook]})
 
-    async def _ask_async(self, index: int, hook: Hook, call_next: Hook) -> AsyncGenerator[Any, None]:
+    async def _ask_async(
+        self, index: int, hook: Hook, call_next: Hook
+    ) -> AsyncGenerator[Any, None]:
         if not self._is_queued(hook):
             for event in self._told(self._level.started, hook):
                 yield event
             try:
                 answer = hook(**self._asked_for(hook))
-                if inspect.iscoroutinefunction(hook) or (self._strict and inspect.isawaitable(answer)):
+                if inspect.iscoroutinefunction(hook) or (
+                    self._strict and inspect.isawaitable(answer)
+                ):
                     await answer
                 for event in self._told(self._level.completed, hook):
                     yield event
@@ -127,7 +141,7 @@ class RunHooks:
         async for event in call_next(**{self._level.hook: self.arguments[self._level.hook]}):
             yield event
 
-    # -- one hook ---------------------------------------------------------------------------------------------------------
+    # -- one hook ----------------------------------------------------------------------------------
 
     def _is_queued(self, hook: Hook) -> bool:
         """Put a hook off that is to run in the background; return whether it is."""
@@ -150,12 +164,15 @@ class RunHooks:
         return asked
 
     def _can_run(self, hook: Hook) -> bool:
-        if self._is_async or not (is_async_hook(hook) if self._strict else inspect.iscoroutinefunction(hook)):
+        if self._is_async or not (
+            is_async_hook(hook) if self._strict else inspect.iscoroutinefunction(hook)
+        ):
             return True
         if self._strict:
             raise TypeError(f"{title_of(hook)} is async and cannot be asked in run(): use arun()")
         import_module("agno.utils.log").log_warning(
-            f"Async hook '{title_of(hook)}' cannot be used with sync run(). Use arun() instead. Skipping hook."
+            f"Async hook '{title_of(hook)}' cannot be used with sync run(). Use arun() instead. "
+            "Skipping hook."
         )
         return False
 
@@ -167,23 +184,35 @@ class RunHooks:
     def _told(self, make: Callable[..., Any], hook: Hook) -> Generator[Any, None, None]:
         if not self._given["stream_events"] or self._all_in_background:
             return
-        level, response = self._level, self._given["run_response" if self._level.is_input else "run_output"]
+        level, response = (
+            self._level,
+            self._given["run_response" if self._level.is_input else "run_output"],
+        )
         name = level.module.get_hook_name(hook)
-        named = {"run_input": self.arguments["run_input"], "pre_hook_name": name} if level.is_input else {"post_hook_name": name}
+        named = (
+            {"run_input": self.arguments["run_input"], "pre_hook_name": name}
+            if level.is_input
+            else {"post_hook_name": name}
+        )
         yield level.module.handle_event(
-            run_response=response, event=make(from_run_response=response, **named), events_to_skip=self.owner.events_to_skip,
-            store_events=self.owner.store_events,
+            run_response=response, event=make(from_run_response=response, **named),
+            events_to_skip=self.owner.events_to_skip, store_events=self.owner.store_events,
         )  # fmt: skip
 
     def _failed(self, index: int, hook: Hook, error: Exception) -> None:
-        """Let out what stops a run; what does not is logged, or stops it too where hooks are strict."""
+        """Let out what stops a run; what does not is logged, or stops it too where hooks are
+        strict."""
         module, level = self._level.module, self._level
         if isinstance(error, (module.InputCheckError, module.OutputCheckError)):
             raise error
         if self._strict:
-            raise level.check_error(f"{level.title} {title_of(hook)} failed: {type(error).__name__}") from error
+            raise level.check_error(
+                f"{level.title} {title_of(hook)} failed: {type(error).__name__}"
+            ) from error
         if self._all_in_background:
-            module.log_exception(f"Background guardrail '{module.get_hook_name(hook)}' execution failed")
+            module.log_exception(
+                f"Background guardrail '{module.get_hook_name(hook)}' execution failed"
+            )
         else:
             module.log_exception(f"{level.title} #{index + 1} execution failed")
 
@@ -191,7 +220,7 @@ class RunHooks:
         if not self._all_in_background:
             self._level.set_debug(self.owner, debug_mode=self._given["debug_mode"])
 
-    # -- after the last ---------------------------------------------------------------------------------------------------
+    # -- after the last ----------------------------------------------------------------------------
 
     def finish(self, subject: Any) -> Iterable[Any]:
         """Take the input or output as the hooks have left it; of that there are no events."""
@@ -208,7 +237,8 @@ class RunHooks:
         return ()
 
     def stop(self, reason: object) -> Exception:
-        """Return what stops the run where a receiver blocked it. Output that was blocked does not leave."""
+        """Return what stops the run where a receiver blocked it. Output that was blocked does not
+        leave."""
         if not self._level.is_input:
             self.subject.content = None
         error: Exception = self._level.check_error(str(reason))
@@ -228,12 +258,14 @@ def replace_runs(patches: Patches, registry: Registry, *, strict: bool) -> None:
             for colour in ("", "a"):
                 function = f"{prefix}{colour}execute_{phase}_hooks"
                 make = _replaced_async if colour else _replaced
-                patches.replace(level.module, function, make(patches, registry, level, function, strict))
+                patches.replace(
+                    level.module, function, make(patches, registry, level, function, strict)
+                )
 
 
 def _begin(
-    patches: Patches, registry: Registry, level: Level, signature: inspect.Signature, strict: bool, is_async: bool,
-    args: Any, kwargs: Any,
+    patches: Patches, registry: Registry, level: Level, signature: inspect.Signature, strict: bool,
+    is_async: bool, args: Any, kwargs: Any,
 ) -> RunHooks | None:  # fmt: skip
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
@@ -244,7 +276,9 @@ def _begin(
     return run
 
 
-def _replaced(patches: Patches, registry: Registry, level: Level, function: str, strict: bool) -> Any:
+def _replaced(
+    patches: Patches, registry: Registry, level: Level, function: str, strict: bool
+) -> Any:
     stock = getattr(level.module, function)
     signature = inspect.signature(stock)
 
@@ -262,7 +296,9 @@ def _replaced(patches: Patches, registry: Registry, level: Level, function: str,
     return execute_hooks
 
 
-def _replaced_async(patches: Patches, registry: Registry, level: Level, function: str, strict: bool) -> Any:
+def _replaced_async(
+    patches: Patches, registry: Registry, level: Level, function: str, strict: bool
+) -> Any:
     stock = getattr(level.module, function)
     signature = inspect.signature(stock)
 

@@ -1,4 +1,5 @@
-"""Agno's tool hooks as `strict=True` has them: what they pass on arrives, what is async is awaited or refused, guards close."""
+"""Agno's tool hooks as `strict=True` has them: what they pass on arrives, what is async is awaited
+or refused, guards close."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ class StrictToolCall(ToolCall):
         self._approved: Any = None
         self._is_stream = False
 
-    # -- arguments --------------------------------------------------------------------------------------------------------
+    # -- arguments ---------------------------------------------------------------------------------
 
     def passed(self, args: dict[str, Any], before: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         return args if args == before == kwargs else kwargs
@@ -34,10 +35,13 @@ class StrictToolCall(ToolCall):
 
     def must_place(self, args: dict[str, Any]) -> bool:
         if self._approved is not None and args != self._approved:
-            raise HookError(f"{self.function.name} was approved with other arguments; a hook may not change them after that")
+            raise HookError(
+                f"{self.function.name} was approved with other arguments; a hook may not change "
+                "them after that"
+            )
         return args is not self.fc.arguments and bool(args or self.fc.arguments)
 
-    # -- async hooks of a plain call ----------------------------------------------------------------------------------------
+    # -- async hooks of a plain call ---------------------------------------------------------------
 
     def check_sync(self, hook: Hook) -> None:
         pass  # it is refused at its turn
@@ -48,7 +52,10 @@ class StrictToolCall(ToolCall):
         return False
 
     def _is_async_error(self, hook: Hook) -> HookError:
-        return HookError(f"{title_of(hook)} is async and cannot be asked in a plain call of {self.function.name}: use arun()")
+        return HookError(
+            f"{title_of(hook)} is async and cannot be asked in a plain call of "
+            f"{self.function.name}: use arun()"
+        )
 
     def checked(self, hook: Hook, result: Any, came: list[Any]) -> Any:
         if inspect.isawaitable(result):
@@ -56,12 +63,13 @@ class StrictToolCall(ToolCall):
             raise self._is_async_error(hook)
         if result is None and came and came[-1] is not None:
             warnings.warn(
-                f"{title_of(hook)} called next and returned nothing, so {self.function.name} gives None: write `return`",
+                f"{title_of(hook)} called next and returned nothing, so {self.function.name} gives "
+                "None: write `return`",
                 HookWarning, stacklevel=2,
             )  # fmt: skip
         return result
 
-    # -- pre_hook and post_hook -----------------------------------------------------------------------------------------------
+    # -- pre_hook and post_hook --------------------------------------------------------------------
 
     def read(self, answer: Any) -> Any:
         return answer if isinstance(answer, Block) else super().read(answer)
@@ -71,7 +79,8 @@ class StrictToolCall(ToolCall):
             self._control = error
 
     def let_out(self) -> None:
-        # What a pre_hook raises to steer the run comes out of the call itself, so that the post_hook runs.
+        # What a pre_hook raises to steer the run comes out of the call itself, so that the
+        # post_hook runs.
         if self._phase == "post-hook":
             super().let_out()
 
@@ -86,7 +95,7 @@ class StrictToolCall(ToolCall):
             outcome.result = self.fc.result  # a post_hook may have put another one there
         return outcome
 
-    # -- tools that stream ------------------------------------------------------------------------------------------------------
+    # -- tools that stream -------------------------------------------------------------------------
 
     def _dispatch(self, name: str, func: Any, args: dict[str, Any]) -> Any:
         if not inspect.isgeneratorfunction(inspect.unwrap(self.function.entrypoint)):
@@ -97,7 +106,9 @@ class StrictToolCall(ToolCall):
         return self._streamed(name, args)
 
     async def _dispatch_async(self, name: str, func: Any, args: dict[str, Any]) -> Any:
-        tool = inspect.unwrap(self.function.entrypoint)  # Agno checks arguments in a function around it
+        tool = inspect.unwrap(
+            self.function.entrypoint
+        )  # Agno checks arguments in a function around it
         if inspect.isgeneratorfunction(tool):
             self._is_async = False
             return self._dispatch(name, func, args)
@@ -150,7 +161,11 @@ class StrictToolCall(ToolCall):
         self, own: AroundHook, hook: Hook, args: dict[str, Any], call_next: Hook
     ) -> Generator[Any, Any, Any]:
         self.is_left_out(hook)
-        result = self.checked(hook, hook(**self.arguments_of(own, hook, self._next_of_stream(args, call_next), args)), [])
+        result = self.checked(
+            hook,
+            hook(**self.arguments_of(own, hook, self._next_of_stream(args, call_next), args)),
+            [],
+        )
         if not hasattr(result, "__next__"):
             yield result
             return None
@@ -186,14 +201,25 @@ def _close(awaitable: Any) -> None:
 
 
 def merge_scopes(patches: Patches, function_class: Any) -> None:
-    """Let the hooks of an agent or team run outside of those of its tools, which Agno throws away."""
+    """Let the hooks of an agent or team run outside of those of its tools, which Agno throws
+    away."""
     stock = function_class.__setattr__
 
     def __setattr__(tool: Any, name: str, value: Any) -> None:
         if name == "tool_hooks" and value is not None:
             owners = (getattr(tool, "_agent", None), getattr(tool, "_team", None))
-            if any(owner is not None and value is getattr(owner, "tool_hooks", None) for owner in owners):
-                value = [*value, *(hook for hook in tool.tool_hooks or () if all(hook is not each for each in value))]
+            if any(
+                owner is not None and value is getattr(owner, "tool_hooks", None)
+                for owner in owners
+            ):
+                value = [
+                    *value,
+                    *(
+                        hook
+                        for hook in tool.tool_hooks or ()
+                        if all(hook is not each for each in value)
+                    ),
+                ]
         stock(tool, name, value)
 
     patches.replace(function_class, "__setattr__", __setattr__)

@@ -1,4 +1,5 @@
-"""Other views of Agno's objects: what its own code, or one of its hooks, sees in place of the real one."""
+"""Other views of Agno's objects: what its own code, or one of its hooks, sees in place of the real
+one."""
 
 from __future__ import annotations
 
@@ -8,9 +9,11 @@ from typing import Any
 
 
 def shielded(run_context: Any) -> Any:
-    """Return a run context that shares everything but the list of messages, of which it has a copy of its own.
+    """Return a run context that shares everything but the list of messages, of which it has a copy
+    of its own.
 
-    Agno puts the copy into the shared run context and back again, so that of two calls at once one leaves its copy behind.
+    Agno puts the copy into the shared run context and back again, so that of two calls at once one
+    leaves its copy behind.
     """
     if getattr(run_context, "messages", None) is None:
         return run_context

@@ -1,11 +1,13 @@
-"""Bub 0.5.1 on hookbus: its hooks are questions, its plugins' implementations are receivers, a tool's call and a turn are hooks.
+"""Bub 0.5.1 on hookbus: its hooks are questions, its plugins' implementations are receivers, a
+tool's call and a turn are hooks.
 
     from hookbus.adapters import bub
 
     uninstall = bub.install()
     signal("pre_tool_call").connect(only_in_the_sandbox, role="guard")
 
-Plugins go on registering with pluggy; `explain(framework.question("build_prompt"))` lists them, and events name them.
+Plugins go on registering with pluggy; `explain(framework.question("build_prompt"))` lists them, and
+events name them.
 """
 
 from ._install import SUPPORTED, install

@@ -48,28 +48,49 @@ class Interceptions:
     def impls_of(self, hook: str) -> Sequence[Any]:
         return self.panels[hook].impls
 
-    def _connect(self, hooks: Any, hook: str, impl: Any, index: int) -> tuple[tuple[str, ...], Connection, bool]:
-        names, signal = names_of(impl, INTERCEPTION[hook], strict=self._strict), self._questions.bus.signal
+    def _connect(
+        self, hooks: Any, hook: str, impl: Any, index: int
+    ) -> tuple[tuple[str, ...], Connection, bool]:
+        names, signal = (
+            names_of(impl, INTERCEPTION[hook], strict=self._strict),
+            self._questions.bus.signal,
+        )
         options: dict[str, Any] = {"name": receiver_name(impl)}
         if self._strict and (impl.wrapper or impl.hookwrapper):
-            return names, signal(f"around_{hook}").connected_to(Wrapper(self, hook, index, names), hooks, **options), False
+            return (
+                names,
+                signal(f"around_{hook}").connected_to(
+                    Wrapper(self, hook, index, names), hooks, **options
+                ),
+                False,
+            )
         if self._strict and hook.startswith("before_"):
             options["on_error"] = "block"
         if self._strict and hook == "after_llm_call":
             options["role"] = "observe"
-        return names, signal(f"pre_{hook}").connected_to(Interceptor(self, hook, index, names), hooks, **options), True
+        return (
+            names,
+            signal(f"pre_{hook}").connected_to(
+                Interceptor(self, hook, index, names), hooks, **options
+            ),
+            True,
+        )
 
     def asking(self, hook: str, panel: Panel) -> Interception:
         return (StrictInterception if self._strict else Interception)(self, hook, panel.impls)
 
     def is_in_line(self, hook: str, panel: Panel) -> bool:
-        """Tell whether the implementations may be called here, one after the other: nobody else would hear of it."""
+        """Tell whether the implementations may be called here, one after the other: nobody else
+        would hear of it."""
         is_side_by_side = self._strict and hook == "after_llm_call"
         return panel.listeners is not None and panel.listeners.is_quiet() and not is_side_by_side
 
 
-async def in_line(asking: Interception, panel: Panel, arguments: dict[str, Any]) -> Replace | Block | None:
-    """Ask those that have fired before; return what ended it. Whoever answered unusually, or raised, hookbus goes on from."""
+async def in_line(
+    asking: Interception, panel: Panel, arguments: dict[str, Any]
+) -> Replace | Block | None:
+    """Ask those that have fired before; return what ended it. Whoever answered unusually, or
+    raised, hookbus goes on from."""
     for impl, (function, names) in zip(asking.impls, panel.turns[: panel.known]):
         value: Any = None
         error: BaseException | None = None
@@ -93,7 +114,8 @@ async def in_line(asking: Interception, panel: Panel, arguments: dict[str, Any])
 
 
 Answer = Callable[..., Any]
-"""Gives what Bub gets from a method: from the subject where nothing was decided, and from subject and reason of a block."""
+"""Gives what Bub gets from a method: from the subject where nothing was decided, and from subject
+and reason of a block."""
 
 
 def hook_agent(patches: Patches, bus: Bus, module: Any) -> None:
@@ -138,7 +160,9 @@ def _body(stock: Any, proceed: Answer) -> Any:
     return body
 
 
-def _front(patches: Patches, stock: Any, hooked: Any, proceed: Answer, refuse: Answer | None) -> Any:
+def _front(
+    patches: Patches, stock: Any, hooked: Any, proceed: Answer, refuse: Answer | None
+) -> Any:
     name = stock.__name__
     names = INTERCEPTION[name]
 

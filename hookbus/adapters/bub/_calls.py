@@ -1,4 +1,5 @@
-"""One call of one of Bub's hooks: what its implementations are given, and what their answers mean."""
+"""One call of one of Bub's hooks: what its implementations are given, and what their answers
+mean."""
 
 from __future__ import annotations
 
@@ -31,12 +32,18 @@ _PLAIN_TYPES: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple
 def is_awaitable(value: Any) -> bool:
     """Tell whether a value is to be awaited; quick to say for the usual ones."""
     kind = type(value)
-    return value is not None and kind not in _PLAIN_TYPES and (kind is CoroutineType or inspect.isawaitable(value))
+    return (
+        value is not None
+        and kind not in _PLAIN_TYPES
+        and (kind is CoroutineType or inspect.isawaitable(value))
+    )
 
 
 def is_unusual(value: Any) -> bool:
     """Tell whether an answer means something to hookbus: a verdict; or nothing: a generator."""
-    return type(value) not in _PLAIN_TYPES and (isinstance(value, _VERDICTS) or inspect.isgenerator(value))
+    return type(value) not in _PLAIN_TYPES and (
+        isinstance(value, _VERDICTS) or inspect.isgenerator(value)
+    )
 
 
 Done = tuple[Any, BaseException | None]
@@ -57,15 +64,18 @@ class Asking:
     Attributes:
         plugins: whose implementations are asked.
         hook: the name of the hook.
-        impls: pluggy's records of the implementations, in the order they run, as they were when the call began.
+        impls: pluggy's records of the implementations, in the order they run, as they were when the
+            call began.
         is_first: whether the first answer ends it; else every answer counts.
         is_sync: whether it cannot await.
         only: the implementations that are asked where not all are.
         with_others: whether those who are connected to hookbus itself are asked then.
         stage: where an error happened that is told of.
         failure: what an implementation raised.
-        interrupt: the same where nobody else is asked, and hookbus would go on: a CancelledError of its own making.
-        done: what the first implementations have answered already, each a value and an exception; they are not called again.
+        interrupt: the same where nobody else is asked, and hookbus would go on: a CancelledError of
+            its own making.
+        done: what the first implementations have answered already, each a value and an exception;
+            they are not called again.
         reached: how many implementations have had their turn.
         is_over: whether everybody was asked in line.
     """
@@ -97,16 +107,30 @@ class Asking:
         return value
 
     def asks(self, plugins: Any, index: int) -> bool:
-        """Tell whether the implementation at this place is asked in this call, and of these plugins."""
-        return plugins is self.plugins and self.interrupt is None and (self.only is None or self.impls[index] in self.only)
+        """Tell whether the implementation at this place is asked in this call, and of these
+        plugins."""
+        return (
+            plugins is self.plugins
+            and self.interrupt is None
+            and (self.only is None or self.impls[index] in self.only)
+        )
 
     def ask(self, index: int, given: dict[str, Any], arguments: Mapping[str, Any]) -> Any:
-        """Ask one implementation with what it asks for; return what its answer means, or an awaitable of that."""
+        """Ask one implementation with what it asks for; return what its answer means, or an
+        awaitable of that."""
         impl, self.reached = self.impls[index], index + 1
         try:
-            value = self._answer_of(index) if index < len(self.done) else impl.function(**self.prepared(given))
+            value = (
+                self._answer_of(index)
+                if index < len(self.done)
+                else impl.function(**self.prepared(given))
+            )
             if is_awaitable(value):
-                return self.unawaited(impl, value) if self.is_sync else self._awaited(impl, value, arguments)
+                return (
+                    self.unawaited(impl, value)
+                    if self.is_sync
+                    else self._awaited(impl, value, arguments)
+                )
             return self.read(impl, value, arguments)
         except BaseException as error:
             self.failed(impl, error)
@@ -152,18 +176,24 @@ class Notice(Asking):
         if is_cancelled_by_nobody(error):
             self.interrupt = error
         if isinstance(error, Exception):
-            warn("hook.on_error_failed stage={} adapter={}", self.stage, title_of(impl), has_trace=True)
+            warn(
+                "hook.on_error_failed stage={} adapter={}", self.stage, title_of(impl),
+                has_trace=True,
+            )  # fmt: skip
 
 
 class PlainAsking(Asking):
-    """One call whose implementations are receivers of hookbus like any other, as `strict=True` has them."""
+    """One call whose implementations are receivers of hookbus like any other, as `strict=True` has
+    them."""
 
     on_error = "isolate"
 
     def read(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
         if inspect.isgenerator(value) and self.hook not in _SCOPED:
             value.close()
-            raise HookError(f"{title_of(impl)} answered {self.hook} with a generator, which is no answer")
+            raise HookError(
+                f"{title_of(impl)} answered {self.hook} with a generator, which is no answer"
+            )
         return value
 
     def unawaited(self, impl: Any, value: Any) -> Any:
@@ -185,12 +215,15 @@ def current(hook: str) -> Asking:
     """
     asking = ASKING.get()
     if asking is None or asking.hook != hook:
-        raise HookError(f"{hook} is asked by Bub: call its framework, or HookRuntime.call_first({hook!r}, ...)")
+        raise HookError(
+            f"{hook} is asked by Bub: call its framework, or HookRuntime.call_first({hook!r}, ...)"
+        )
     return asking
 
 
 def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
-    """Return the mode of a hook as Bub has it: one after the other, until the first answer or all of them."""
+    """Return the mode of a hook as Bub has it: one after the other, until the first answer or all
+    of them."""
 
     def as_bub_asks(receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
         asking = current(hook)
@@ -217,7 +250,8 @@ def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
 
 
 def is_cancelled_by_nobody(error: BaseException) -> bool:
-    """Tell whether a CancelledError was made up: neither the task was cancelled nor a deadline is over."""
+    """Tell whether a CancelledError was made up: neither the task was cancelled nor a deadline is
+    over."""
     if not isinstance(error, asyncio.CancelledError):
         return False
     try:

@@ -30,26 +30,32 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     """Let Bub's runtimes run on hookbus: those that exist and those made later.
 
     Every hook of Bub is a question of the same name, with the same arguments: answer it with
-    `bus.signal("build_prompt").connect(...)`, guard it with `pre_build_prompt`, wrap it with `around_build_prompt`. The four of
-    `AgentHooks` are methods whose sender is the `AgentHooks`: `before_llm_call` (`request`, `state`), `after_llm_call`
-    (`request`, `result`, `state`), `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`, `state`), where
-    plugins are receivers of `pre`. Besides, `tool_call` (`name`, `arguments`, `call`, `tool`) is what runs between the last
-    two, and `turn` (`inbound`, `stream_output`), whose sender is the framework, is a whole turn.
+    `bus.signal("build_prompt").connect(...)`, guard it with `pre_build_prompt`, wrap it with
+    `around_build_prompt`. The four of `AgentHooks` are methods whose sender is the `AgentHooks`:
+    `before_llm_call` (`request`, `state`), `after_llm_call` (`request`, `result`, `state`),
+    `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`, `state`), where
+    plugins are receivers of `pre`. Besides, `tool_call` (`name`, `arguments`, `call`, `tool`) is
+    what runs between the last two, and `turn` (`inbound`, `stream_output`), whose sender is the
+    framework, is a whole turn.
 
     Args:
         bus: the bus the signals live on.
-        strict: False keeps Bub's documented behaviour for its plugins. True treats them as receivers of hookbus: one that
-            fails is isolated and told, and as a policy of tools or models it blocks; wrappers wrap; what is async is refused
-            where Bub cannot await; a name that no hook has is refused; only what is returned changes a call.
+        strict: False keeps Bub's documented behaviour for its plugins. True treats them as
+            receivers of hookbus: one that fails is isolated and told, and as a policy of tools or
+            models it blocks; wrappers wrap; what is async is refused where Bub cannot await; a name
+            that no hook has is refused; only what is returned changes a call.
 
     Returns:
-        A function that puts Bub back as it was, attribute for attribute. Calling it twice does nothing.
+        A function that puts Bub back as it was, attribute for attribute. Calling it twice does
+        nothing.
 
     Raises:
         HookError: if Bub is not installed, is another version, or runs on hookbus already.
     """
     with Patches("bub", *SUPPORTED) as patches:
-        runtime, agent, framework = map(import_module, ("bub.hooks.runtime", "bub.hooks.interception", "bub.framework"))
+        runtime, agent, framework = map(
+            import_module, ("bub.hooks.runtime", "bub.hooks.interception", "bub.framework")
+        )
         Interception.types = agent
         adapter = _Adapter(bus, strict, patches)
         patches.on_restore(adapter.give_back)
@@ -57,9 +63,13 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         for name, method in {**METHODS, **(STRICT_METHODS if strict else {})}.items():
             STOCK[name] = vars(runtime.HookRuntime)[name]
             patches.replace(runtime.HookRuntime, name, method)
+        mark: Any = inspect.markcoroutinefunction  # type: ignore[attr-defined,unused-ignore]
         for name in ASYNC:
-            inspect.markcoroutinefunction(METHODS[name])  # type: ignore[attr-defined,unused-ignore]  # Bub needs Python 3.12
-        for cls, adopt in ((runtime.HookRuntime, adapter.plugins_of), (agent.AgentHooks, adapter.interceptions_of)):
+            mark(METHODS[name])
+        for cls, adopt in (
+            (runtime.HookRuntime, adapter.plugins_of),
+            (agent.AgentHooks, adapter.interceptions_of),
+        ):
             patches.replace(cls, "__init__", _adopting(cls.__init__))
             patches.replace(cls, "_hookbus", _OnFirstUse(adopt))
         hook_agent(patches, bus, agent)
@@ -85,7 +95,8 @@ def _adopting(stock: Any) -> Any:
 
 
 class _OnFirstUse:
-    """An attribute that is made for each object when it is first asked for, and stays in the object."""
+    """An attribute that is made for each object when it is first asked for, and stays in the
+    object."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make

@@ -13,7 +13,8 @@ from ._calls import Asking, is_cancelled_by_nobody, title_of, warn
 
 
 class Interception(Asking):
-    """One call of a hook of `AgentHooks`, whose implementations change, answer or refuse what is about to happen."""
+    """One call of a hook of `AgentHooks`, whose implementations change, answer or refuse what is
+    about to happen."""
 
     on_error = "isolate"
     types: ClassVar[Any]  # the module that has Bub's requests and decisions
@@ -24,7 +25,10 @@ class Interception(Asking):
             return True
         types = self.types
         is_llm = self.hook == "before_llm_call"
-        return isinstance(value, (types.LlmCallRequest, types.LlmCallDecision) if is_llm else types.ToolCallDecision)
+        return isinstance(
+            value,
+            (types.LlmCallRequest, types.LlmCallDecision) if is_llm else types.ToolCallDecision,
+        )
 
     def read(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
         if value is None or self.hook.startswith("after_"):
@@ -54,28 +58,48 @@ class Interception(Asking):
     def wrong(self, impl: Any, value: Any, expected: str) -> Any:
         """Say that an answer is none, and go on without it."""
         got = type(value).__name__
-        warn("hook.agent_hook_bad_return hook={} adapter={} got={} expected={}", self.hook, title_of(impl), got, expected)
+        warn(
+            "hook.agent_hook_bad_return hook={} adapter={} got={} expected={}", self.hook,
+            title_of(impl), got, expected,
+        )  # fmt: skip
         return None
 
     def failed(self, impl: Any, error: BaseException) -> None:
         if is_cancelled_by_nobody(error):
             self.interrupt = error
         if isinstance(error, Exception):
-            warn("hook.agent_hook_failed hook={} adapter={}", self.hook, title_of(impl), has_trace=True)
+            warn(
+                "hook.agent_hook_failed hook={} adapter={}", self.hook, title_of(impl),
+                has_trace=True,
+            )  # fmt: skip
 
 
 class StrictInterception(Interception):
-    """The same with `strict=True`: a broken policy blocks, and only what is returned has an effect."""
+    """The same with `strict=True`: a broken policy blocks, and only what is returned has an
+    effect."""
 
     def prepared(self, given: dict[str, Any]) -> dict[str, Any]:
         if self.hook == "before_tool_call" and "call" in given:
-            return {**given, "call": self.types.replace(given["call"], arguments=frozen(given["call"].arguments))}
+            return {
+                **given,
+                "call": self.types.replace(
+                    given["call"], arguments=frozen(given["call"].arguments)
+                ),
+            }
         if self.hook == "before_llm_call" and "request" in given:
-            return {**given, "request": self.types.replace(given["request"], messages=frozen(given["request"].messages))}
+            return {
+                **given,
+                "request": self.types.replace(
+                    given["request"], messages=frozen(given["request"].messages)
+                ),
+            }
         return given
 
     def wrong(self, impl: Any, value: Any, expected: str) -> Any:
         super().wrong(impl, value, expected)
         if inspect.isgenerator(value):
             value.close()
-        raise HookError(f"{title_of(impl)} answered {self.hook} with a {type(value).__name__}; return {expected}")
+        raise HookError(
+            f"{title_of(impl)} answered {self.hook} with a {type(value).__name__}; return "
+            f"{expected}"
+        )

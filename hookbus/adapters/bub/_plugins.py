@@ -1,4 +1,5 @@
-"""The plugins of one runtime: their implementations as receivers, kept equal to pluggy's own lists, and asked."""
+"""The plugins of one runtime: their implementations as receivers, kept equal to pluggy's own lists,
+and asked."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def names_of(impl: Any, known: Sequence[str], *, strict: bool) -> tuple[str, ...
 
 
 def receiver_name(impl: Any) -> str:
-    """Return what a receiver is called in `explain` and events: its plugin, or its function where that has no name."""
+    """Return what a receiver is called in `explain` and events: its plugin, or its function where
+    that has no name."""
     name = str(impl.plugin_name or "")
     return str(impl.function.__qualname__) if not name or name.isdigit() else name
 
@@ -51,10 +53,14 @@ class Plugins:
         if panel is None:
             if caller is None or not hasattr(caller, "get_hookimpls"):
                 if self._strict and hook != "on_error":
-                    raise HookError(f"Bub has no hook {hook!r}{did_you_mean(hook, vars(self._manager.hook))}")
+                    raise HookError(
+                        f"Bub has no hook {hook!r}{did_you_mean(hook, vars(self._manager.hook))}"
+                    )
                 return Panel()
             question = self._questions.of(caller)
-            panel = self.panels.setdefault(hook, Panel(question.listeners if question else None, question))
+            panel = self.panels.setdefault(
+                hook, Panel(question.listeners if question else None, question)
+            )
             self.connected.append(panel.connected)
         stored = caller.get_hookimpls()
         if stored != panel.stored:
@@ -71,33 +77,50 @@ class Plugins:
         return self.panels[hook].impls
 
     def rank(self, impl: Any) -> tuple[int, int]:
-        """Return the place of an implementation among those of all hooks; the highest runs first."""
+        """Return the place of an implementation among those of all hooks; the highest runs
+        first."""
         place = [name for name, _ in self._manager.list_name_plugin()].index(impl.plugin_name)
         return (-1, -place) if impl.trylast else (int(impl.tryfirst), place)
 
     def marks(self, hook: str) -> set[tuple[str, str]]:
         """Return name and place of the receivers that stand for implementations."""
         receivers = self._questions.bus.signal(hook).connections()
-        return {(each.name, each.where) for each in receivers if isinstance(each.function, Implementation)}
+        return {
+            (each.name, each.where)
+            for each in receivers
+            if isinstance(each.function, Implementation)
+        }
 
     def _connect(
         self, question: Question | None, hook: str, impl: Any, index: int
     ) -> tuple[tuple[str, ...], Connection | None, bool]:
         if question is None:
             return tuple(impl.argnames), None, False
-        names, signal = names_of(impl, question.names, strict=self._strict), self._questions.bus.signal
+        names, signal = (
+            names_of(impl, question.names, strict=self._strict),
+            self._questions.bus.signal,
+        )
         if self._strict and (impl.wrapper or impl.hookwrapper):
             wrapper = Wrapper(self, hook, index, names)
-            return names, signal(f"around_{hook}").connected_to(wrapper, name=receiver_name(impl)), False
+            return (
+                names,
+                signal(f"around_{hook}").connected_to(wrapper, name=receiver_name(impl)),
+                False,
+            )
         own, on_error = implementation(self, hook, index, names, impl), "isolate"
         if not self._strict and hook != "on_error":
             on_error = "raise"
-        return names, signal(hook).connected_to(own, name=receiver_name(impl), on_error=on_error), True
+        return (
+            names,
+            signal(hook).connected_to(own, name=receiver_name(impl), on_error=on_error),
+            True,
+        )
 
-    # -- in line: where nobody else listens -----------------------------------------------------------------------------
+    # -- in line: where nobody else listens --------------------------------------------------------
 
     async def call(self, hook: str, kwargs: Mapping[str, Any], *, is_first: bool = False) -> Any:
-        """Ask everybody, or until one answers: in line, and from where that is not enough on through hookbus."""
+        """Ask everybody, or until one answers: in line, and from where that is not enough on
+        through hookbus."""
         panel, done = self.panel(hook), []
         if panel.listeners is None or panel.listeners.is_quiet():
             for function, names in panel.turns[: panel.known]:
@@ -136,16 +159,20 @@ class Plugins:
             else:
                 if panel.known == len(panel.turns):
                     return self._all(done, is_first)
-        return self.ask_sync(panel, self.asking(panel, hook, is_first=is_first, is_sync=True, done=done), kwargs)
+        return self.ask_sync(
+            panel, self.asking(panel, hook, is_first=is_first, is_sync=True, done=done), kwargs
+        )
 
     def _all(self, done: list[Done], is_first: bool) -> Any:
         if is_first:
             return None
         return [value for value, _ in done if value is not None or not self._strict]
 
-    # -- through hookbus --------------------------------------------------------------------------------------------------
+    # -- through hookbus ---------------------------------------------------------------------------
 
-    def asking(self, panel: Panel, hook: str, kind: type[Asking] | None = None, **how: Any) -> Asking:
+    def asking(
+        self, panel: Panel, hook: str, kind: type[Asking] | None = None, **how: Any
+    ) -> Asking:
         kind = PlainAsking if self._strict else kind or Asking
         return kind(self, hook, panel.impls, **how)
 
@@ -170,7 +197,9 @@ class Plugins:
         ASKING.set(asking)
         try:
             asked = _asked(panel, asking, kwargs)
-            return _understood(asking, _driven(asked, asking.hook) if inspect.iscoroutine(asked) else asked)
+            return _understood(
+                asking, _driven(asked, asking.hook) if inspect.iscoroutine(asked) else asked
+            )
         except ReceiverError as error:
             if not asking.is_failure(error):
                 raise
@@ -206,7 +235,11 @@ def _driven(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:
     """Run a coroutine that has nothing to wait for; a receiver that waits all the same fails."""
     try:
         coroutine.send(None)
-        coroutine.throw(HookError(f"{hook} is asked where Bub cannot await, and a receiver waits: write a plain def"))
+        coroutine.throw(
+            HookError(
+                f"{hook} is asked where Bub cannot await, and a receiver waits: write a plain def"
+            )
+        )
     except StopIteration as end:
         return end.value
     coroutine.close()

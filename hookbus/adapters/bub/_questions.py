@@ -17,8 +17,9 @@ from .._own_hooks import take_back
 from ._calls import NOT_GIVEN, mode_of
 
 SYNC_ONLY: Final = frozenset({
-    "register_cli_commands", "onboard_config", "provide_channels", "provide_tape_store", "provide_tape_sidecar",
-    "provide_lifespan", "provide_steering_inbox", "build_tape_context", "system_prompt",
+    "register_cli_commands", "onboard_config", "provide_channels", "provide_tape_store",
+    "provide_tape_sidecar", "provide_lifespan", "provide_steering_inbox", "build_tape_context",
+    "system_prompt",
 })  # fmt: skip
 """The hooks that Bub asks where it cannot await."""
 
@@ -28,7 +29,8 @@ INTERCEPTION: Final = {
     "before_tool_call": ("call", "state"),
     "after_tool_call": ("call", "result", "state"),
 }
-"""The hooks that Bub asks through `AgentHooks`, and their arguments; they are methods that receivers stand in front of."""
+"""The hooks that Bub asks through `AgentHooks`, and their arguments; they are methods that
+receivers stand in front of."""
 
 _ONE_BY_ONE: Final = ("run_model", "run_model_stream", "onboard_config")
 """The hooks whose implementations Bub may ask one at a time."""
@@ -66,7 +68,8 @@ class Question:
     Attributes:
         ask: the hookspec.
         names: the names of its arguments.
-        kind: whether it gives the `"first"` answer, `"all"` or nothing (`"void"`); None where that is said in each call.
+        kind: whether it gives the `"first"` answer, `"all"` or nothing (`"void"`); None where that
+            is said in each call.
     """
 
     ask: Any
@@ -80,7 +83,8 @@ class Question:
 
 
 class Connected:
-    """What is connected for one hook of one owner. It knows nothing of the implementations, so it may outlive them."""
+    """What is connected for one hook of one owner. It knows nothing of the implementations, so it
+    may outlive them."""
 
     def __init__(self, listeners: Listeners | None) -> None:
         self._listeners = listeners
@@ -102,14 +106,17 @@ class Connected:
 
 @attrs.define(eq=False)
 class Panel:
-    """The implementations of one hook of one runtime, in the order they run, and the receivers that stand for them.
+    """The implementations of one hook of one runtime, in the order they run, and the receivers that
+    stand for them.
 
     Attributes:
-        listeners: who listens to the hook; None for a hook without a specification, which hookbus knows nothing of.
+        listeners: who listens to the hook; None for a hook without a specification, which hookbus
+            knows nothing of.
         question: the question they answer; None where they stand in front of a method.
         stored: the implementations as pluggy keeps them.
         turns: of each the function, and the names of its arguments.
-        known: so many of the first have had a turn through hookbus since they are here: the others have not fired yet.
+        known: so many of the first have had a turn through hookbus since they are here: the others
+            have not fired yet.
     """
 
     listeners: Listeners | None = None
@@ -118,15 +125,17 @@ class Panel:
     impls: list[Any] = attrs.field(factory=list)
     turns: list[tuple[Any, tuple[str, ...]]] = attrs.field(factory=list)
     known: int = 0
-    connected: Connected = attrs.field(init=False, default=attrs.Factory(lambda self: Connected(self.listeners), takes_self=True))
+    connected: Connected = attrs.field(
+        init=False, default=attrs.Factory(lambda self: Connected(self.listeners), takes_self=True)
+    )
 
     def put(self, stored: list[Any], connect: Connect) -> None:
         """Have these implementations in place of those that were there, all or none.
 
         Args:
             stored: pluggy's list.
-            connect: connects one, given its record and its place; returns the names it is given, the connection if there is
-                one, and whether that is an ordinary one, and no wrapper.
+            connect: connects one, given its record and its place; returns the names it is given,
+                the connection if there is one, and whether that is an ordinary one, and no wrapper.
         """
         self.disconnect()
         self.impls = stored[::-1]
@@ -152,7 +161,8 @@ Connect = Callable[[Any, int], tuple[tuple[str, ...], Connection | None, bool]]
 
 
 class Questions:
-    """The questions of one bus, each made as it is first needed; and what is connected for owners that are gone."""
+    """The questions of one bus, each made as it is first needed; and what is connected for owners
+    that are gone."""
 
     def __init__(self, bus: Bus, *, strict: bool) -> None:
         self.bus, self.strict = bus, strict
@@ -171,7 +181,10 @@ class Questions:
 
     def _make(self, caller: Any) -> Question:
         name, function = caller.name, caller.spec.function
-        names, kind = (*caller.spec.argnames, *getattr(caller.spec, "kwargnames", ())), inspect.Parameter
+        names, kind = (
+            (*caller.spec.argnames, *getattr(caller.spec, "kwargnames", ())),
+            inspect.Parameter,
+        )
         declared = inspect.signature(function).parameters.values() if self.strict else ()
         defaults = {each.name: each.default for each in declared if each.default is not kind.empty}
 
@@ -195,7 +208,8 @@ class Questions:
         return (modes.firstresult, "first") if is_first else (modes.broadcast, "all")
 
     def adopt(self, owner: Any, connected: list[Connected]) -> None:
-        """Take away what is connected for an owner once it is gone; at the next occasion, and not while memory is collected."""
+        """Take away what is connected for an owner once it is gone; at the next occasion, and not
+        while memory is collected."""
         self.sweep()
         weakref.finalize(owner, self._orphans.append, connected).atexit = False
 

@@ -15,12 +15,15 @@ _KIND = inspect.Parameter
 class Implementation:
     """The receiver for one implementation of one plugin: it answers a question.
 
-    It knows the place of the implementation among those of its hook and neither the plugin nor the runtime; the call it is asked
-    in knows the implementation. So a runtime that nobody holds any more is collected with its plugins.
+    It knows the place of the implementation among those of its hook and neither the plugin nor the
+    runtime; the call it is asked in knows the implementation. So a runtime that nobody holds any
+    more is collected with its plugins.
     """
 
     def __init__(self, plugins: Any, hook: str, index: int, names: Sequence[str]) -> None:
-        self.plugins, self.hook, self.index, self.names = weakref.ref(plugins), hook, index, tuple(names)
+        self.plugins, self.hook, self.index, self.names = (
+            weakref.ref(plugins), hook, index, tuple(names),
+        )  # fmt: skip
         self.__signature__ = inspect.Signature(self.parameters())
 
     def parameters(self) -> list[inspect.Parameter]:
@@ -46,7 +49,11 @@ class Implementation:
         return asking.ask(self.index, self.fit(arguments), arguments)
 
     def fit(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: arguments[name] for name in self.names if arguments.get(name, NOT_GIVEN) is not NOT_GIVEN}
+        return {
+            name: arguments[name]
+            for name in self.names
+            if arguments.get(name, NOT_GIVEN) is not NOT_GIVEN
+        }
 
 
 class AsyncImplementation(Implementation):
@@ -57,7 +64,9 @@ class AsyncImplementation(Implementation):
         return await answer if is_awaitable(answer) else answer
 
 
-def implementation(plugins: Any, hook: str, index: int, names: Sequence[str], impl: Any) -> Implementation:
+def implementation(
+    plugins: Any, hook: str, index: int, names: Sequence[str], impl: Any
+) -> Implementation:
     """Return the receiver for an implementation."""
     kind = AsyncImplementation if inspect.iscoroutinefunction(impl.function) else Implementation
     return kind(plugins, hook, index, names)
@@ -74,13 +83,16 @@ class Interceptor(Implementation):
 
 
 class Wrapper(Implementation):
-    """The receiver for a pluggy wrapper: a generator function with the rest of the call at its `yield`."""
+    """The receiver for a pluggy wrapper: a generator function with the rest of the call at its
+    `yield`."""
 
     def parameters(self) -> list[inspect.Parameter]:
         sender = _KIND("hook", _KIND.POSITIONAL_ONLY)
         return [sender, *(_KIND(name, _KIND.KEYWORD_ONLY) for name in ("ctx", "call_next"))]
 
-    def __call__(self, hook: Any, ctx: Any, call_next: Callable[..., Any]) -> Any:  # type: ignore[override]
+    def __call__(  # type: ignore[override]
+        self, hook: Any, ctx: Any, call_next: Callable[..., Any]
+    ) -> Any:
         asking = current(self.hook)
         if not asking.asks(self.plugins(), self.index):
             return call_next()
@@ -94,7 +106,11 @@ class Wrapper(Implementation):
             result = call_next()
         except BaseException as error:
             return _end(impl, generator, None, error)
-        return _end_later(impl, generator, result) if is_awaitable(result) else _end(impl, generator, result, None)
+        return (
+            _end_later(impl, generator, result)
+            if is_awaitable(result)
+            else _end(impl, generator, result, None)
+        )
 
 
 async def _end_later(impl: Any, generator: Any, awaitable: Any) -> Any:

@@ -1,4 +1,5 @@
-"""The methods of Bub's `HookRuntime`, on hookbus. Where nobody else listens, Bub's implementations are called in line."""
+"""The methods of Bub's `HookRuntime`, on hookbus. Where nobody else listens, Bub's implementations
+are called in line."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ STOCK: Final[dict[str, Callable[..., Any]]] = {}
 """Bub's own methods. Somebody may have kept one of these here after hookbus is gone."""
 
 ASYNC: Final = ("call_first", "call_many")
-"""The methods that give a coroutine of their own making: one coroutine less for every hook of a turn."""
+"""The methods that give a coroutine of their own making: one coroutine less for every hook of a
+turn."""
 
 
 def _plugins(runtime: Any) -> Plugins | None:
@@ -63,15 +65,21 @@ def notify_error_sync(runtime: Any, /, *, stage: str, error: Exception, message:
     if not plugins or not panel or panel.question is None:
         STOCK["notify_error_sync"](runtime, **told)
     else:
-        plugins.ask_sync(panel, plugins.asking(panel, "on_error", Notice, stage=stage, is_sync=True), told)
+        plugins.ask_sync(
+            panel, plugins.asking(panel, "on_error", Notice, stage=stage, is_sync=True), told
+        )
 
 
-def _invoke_impl_sync(runtime: Any, /, *, hook_name: str, impl: Any, call_kwargs: Any, kwargs: Any) -> Any:
+def _invoke_impl_sync(
+    runtime: Any, /, *, hook_name: str, impl: Any, call_kwargs: Any, kwargs: Any
+) -> Any:
     """Ask one implementation, as Bub does for `onboard_config` and for no other hook."""
     plugins = _plugins(runtime)
     panel = plugins and plugins.panel(hook_name) if hook_name == "onboard_config" else None
     if not plugins or not panel or panel.question is None or impl not in panel.impls:
-        return STOCK["_invoke_impl_sync"](runtime, hook_name=hook_name, impl=impl, call_kwargs=call_kwargs, kwargs=kwargs)
+        return STOCK["_invoke_impl_sync"](
+            runtime, hook_name=hook_name, impl=impl, call_kwargs=call_kwargs, kwargs=kwargs
+        )
     asking = plugins.asking(panel, hook_name, is_sync=True, only=[impl], with_others=False)
     answers = plugins.ask_sync(panel, asking, kwargs)
     return answers[0] if answers else None
@@ -79,5 +87,13 @@ def _invoke_impl_sync(runtime: Any, /, *, hook_name: str, impl: Any, call_kwargs
 
 METHODS: Final[dict[str, Callable[..., Any]]] = {
     each.__name__: each
-    for each in (call_first, call_many, call_first_sync, call_many_sync, notify_error, notify_error_sync, _invoke_impl_sync)
+    for each in (
+        call_first,
+        call_many,
+        call_first_sync,
+        call_many_sync,
+        notify_error,
+        notify_error_sync,
+        _invoke_impl_sync,
+    )
 }

@@ -29,34 +29,49 @@ def check_plugin(manager: Any, plugin: Any) -> None:
         options = manager.parse_hookimpl_opts(plugin, attribute)
         if options is None:
             continue
-        function, hook = inspect.unwrap(getattr(plugin, attribute)), options.get("specname") or attribute
-        where = f"{function.__qualname__} ({function.__code__.co_filename}:{function.__code__.co_firstlineno})"
+        function = inspect.unwrap(getattr(plugin, attribute))
+        hook, code = options.get("specname") or attribute, function.__code__
+        where = f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
         if hook not in known and not options.get("optionalhook"):
-            raise HookError(f"{where} implements {hook!r}, which is no hook of Bub{did_you_mean(hook, known)}")
+            raise HookError(
+                f"{where} implements {hook!r}, which is no hook of Bub{did_you_mean(hook, known)}"
+            )
         if hook in SYNC_ONLY and inspect.iscoroutinefunction(function):
-            raise HookError(f"{where} is async, but Bub asks {hook} where it cannot await: write a plain def")
+            raise HookError(
+                f"{where} is async, but Bub asks {hook} where it cannot await: write a plain def"
+            )
 
 
 def hook_report(runtime: Any) -> dict[str, list[str]]:
     """Return the plugins of each hook, in the order they run."""
     plugins: Plugins = runtime._hookbus
     plugins.sync()
-    return {hook: [impl.plugin_name for impl in panel.impls] for hook, panel in sorted(plugins.panels.items()) if panel.impls}
+    return {
+        hook: [impl.plugin_name for impl in panel.impls]
+        for hook, panel in sorted(plugins.panels.items())
+        if panel.impls
+    }
 
 
 async def _ask_models(runtime: Any, **given: Any) -> tuple[str, Any]:
-    """Ask the models in their order, text and streams alike, until one answers; return the hook it is of, and the answer."""
+    """Ask the models in their order, text and streams alike, until one answers; return the hook it
+    is of, and the answer."""
     plugins: Plugins = runtime._hookbus
     panels = {hook: plugins.panel(hook) for hook in _MODELS}
     # A hook is with the place of its implementation in the order of both.
     ranked = [(plugins.rank(impl), hook, impl) for hook in _MODELS for impl in panels[hook].impls]
     ranked.sort(key=lambda each: each[0], reverse=True)
-    parts = [(hook, [impl for _, _, impl in part]) for hook, part in groupby(ranked, key=lambda each: each[1])]
+    parts = [
+        (hook, [impl for _, _, impl in part])
+        for hook, part in groupby(ranked, key=lambda each: each[1])
+    ]
     asked: set[str] = set()
     for hook, impls in [*parts, *((hook, []) for hook in _MODELS)]:
         if not impls and hook in asked:
             continue
-        asking = plugins.asking(panels[hook], hook, is_first=True, only=impls, with_others=hook not in asked)
+        asking = plugins.asking(
+            panels[hook], hook, is_first=True, only=impls, with_others=hook not in asked
+        )
         asked.add(hook)
         answer = await plugins.ask(panels[hook], asking, given)
         if answer is not None:
@@ -72,7 +87,9 @@ async def run_model(runtime: Any, prompt: Any, session_id: str, state: Any) -> s
             return answer
         raise TypeError(f"run_model gave a {type(answer).__name__} where Bub takes a text")
     async with aclosing(_checked(answer)) as stream:
-        return "".join([str(event.data.get("delta", "")) async for event in stream if event.kind == "text"])
+        return "".join(
+            [str(event.data.get("delta", "")) async for event in stream if event.kind == "text"]
+        )
 
 
 async def run_model_stream(runtime: Any, prompt: Any, session_id: str, state: Any) -> Any:
@@ -90,7 +107,9 @@ async def run_model_stream(runtime: Any, prompt: Any, session_id: str, state: An
 
 def _checked(stream: Any) -> Any:
     if not isinstance(stream, import_module("bub.streaming").AsyncStreamEvents):
-        raise TypeError(f"run_model_stream gave a {type(stream).__name__} where Bub takes an AsyncStreamEvents")
+        raise TypeError(
+            f"run_model_stream gave a {type(stream).__name__} where Bub takes an AsyncStreamEvents"
+        )
     return stream
 
 

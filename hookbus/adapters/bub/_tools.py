@@ -15,7 +15,9 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
     cls, listeners = module.ToolExecutor, Listeners(bus, "tool_call", "tool_call")
     stock = vars(cls)["_invoke_normalized"]
 
-    async def tool_call(executor: Any, name: str, arguments: dict[str, Any], call: Any, tool: Any) -> Any:
+    async def tool_call(
+        executor: Any, name: str, arguments: dict[str, Any], call: Any, tool: Any
+    ) -> Any:
         """Run a tool; what it raises is Bub's BubError by now. Only `arguments` can be changed."""
         if arguments is not call.arguments:
             call = module.replace(call, arguments=dict(arguments))

@@ -5,8 +5,9 @@
     runner = HookRunner(registry, failure_policy=GLOBAL_POLICY)
     result = await runner.run("before_tool_call", {"toolName": "exec", "params": {"cmd": "ls"}}, {})
 
-OpenClaw is TypeScript: this is its plugin API, its registry and its hook runner, and no package of it is needed. Events and
-results are dicts with OpenClaw's own keys. Every hook is a hookspec on `registry.bus`, and every handler a receiver there.
+OpenClaw is TypeScript: this is its plugin API, its registry and its hook runner, and no package of
+it is needed. Events and results are dicts with OpenClaw's own keys. Every hook is a hookspec on
+`registry.bus`, and every handler a receiver there.
 """
 
 from ._approvals import ApprovalRequest
@@ -20,6 +21,7 @@ from ._tools import ToolCalls
 from ._values import NULL, IsolationError
 
 __all__ = [
-    "GLOBAL_POLICY", "HOOKS", "NULL", "ApprovalRequest", "Background", "Diagnostic", "HandlerError", "HandlerErrors",
-    "HandlerTimeout", "HookRunner", "IsolationError", "Plugin", "PluginApi", "Registration", "Registry", "ToolCalls",
+    "GLOBAL_POLICY", "HOOKS", "NULL", "ApprovalRequest", "Background", "Diagnostic", "HandlerError",
+    "HandlerErrors", "HandlerTimeout", "HookRunner", "IsolationError", "Plugin", "PluginApi",
+    "Registration", "Registry", "ToolCalls",
 ]  # fmt: skip

@@ -34,7 +34,8 @@ class ApprovalRequest:
         description: of 512 characters at most.
         tool: the tool that is called.
         severity: how much is at stake, in the plugin's word.
-        scope: what the plugin says the call does; display only, and None where it does not fit its bounds.
+        scope: what the plugin says the call does; display only, and None where it does not fit its
+            bounds.
         decisions: what may be decided.
         seconds: how long the request is open.
     """
@@ -53,19 +54,31 @@ class ApprovalRequest:
 def request_of(approval: Any, tool: str, params: Any) -> ApprovalRequest:
     """Return what is shown of a `requireApproval`."""
     said = get(approval, "allowedDecisions")
-    allowed = tuple(dict.fromkeys(each for each in said if each in DECISIONS)) if isinstance(said, (list, tuple)) else ()
+    allowed = (
+        tuple(dict.fromkeys(each for each in said if each in DECISIONS))
+        if isinstance(said, (list, tuple))
+        else ()
+    )
     return ApprovalRequest(
-        str(approval.get("pluginId", "")), _text(get(approval, "title"))[:80], _text(get(approval, "description"))[:512],
-        tool, params, _text(get(approval, "severity")) or "warning", scope_of(get(approval, "scope")),
-        tuple(dict.fromkeys((*(allowed or DECISIONS), "deny"))), _seconds(get(approval, "timeoutMs")),
+        str(approval.get("pluginId", "")), _text(get(approval, "title"))[:80],
+        _text(get(approval, "description"))[:512], tool, params,
+        _text(get(approval, "severity")) or "warning", scope_of(get(approval, "scope")),
+        tuple(dict.fromkeys((*(allowed or DECISIONS), "deny"))),
+        _seconds(get(approval, "timeoutMs")),
     )  # fmt: skip
 
 
-async def ask(approval: Any, tool: str, params: Any, approve: Approve | None, logger: logging.Logger) -> str | None:
-    """Ask for an approval, tell the plugin how it was resolved, and return why the call is blocked; None if it is not."""
+async def ask(
+    approval: Any, tool: str, params: Any, approve: Approve | None, logger: logging.Logger
+) -> str | None:
+    """Ask for an approval, tell the plugin how it was resolved, and return why the call is blocked;
+    None if it is not."""
     request = request_of(approval, tool, params)
     if get(approval, "timeoutBehavior") == "allow":
-        logger.warning("plugin %r sets timeoutBehavior 'allow', which is ignored: an approval fails closed", request.plugin_id)
+        logger.warning(
+            "plugin %r sets timeoutBehavior 'allow', which is ignored: an approval fails closed",
+            request.plugin_id,
+        )
     resolution: Resolution = "cancelled"
     reason: str | None = _NO_ROUTE
     try:
@@ -109,11 +122,12 @@ async def _tell(approval: Any, resolution: Resolution, logger: logging.Logger) -
         logger.exception("a plugin's onResolution failed")
 
 
-# -- what is shown ------------------------------------------------------------------------------------------------------
+# -- what is shown ---------------------------------------------------------------------------------
 
 
 def scope_of(scope: Any) -> dict[str, Any] | None:
-    """Return the facts of a scope as they may be shown: of a known kind, without control characters, within their bounds."""
+    """Return the facts of a scope as they may be shown: of a known kind, without control
+    characters, within their bounds."""
     rules = {
         "message-send": {"target": 128}, "external-post": {"target": 128},
         "payment": {"amount": 40, "currency": 12, "target": 128},

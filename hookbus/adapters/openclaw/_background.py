@@ -23,14 +23,16 @@ class Background:
     """
 
     def __init__(
-        self, *, most_running: int = 16, most_queued: int = 256, seconds: float = 2.0, on_full: Literal["drop", "raise"] = "drop",
-        on_drop: Callable[[str], object] | None = None, logger: logging.Logger | None = None,
+        self, *, most_running: int = 16, most_queued: int = 256, seconds: float = 2.0,
+        on_full: Literal["drop", "raise"] = "drop", on_drop: Callable[[str], object] | None = None,
+        logger: logging.Logger | None = None,
     ) -> None:  # fmt: skip
         """Make an empty one.
 
         Args:
             seconds: after which one that still runs is logged; it goes on, and keeps its place.
-            on_full: whether what does not fit is dropped, with a line in the log, or refused with HookError.
+            on_full: whether what does not fit is dropped, with a line in the log, or refused with
+                HookError.
             on_drop: called with the label of each that did not fit.
         """
         if on_full not in ("drop", "raise"):
@@ -48,7 +50,8 @@ class Background:
         return len(self._tasks)
 
     def start(self, work: Callable[[], Awaitable[Any]], label: str) -> bool:
-        """Run `work` as soon as there is a place; return whether it fitted. The label is for logs and `on_drop`.
+        """Run `work` as soon as there is a place; return whether it fitted. The label is for logs
+        and `on_drop`.
 
         Raises:
             HookError: if it does not fit, with `on_full="raise"`.
@@ -59,7 +62,9 @@ class Background:
             if self._on_drop is not None:
                 self._on_drop(label)
             if self._on_full == "raise":
-                raise HookError(f"{label} does not fit: {self.running} run and {len(self._queue)} wait")
+                raise HookError(
+                    f"{label} does not fit: {self.running} run and {len(self._queue)} wait"
+                )
             return False
         self._queue.append((work, label))
         self._fill()
@@ -82,7 +87,8 @@ class Background:
 
     async def _run(self, work: Callable[[], Awaitable[Any]], label: str) -> None:
         late = asyncio.get_running_loop().call_later(
-            self._seconds, self._logger.warning, "%s: timed out after %dms", label, milliseconds(self._seconds)
+            self._seconds, self._logger.warning, "%s: timed out after %dms", label,
+            milliseconds(self._seconds),
         )  # fmt: skip
         try:
             await work()

@@ -18,30 +18,48 @@ Timeouts = Mapping[str, float | Mapping[str, float]]
 
 _NOT_CANONICAL: Final = {"bash", "exec_command", "apply-patch", "agent"}
 
+_ELIGIBLE: Final = {
+    "before_agent_reply": ("cron", "heartbeat", "user"),
+    "reply_dispatch": ("agent", "acp"),
+}
+
 LONGEST: Final = 600.0
 """The most seconds an operator may give a handler."""
 
 
 def is_seconds(value: Any) -> bool:
     """Tell whether a value is a number of seconds, of a millisecond at least."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0.001
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value >= 0.001
+    )
 
 
 def check_timeouts(timeouts: Timeouts, hooks: Mapping[str, ClawHook]) -> None:
-    """Raise HookError unless an operator's timeouts name hooks there are and seconds he may give."""
+    """Raise HookError unless an operator's timeouts name hooks there are and seconds he may
+    give."""
     for plugin, said in timeouts.items():
         for hook, seconds in said.items() if isinstance(said, Mapping) else [("*", said)]:
             if hook != "*" and hook not in hooks:
-                raise HookError(f"timeouts of {plugin} name {hook!r}, which is no hook{did_you_mean(hook, hooks)}")
+                raise HookError(
+                    f"timeouts of {plugin} name {hook!r}, which is no "
+                    f"hook{did_you_mean(hook, hooks)}"
+                )
             if not is_seconds(seconds) or seconds > LONGEST:
-                raise HookError(f"timeouts give {plugin} {seconds!r:.40} for {hook}; give seconds, from 0.001 to {LONGEST:.0f}")
+                raise HookError(
+                    f"timeouts give {plugin} {seconds!r:.40} for {hook}; give seconds, from 0.001 "
+                    f"to {LONGEST:.0f}"
+                )
 
 
 def exact_matcher(matcher: object) -> Callable[[str], bool]:
     """Return what tells whether a tool is one of these ids.
 
     Raises:
-        TypeError: unless it is a list of ids as OpenClaw has them: no wildcard, no alias, not empty.
+        TypeError: unless it is a list of ids as OpenClaw has them: no wildcard, no alias, not
+            empty.
     """
     if not isinstance(matcher, (list, tuple)):
         raise TypeError("tool hook matcher must be an array of tool names")
@@ -71,12 +89,22 @@ def free_matcher(matcher: Any) -> Callable[[str], bool]:
     if callable(matcher):
         return lambda tool: bool(matcher(tool))
     globs = [matcher] if isinstance(matcher, str) else matcher
-    if not isinstance(globs, (list, tuple)) or not globs or not all(isinstance(glob, str) and glob.strip() for glob in globs):
-        raise TypeError(f"a matcher is a glob or several, a pattern or a predicate of the tool's id, not {matcher!r:.60}")
+    if (
+        not isinstance(globs, (list, tuple))
+        or not globs
+        or not all(isinstance(glob, str) and glob.strip() for glob in globs)
+    ):
+        raise TypeError(
+            "a matcher is a glob or several, a pattern or a predicate of the tool's id, not "
+            f"{matcher!r:.60}"
+        )
     return lambda tool: any(fnmatchcase(tool, glob) for glob in globs)
 
 
-def eligible(values: Any, known: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return a list of the known words as it restricts; None, which does not, where it is malformed."""
-    is_list = isinstance(values, (list, tuple)) and values and all(value in known for value in values)
-    return tuple(dict.fromkeys(values)) if is_list else None
+def eligible(hook: str, of: str, values: Any) -> tuple[str, ...] | None:
+    """Return what restricts a handler of the hook `of`; None, which does not, for any other hook,
+    or where the words are malformed."""
+    is_list = isinstance(values, (list, tuple)) and values
+    if hook != of or not is_list or not all(value in _ELIGIBLE[of] for value in values):
+        return None
+    return tuple(dict.fromkeys(values))

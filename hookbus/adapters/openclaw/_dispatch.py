@@ -1,4 +1,5 @@
-"""One run of one hook: what is known before anybody is asked, and what the handlers have made of it so far."""
+"""One run of one hook: what is known before anybody is asked, and what the handlers have made of it
+so far."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class Dispatch:
     """One run of one hook, from the first handler to the last.
 
     Attributes:
-        catches: whether a handler that fails is logged and the next one asked; else the failure is raised.
+        catches: whether a handler that fails is logged and the next one asked; else the failure is
+            raised.
         registry: whose handlers are asked.
         budgets: the seconds a handler has, by hook, where the runner was told other than usual.
         only: the one plugin that is asked, if it is a targeted run.
@@ -57,15 +59,23 @@ class Dispatch:
         """Whether the defects of OpenClaw are cured."""
         return self.registry.is_strict
 
-    # -- who is asked ---------------------------------------------------------------------------------------------------
+    # -- who is asked ------------------------------------------------------------------------------
 
     def asks(self, registration: Registration, event: Any, ctx: Any) -> bool:
         """Tell whether a handler is asked in this run."""
-        if not self.registry.is_visible(registration) or self.only not in (None, registration.plugin_id):
+        if not self.registry.is_visible(registration) or self.only not in (
+            None,
+            registration.plugin_id,
+        ):
             return False
-        if registration.requires_tool_authority is not (self.authority is not None) and self.hook.name == "before_prompt_build":
+        if (
+            registration.requires_tool_authority is not (self.authority is not None)
+            and self.hook.name == "before_prompt_build"
+        ):
             return False
-        if registration.matcher is not None and not registration.matcher(str(get(event, "toolName"))):
+        if registration.matcher is not None and not registration.matcher(
+            str(get(event, "toolName"))
+        ):
             return False
         return registration.is_eligible(ctx)
 
@@ -73,7 +83,7 @@ class Dispatch:
         """Return the seconds a handler has, or None."""
         return registration.timeout or self.budgets.get(self.hook.name, self.hook.budget)
 
-    # -- what it sees ---------------------------------------------------------------------------------------------------
+    # -- what it sees ------------------------------------------------------------------------------
 
     def event_for(self, event: Any) -> Any:
         """Return the event as the next handler gets it.
@@ -83,7 +93,12 @@ class Dispatch:
         """
         self.event, name = event, self.hook.name
         if name == "reply_payload_sending":
-            return {**spread(event), "payload": visible_payload(first(get(self.merged, "payload"), get(event, "payload")))}
+            return {
+                **spread(event),
+                "payload": visible_payload(
+                    first(get(self.merged, "payload"), get(event, "payload"))
+                ),
+            }
         if self.hook.kind == "sync":
             message = get(event, "message") if self.merged is MISSING else self.merged
             event = event if message is MISSING else {**spread(event), "message": message}
@@ -93,14 +108,19 @@ class Dispatch:
         return clone(event, name) if name == "before_tool_call" else event
 
     def _latest(self, event: Any) -> Any:
-        """Return a copy of the event with what was made of it so far; one that nobody can write to where nothing comes back."""
+        """Return a copy of the event with what was made of it so far; one that nobody can write to
+        where nothing comes back."""
         if not self.hook.merges:
             return event if self.hook.name in FROZEN else frozen(event)
-        chained = {"before_tool_call": "params", "message_sending": "content"}.get(self.hook.name, "")
+        chained = {"before_tool_call": "params", "message_sending": "content"}.get(
+            self.hook.name, ""
+        )
         latest = get(self.merged, chained)
-        return clone(event if latest is MISSING else {**spread(event), chained: latest}, self.hook.name)
+        return clone(
+            event if latest is MISSING else {**spread(event), chained: latest}, self.hook.name
+        )
 
-    # -- what it returns ------------------------------------------------------------------------------------------------
+    # -- what it returns ---------------------------------------------------------------------------
 
     def take(self, name: str, returned: Any) -> str | Exception | None:
         """Merge what a handler returned; or say why it is no answer.
@@ -115,7 +135,9 @@ class Dispatch:
         wrong = self._malformed(returned) if self.is_strict else None
         if wrong is None:
             try:
-                self.merged = self.hook.merge(self.merged, returned, self.plugin_of(name), self.event)
+                self.merged = self.hook.merge(
+                    self.merged, returned, self.plugin_of(name), self.event
+                )
             except IsolationError:
                 raise
             except Exception as error:  # of the rule, on what was returned: the handler's failure
@@ -130,7 +152,8 @@ class Dispatch:
             return f"a {type(returned).__name__} is no result of {hook.name}; return a mapping"
         unknown = sorted(set(returned) - hook.keys) if hook.keys else []
         if unknown:
-            return f"{hook.name} has no result {unknown[0]!r}; known are {', '.join(sorted(hook.keys))}"
+            known = ", ".join(sorted(hook.keys))
+            return f"{hook.name} has no result {unknown[0]!r}; known are {known}"
         for key in ("block", "cancel"):
             if key in returned and not isinstance(returned[key], bool):
                 return f"{key} is True or False, not {returned[key]!r:.40}"
@@ -139,11 +162,12 @@ class Dispatch:
         return None
 
     def plugin_of(self, name: str) -> str:
-        """Return the plugin a receiver belongs to; one that was connected to hookbus itself goes by its own name."""
+        """Return the plugin a receiver belongs to; one that was connected to hookbus itself goes by
+        its own name."""
         registration = self.registry.find(self.hook.name, name)
         return name if registration is None else registration.plugin_id
 
-    # -- failures -------------------------------------------------------------------------------------------------------
+    # -- failures ----------------------------------------------------------------------------------
 
     def fail(self, name: str, error: BaseException) -> None:
         """Log the failure of a handler, or raise it.
@@ -178,7 +202,6 @@ class Dispatch:
             raise HandlerErrors("; ".join(map(with_causes, raised)), raised)
 
 
-
 def _receipt_for(returned: Any) -> Receipt:
     if get(returned, "block") is True:
         return "blocked"
@@ -196,5 +219,7 @@ def current(hook: str) -> Dispatch:
     """
     dispatch = DISPATCH.get()
     if dispatch is None or dispatch.hook.name != hook:
-        raise HookError(f"{hook} is asked through a runner: HookRunner(registry).run({hook!r}, event, ctx)")
+        raise HookError(
+            f"{hook} is asked through a runner: HookRunner(registry).run({hook!r}, event, ctx)"
+        )
     return dispatch

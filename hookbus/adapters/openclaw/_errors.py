@@ -50,7 +50,9 @@ def milliseconds(seconds: float) -> int:
     return max(1, int(seconds * 1000 + 1e-6))
 
 
-def failure(hook: str, plugin_id: str, error: BaseException, *, is_sync: bool = False) -> HandlerError:
+def failure(
+    hook: str, plugin_id: str, error: BaseException, *, is_sync: bool = False
+) -> HandlerError:
     """Return the failure of a handler; it is raised from the exception."""
     said = _named(error) if is_sync else one_line(error)
     return HandlerError(f"[hooks] {hook} handler from {plugin_id} failed: {said}", hook, plugin_id)
@@ -63,9 +65,15 @@ def _named(error: BaseException) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Return what an exception and its causes say: one line, without control characters, of 500 characters at most."""
-    printable = "".join(" " if ord(char) <= 31 or ord(char) in (127, 0x2028, 0x2029) else char for char in with_causes(error))
-    units = " ".join(printable.split()).encode("utf-16-le", "surrogatepass")[:1000]  # 500 as TypeScript counts them
+    """Return what an exception and its causes say: one line, without control characters, of 500
+    characters at most."""
+    printable = "".join(
+        " " if ord(char) <= 31 or ord(char) in (127, 0x2028, 0x2029) else char
+        for char in with_causes(error)
+    )
+    units = " ".join(printable.split()).encode("utf-16-le", "surrogatepass")[
+        :1000
+    ]  # 500 as TypeScript counts them
     return units.decode("utf-16-le", "ignore") or "unknown error"
 
 

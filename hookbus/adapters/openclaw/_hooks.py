@@ -1,4 +1,5 @@
-"""The 42 hooks of OpenClaw 2026.9.6, and the older one: the kind of each, how answers merge, what ends it, its budget."""
+"""The 42 hooks of OpenClaw 2026.9.6, and the older one: the kind of each, how answers merge, what
+ends it, its budget."""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ class ClawHook:
     """One hook of OpenClaw.
 
     Attributes:
-        kind: `modify`, `gate` and `modify_gate` ask one after the other and merge; `claim` until one handles it; `sync` likewise
-            without awaiting; `evaluate` side by side with who said what; `observe` side by side without a result.
+        kind: `modify`, `gate` and `modify_gate` ask one after the other and merge; `claim` until
+            one handles it; `sync` likewise without awaiting; `evaluate` side by side with who said
+            what; `observe` side by side without a result.
         rule: in words, how what handlers return becomes one; `explain` shows it.
         merge: the rule.
         ends: the key that ends it when it is exactly true.
@@ -46,7 +48,9 @@ class ClawHook:
         return self.ends is not None and get(merged, self.ends) is True
 
 
-def _modify(name: str, rule: str, merge: merges.Merge, keys: str = "", budget: float | None = None) -> ClawHook:
+def _modify(
+    name: str, rule: str, merge: merges.Merge, keys: str = "", budget: float | None = None
+) -> ClawHook:
     return ClawHook(name, "modify", rule, merge, None, budget, frozenset(keys.split()))
 
 
@@ -56,45 +60,51 @@ def _both(name: str, rule: str, merge: merges.Merge, ends: str, keys: str) -> Cl
 
 _CONTEXTS: Final = "prependContext appendContext"
 _PROMPTS: Final = f"systemPrompt {_CONTEXTS} prependSystemContext appendSystemContext toolsAllow"
-_TOOL: Final = ("params last until an approval, block ends, blockReason last, requireApproval first",
-                "block", "params block blockReason requireApproval")  # fmt: skip
+_TOOL_RULE: Final = (
+    "params last until an approval, block ends, blockReason last, requireApproval first"
+)
 _BUDGETS: Final = {
-    "agent_end": 30.0, "before_compaction": 30.0, "after_compaction": 30.0, "skill_changed": 30.0, "skill_proposal_changed": 30.0,
-    "gateway_stop": 5.0, "channel_pairing_requested": 2.0,
+    "agent_end": 30.0, "before_compaction": 30.0, "after_compaction": 30.0, "skill_changed": 30.0,
+    "skill_proposal_changed": 30.0, "gateway_stop": 5.0, "channel_pairing_requested": 2.0,
 }  # fmt: skip
 
 _MERGED: Final = (
     _modify("before_model_resolve", "modelOverride first, providerOverride first", merges.model,
             "modelOverride providerOverride"),
     _modify("agent_turn_prepare", "contexts joined", merges.contexts, _CONTEXTS),
-    _modify("before_prompt_build", "systemPrompt first, contexts joined, toolsAllow intersects", merges.prompt, _PROMPTS, 15.0),
-    _modify("before_agent_finalize", "finalize before revise before continue, reasons joined", merges.finalize,
-            "action reason retry retryCandidates", 15.0),
+    _modify("before_prompt_build", "systemPrompt first, contexts joined, toolsAllow intersects",
+            merges.prompt, _PROMPTS, 15.0),
+    _modify("before_agent_finalize", "finalize before revise before continue, reasons joined",
+            merges.finalize, "action reason retry retryCandidates", 15.0),
     _modify("heartbeat_prompt_contribution", "contexts joined", merges.contexts, _CONTEXTS),
     _modify("resolve_exec_env", "last per key", merges.environment, "", 15.0),
     _modify("subagent_delivery_target", "first origin", merges.delivery_target, "origin"),
-    ClawHook("before_agent_run", "gate", "most restrictive, a block ends", merges.decision, budget=15.0),
-    _both("before_tool_call", _TOOL[0], merges.tool_call, *_TOOL[1:]),
-    _both("message_sending", "content last, cancel ends, reason and metadata last", merges.message, "cancel",
-          "content cancel cancelReason metadata"),
-    _both("reply_payload_sending", "payload chained, cancel ends, reason last", merges.payload, "cancel",
-          "payload cancel reason"),
-    _both("before_install", "findings added up, block ends, blockReason last", merges.install, "block",
-          "findings block blockReason"),
+    ClawHook("before_agent_run", "gate", "most restrictive, a block ends", merges.decision,
+             budget=15.0),
+    _both("before_tool_call", _TOOL_RULE, merges.tool_call, "block",
+          "params block blockReason requireApproval"),
+    _both("message_sending", "content last, cancel ends, reason and metadata last",
+          merges.message, "cancel", "content cancel cancelReason metadata"),
+    _both("reply_payload_sending", "payload chained, cancel ends, reason last",
+          merges.payload, "cancel", "payload cancel reason"),
+    _both("before_install", "findings added up, block ends, blockReason last",
+          merges.install, "block", "findings block blockReason"),
 )  # fmt: skip
 
 _OTHERS: Final[dict[Kind, str]] = {
     "claim": "before_agent_reply inbound_claim before_dispatch reply_dispatch",
     "sync": "tool_result_persist before_message_write",
     "evaluate": "skill_proposal_evaluate",
-    "observe": "model_call_started model_call_ended llm_input llm_output agent_end before_compaction after_compaction "
-    "before_reset channel_pairing_requested message_received message_sent after_tool_call session_start session_end "
-    "subagent_spawned subagent_progress subagent_ended gateway_start gateway_stop cron_reconciled cron_changed "
+    "observe": "model_call_started model_call_ended llm_input llm_output agent_end "
+    "before_compaction after_compaction before_reset channel_pairing_requested message_received "
+    "message_sent after_tool_call session_start session_end subagent_spawned subagent_progress "
+    "subagent_ended gateway_start gateway_stop cron_reconciled cron_changed "
     "skill_proposal_changed skill_changed",
 }
 
 _RULES: Final[dict[Kind, str]] = {
-    "claim": "first that handles", "sync": "message chained", "evaluate": "every outcome", "observe": "nothing comes back",
+    "claim": "first that handles", "sync": "message chained", "evaluate": "every outcome",
+    "observe": "nothing comes back",
 }  # fmt: skip
 
 
@@ -102,15 +112,24 @@ def _catalogue() -> dict[str, ClawHook]:
     hooks = [*_MERGED]
     for kind, names in _OTHERS.items():
         for name in names.split():
-            hooks.append(ClawHook(name, kind, _RULES[kind], budget=120.0 if kind == "evaluate" else _BUDGETS.get(name)))
+            hooks.append(
+                ClawHook(
+                    name,
+                    kind,
+                    _RULES[kind],
+                    budget=120.0 if kind == "evaluate" else _BUDGETS.get(name),
+                )
+            )
     return {hook.name: hook for hook in hooks}
 
 
 HOOKS: Final[dict[str, ClawHook]] = _catalogue()
 """Every hook by its name."""
 
-OLDER: Final = _modify("before_agent_start", "systemPrompt last, prependContext joined", merges.older_prompt,
-                       "systemPrompt prependContext")  # fmt: skip
+OLDER: Final = _modify(
+    "before_agent_start", "systemPrompt last, prependContext joined", merges.older_prompt,
+    "systemPrompt prependContext",
+)  # fmt: skip
 """What OpenClaw has since split into `before_model_resolve` and `before_prompt_build`."""
 
 FAIL_CLOSED: Final = ("before_agent_run", "before_install", "before_tool_call")
@@ -124,10 +143,16 @@ FROZEN: Final = ("skill_proposal_evaluate", "skill_proposal_changed", "skill_cha
 
 
 def strict(hook: ClawHook) -> ClawHook:
-    """Return a hook as it is with `strict=True`: handlers see what those before them have made, and everyone has a budget."""
-    budget = hook.budget or (None if hook.kind == "sync" else 30.0 if hook.kind == "observe" else 15.0)
+    """Return a hook as it is with `strict=True`: handlers see what those before them have made, and
+    everyone has a budget."""
+    budget = hook.budget or (
+        None if hook.kind == "sync" else 30.0 if hook.kind == "observe" else 15.0
+    )
     changed: dict[str, tuple[str, Callable[..., Any]]] = {
-        "before_tool_call": (hook.rule.replace("params last", "params chained"), merges.chained_tool_call),
+        "before_tool_call": (
+            hook.rule.replace("params last", "params chained"),
+            merges.chained_tool_call,
+        ),
         "message_sending": (hook.rule.replace("content last", "content chained"), hook.merge),
     }
     rule, merge = changed.get(hook.name, (hook.rule, hook.merge))

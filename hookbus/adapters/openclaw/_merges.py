@@ -1,4 +1,5 @@
-"""How what handlers return becomes one result: a function per hook, of what there is and what is added."""
+"""How what handlers return becomes one result: a function per hook, of what there is and what is
+added."""
 
 from __future__ import annotations
 
@@ -22,14 +23,15 @@ from ._values import (
 )
 
 Merge = Callable[[Any, Any, str, Any], Any]
-"""`merge(merged, returned, plugin_id, event)`; `merged` is MISSING before anybody has returned anything."""
+"""`merge(merged, returned, plugin_id, event)`; `merged` is MISSING before anybody has returned
+anything."""
 
 
 def replace(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
     return returned
 
 
-# -- prompts ------------------------------------------------------------------------------------------------------------
+# -- prompts ---------------------------------------------------------------------------------------
 
 
 def model(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
@@ -45,7 +47,9 @@ def prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
     allowed = [tools_allowed(get(each, "toolsAllow")) for each in (merged, returned)]
     given = [each for each in allowed if each is not None]
     return {
-        **without_missing(systemPrompt=first(get(merged, "systemPrompt"), get(returned, "systemPrompt"))),
+        **without_missing(
+            systemPrompt=first(get(merged, "systemPrompt"), get(returned, "systemPrompt"))
+        ),
         **_joined(merged, returned, "prependContext", "appendContext"),
         **({"toolsAllow": intersected(*given) if len(given) == 2 else given[0]} if given else {}),
         **_joined(merged, returned, "prependSystemContext", "appendSystemContext"),
@@ -53,7 +57,8 @@ def prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def older_prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """`before_agent_start`, which OpenClaw has removed: the last system prompt stands, prepended contexts are joined."""
+    """`before_agent_start`, which OpenClaw has removed: the last system prompt stands, prepended
+    contexts are joined."""
     said = last(get(merged, "systemPrompt"), get(returned, "systemPrompt"))
     return {**without_missing(systemPrompt=said), **_joined(merged, returned, "prependContext")}
 
@@ -62,20 +67,22 @@ def _joined(merged: Any, returned: Any, *keys: str) -> dict[str, Any]:
     return without_missing(**{key: joined(get(merged, key), get(returned, key)) for key in keys})
 
 
-# -- lists of tools -----------------------------------------------------------------------------------------------------
+# -- lists of tools --------------------------------------------------------------------------------
 
 
 _ALIASES: Final = {"bash": "exec", "apply-patch": "apply_patch", "cron": "automations"}
 
 
 class _Allowed(list[str]):
-    """A list of tools that several handlers have narrowed, with the list of each: two globs have no common glob."""
+    """A list of tools that several handlers have narrowed, with the list of each: two globs have no
+    common glob."""
 
     lists: tuple[list[str], ...] = ()
 
 
 def tools_allowed(value: Any) -> list[str] | None:
-    """Return a list of tools as it narrows: None where there is none, nothing where it is malformed."""
+    """Return a list of tools as it narrows: None where there is none, nothing where it is
+    malformed."""
     if value is MISSING:
         return None
     is_list = isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
@@ -100,12 +107,18 @@ def _lists(tools: list[str]) -> tuple[list[str], ...]:
 def _common(one: list[str], other: list[str]) -> list[str]:
     if not one or not other:
         return []
-    one, other = (list(dict.fromkeys(name for name in map(tool_id, tools) if name)) for tools in (one, other))
+    one, other = (
+        list(dict.fromkeys(name for name in map(tool_id, tools) if name)) for tools in (one, other)
+    )
     if "*" in one:
         return other
     if "*" in other:
         return one
-    return [name for name in dict.fromkeys([*one, *other]) if _allows(one, name) and _allows(other, name)]
+    return [
+        name
+        for name in dict.fromkeys([*one, *other])
+        if _allows(one, name) and _allows(other, name)
+    ]
 
 
 def tool_id(name: str) -> str:
@@ -122,7 +135,7 @@ def _allows(tools: list[str], name: str) -> bool:
     return any(glob.fullmatch(each) for glob in globs for each in names)
 
 
-# -- runs ---------------------------------------------------------------------------------------------------------------
+# -- runs ------------------------------------------------------------------------------------------
 
 
 INVALID: Final = {"outcome": "block", "reason": "before_agent_run returned an invalid decision"}
@@ -131,7 +144,9 @@ INVALID: Final = {"outcome": "block", "reason": "before_agent_run returned an in
 def decision(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
     """The most restrictive decision, with the plugin it comes from; what is no decision blocks."""
     made = returned if is_decision(returned) else dict(INVALID)
-    if merged is MISSING or (made["outcome"] == "block" and merged["decision"]["outcome"] != "block"):
+    if merged is MISSING or (
+        made["outcome"] == "block" and merged["decision"]["outcome"] != "block"
+    ):
         return {"decision": made, "pluginId": plugin}
     return merged
 
@@ -142,10 +157,14 @@ def is_decision(value: Any) -> bool:
         return False
     if value.get("outcome") == "pass":
         return len(value) == 1
-    if value.get("outcome") != "block" or not set(value) <= {"outcome", "reason", "message", "category", "metadata"}:
+    if value.get("outcome") != "block" or not set(value) <= {
+        "outcome", "reason", "message", "category", "metadata",
+    }:  # fmt: skip
         return False
     texts = [value.get("reason"), *(value[key] for key in ("message", "category") if key in value)]
-    return all(isinstance(text, str) and text.strip() for text in texts) and isinstance(value.get("metadata", {}), Mapping)
+    return all(isinstance(text, str) and text.strip() for text in texts) and isinstance(
+        value.get("metadata", {}), Mapping
+    )
 
 
 class _Revision(dict[str, Any]):
@@ -166,9 +185,16 @@ def finalize(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
     if now == "finalize":
         return without_missing(action="finalize", reason=reason)
     if now == "revise":
-        candidates = (*retry_candidates(merged), *(retry_candidates(returned) if before == "revise" else _retry(returned)))
+        candidates = (
+            *retry_candidates(merged),
+            *(retry_candidates(returned) if before == "revise" else _retry(returned)),
+        )
         reason = joined(get(merged, "reason"), reason) if before == "revise" else reason
-        made = _Revision(without_missing(action="revise", reason=reason, retry=candidates[0] if candidates else MISSING))
+        made = _Revision(
+            without_missing(
+                action="revise", reason=reason, retry=candidates[0] if candidates else MISSING
+            )
+        )
         made.candidates = candidates if len(candidates) > 1 else ()
         return made
     if before == "revise":
@@ -179,7 +205,8 @@ def finalize(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def retry_candidates(result: Any) -> tuple[dict[str, Any], ...]:
-    """Return what the handlers that asked for a revision propose: `instruction`, `idempotencyKey`, `maxAttempts`."""
+    """Return what the handlers that asked for a revision propose: `instruction`, `idempotencyKey`,
+    `maxAttempts`."""
     if get(result, "action") != "revise":
         return ()
     listed = result.candidates if isinstance(result, _Revision) else get(result, "retryCandidates")
@@ -195,11 +222,12 @@ def _retry(result: Any) -> tuple[dict[str, Any], ...]:
     return ({**spread(retry), "instruction": text},) if text else ()
 
 
-# -- tools, messages, installs ------------------------------------------------------------------------------------------
+# -- tools, messages, installs ---------------------------------------------------------------------
 
 
 def tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The last params stand until an approval is requested, which freezes them; the first request stands."""
+    """The last params stand until an approval is requested, which freezes them; the first request
+    stands."""
     if get(merged, "block") is True:
         return merged
     approval, asked = get(merged, "requireApproval"), get(returned, "requireApproval")
@@ -218,7 +246,8 @@ def tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def chained_tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The same where params patch: what one handler changes and the next one does not stays changed."""
+    """The same where params patch: what one handler changes and the next one does not stays
+    changed."""
     params = get(returned, "params")
     if isinstance(params, Mapping):
         before = get(merged, "params")
@@ -237,7 +266,8 @@ def message(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def payload(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The latest payload; whether its media are trusted is for the host to say, not for a handler."""
+    """The latest payload; whether its media are trusted is for the host to say, not for a
+    handler."""
     before, now = first(get(merged, "payload"), get(event, "payload")), get(returned, "payload")
     return without_missing(
         payload=before if now is MISSING else _accepted(before, now),
@@ -248,7 +278,9 @@ def payload(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 def visible_payload(value: Any) -> dict[str, Any]:
     """Return a copy of a payload as a handler may see it."""
-    shown: dict[str, Any] = clone({key: item for key, item in spread(value).items() if key != "trustedLocalMedia"}, "payload")
+    shown: dict[str, Any] = clone(
+        {key: item for key, item in spread(value).items() if key != "trustedLocalMedia"}, "payload"
+    )
     return shown
 
 
@@ -256,8 +288,15 @@ def _accepted(before: Any, now: Any) -> dict[str, Any]:
     if is_nullish(now):
         raise TypeError("a payload cannot be null")
     made = visible_payload(now)
-    media = [(get(each, "mediaUrl"), list(each.get("mediaUrls") or ())) for each in (spread(before), made)]
-    return {**made, "trustedLocalMedia": True} if get(before, "trustedLocalMedia") is True and media[0] == media[1] else made
+    media = [
+        (get(each, "mediaUrl"), list(each.get("mediaUrls") or ()))
+        for each in (spread(before), made)
+    ]
+    return (
+        {**made, "trustedLocalMedia": True}
+        if get(before, "trustedLocalMedia") is True and media[0] == media[1]
+        else made
+    )
 
 
 def install(merged: Any, returned: Any, plugin: str, event: Any) -> Any:

@@ -19,7 +19,9 @@ Run = Callable[[Dispatch, Sequence[Receiver[Any]]], Steps[Any, Any]]
 
 def mode_of(hook: ClawHook) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
     """Return the mode of a hook; its name says the hook's rule."""
-    run: Run = {"claim": claim, "sync": chain, "evaluate": evaluate, "observe": observe}.get(hook.kind, merge)
+    run: Run = {"claim": claim, "sync": chain, "evaluate": evaluate, "observe": observe}.get(
+        hook.kind, merge
+    )
 
     def mode(receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
         dispatch = current(hook.name)
@@ -54,7 +56,11 @@ def merge(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, 
             dispatch.fail(receiver.name, wrong)
         dispatch.assert_active()
         if dispatch.hook.is_over(dispatch.merged):
-            dispatch.logger.debug("[hooks] %s decided by %s; skipping remaining handlers", dispatch.hook.name, receiver.name)
+            dispatch.logger.debug(
+                "[hooks] %s decided by %s; skipping remaining handlers",
+                dispatch.hook.name,
+                receiver.name,
+            )
             break
     return plain(dispatch.merged)
 
@@ -71,8 +77,12 @@ def claim(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, 
 
 
 def chain(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
-    """Ask one after the other about the latest message, until one blocks; the message as it is then."""
-    dispatch.merged, is_write = get(dispatch.event, "message"), dispatch.hook.name == "before_message_write"
+    """Ask one after the other about the latest message, until one blocks; the message as it is
+    then."""
+    dispatch.merged, is_write = (
+        get(dispatch.event, "message"),
+        dispatch.hook.name == "before_message_write",
+    )
     for receiver in receivers:
         [answer] = yield [receiver]
         if answer.error is not None:
@@ -89,7 +99,9 @@ def chain(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, 
 def observe(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
     """Ask everybody side by side; nothing comes back."""
     answers = yield receivers
-    dispatch.fail_together([(answer.receiver, answer.error) for answer in answers if answer.error is not None])
+    dispatch.fail_together(
+        [(answer.receiver, answer.error) for answer in answers if answer.error is not None]
+    )
 
 
 def evaluate(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
@@ -98,12 +110,17 @@ def evaluate(dispatch: Dispatch, receivers: Sequence[Receiver[Any]]) -> Steps[An
     for answer in (yield receivers):
         registration = dispatch.registry.find(dispatch.hook.name, answer.receiver)
         plugin = dispatch.plugin_of(answer.receiver)
-        outcome: dict[str, Any] = {"evaluatorId": (registration and registration.registration_id) or plugin, "pluginId": plugin}
+        outcome: dict[str, Any] = {
+            "evaluatorId": (registration and registration.registration_id) or plugin,
+            "pluginId": plugin,
+        }
         known = dispatch.registry.plugins.get(plugin)
         outcome |= {"pluginVersion": known.version} if known and known.version else {}
         if answer.error is not None:
             said = one_line(answer.error)
-            dispatch.logger.error("[hooks] %s handler from %s failed: %s", dispatch.hook.name, plugin, said)
+            dispatch.logger.error(
+                "[hooks] %s handler from %s failed: %s", dispatch.hook.name, plugin, said
+            )
             outcome |= {"status": "error", "error": first_line(answer.error)}
         elif is_truthy(answer.value):
             outcome |= {"status": "completed", "result": answer.value}

@@ -60,14 +60,16 @@ class Registration:
         plugin_id: the plugin.
         hook: what it is for.
         handler: what is called with event and ctx.
-        name: what it is called in events, `explain` and errors: the plugin, with a number where it has several for a hook.
+        name: what it is called in events, `explain` and errors: the plugin, with a number where it
+            has several for a hook.
         registration_id: who it is among the plugin's handlers.
         priority: higher is asked first.
         timeout: the seconds it may take, where the operator or the plugin has said so.
         matcher: the tools it is for; None for all.
         eligible_triggers: of `before_agent_reply`, what it is for; None for all.
         eligible_dispatch_kinds: of `reply_dispatch`, what it is for; None for all.
-        requires_tool_authority: of `before_prompt_build`, whether it is asked in the authorised build only.
+        requires_tool_authority: of `before_prompt_build`, whether it is asked in the authorised
+            build only.
         overlay: what has it only inside a `with` block of its own; None for the others.
     """
 
@@ -86,7 +88,10 @@ class Registration:
 
     def is_same_as(self, other: Registration) -> bool:
         """Tell whether it is the same handler of the same plugin for the same hook."""
-        mine, others = ((each.plugin_id, each.hook.name, each.handler, each.registration_id) for each in (self, other))
+        mine, others = (
+            (each.plugin_id, each.hook.name, each.handler, each.registration_id)
+            for each in (self, other)
+        )
         return mine == others
 
     def is_eligible(self, ctx: Any) -> bool:
@@ -101,7 +106,8 @@ Prepare = Callable[..., Registration | None]
 
 
 class PluginApi:
-    """What `register(api)` of a plugin is given. All it says is checked; it is connected once `register` has returned.
+    """What `register(api)` of a plugin is given. All it says is checked; it is connected once
+    `register` has returned.
 
     Attributes:
         plugin_id: the plugin.
@@ -135,7 +141,9 @@ class PluginApi:
 
     def _check_open(self) -> None:
         if not self._is_open:
-            raise HookError(f"the plugin {self.plugin_id} has registered already: say it inside register(api)")
+            raise HookError(
+                f"the plugin {self.plugin_id} has registered already: say it inside register(api)"
+            )
 
 
 class Roster:
@@ -160,12 +168,14 @@ class Roster:
         return tuple(each for each, _ in self._registered.values() if self.is_visible(each))
 
     def is_visible(self, registration: Registration) -> bool:
-        """Tell whether a registration is there for the running code: an overlay hides what its plugin has for the same hooks."""
+        """Tell whether a registration is there for the running code: an overlay hides what its
+        plugin has for the same hooks."""
         overlays = OVERLAYS.get()
         if registration.overlay is not None or not overlays:
             return registration.overlay is None or registration.overlay in overlays
         return not any(
-            each.overlay in overlays and (each.plugin_id, each.hook) == (registration.plugin_id, registration.hook)
+            each.overlay in overlays
+            and (each.plugin_id, each.hook) == (registration.plugin_id, registration.hook)
             for each, _ in self._registered.values()
         )
 

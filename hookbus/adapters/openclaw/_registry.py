@@ -1,4 +1,5 @@
-"""What plugins have registered: typed hooks as receivers of hookspecs, and whatever else has a kind and a name."""
+"""What plugins have registered: typed hooks as receivers of hookspecs, and whatever else has a kind
+and a name."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ import attrs
 from hookbus import Bus, HookError
 from hookbus.exceptions import did_you_mean
 
-from ._checks import Matcher, Timeouts, check_timeouts, eligible, exact_matcher, free_matcher, is_seconds
+from ._checks import (
+    Matcher, Timeouts, check_timeouts, eligible, exact_matcher, free_matcher, is_seconds,
+)  # fmt: skip
 from ._errors import milliseconds
 from ._hooks import HOOKS, MATCHED, OLDER, ClawHook, strict
 from ._modes import declare
@@ -23,8 +26,8 @@ from ._turns import AsyncAnswering, SyncAnswering
 class Registry(Roster):
     """The plugins of one host, with their handlers on a bus of hookbus.
 
-    Everywhere `plugin_id` is the id of a plugin, `hook` the name of one of OpenClaw's hooks, and `handler` a function of event
-    and ctx, plain or async.
+    Everywhere `plugin_id` is the id of a plugin, `hook` the name of one of OpenClaw's hooks, and
+    `handler` a function of event and ctx, plain or async.
 
     Attributes:
         bus: where the hooks are declared, one hookspec each, of the same names.
@@ -35,19 +38,21 @@ class Registry(Roster):
     """
 
     def __init__(
-        self, bus: Bus | None = None, *, strict: bool = False, timeouts: Timeouts | None = None, older: bool = False
-    ) -> None:
+        self, bus: Bus | None = None, *, strict: bool = False, timeouts: Timeouts | None = None,
+        older: bool = False,
+    ) -> None:  # fmt: skip
         """Declare the hooks on a bus.
 
         Args:
             bus: the bus; None makes one.
             strict: cure the defects of OpenClaw instead of keeping them.
-            timeouts: the operator's word, in seconds: for each plugin a number for all its handlers, or a mapping of hook to
-                number; it goes before what the plugin says.
+            timeouts: the operator's word, in seconds: for each plugin a number for all its
+                handlers, or a mapping of hook to number; it goes before what the plugin says.
             older: have `before_agent_start`, too, which OpenClaw has removed.
 
         Raises:
-            HookError: if a timeout is not between 0.001 and 600, or the bus has one of these hooks already.
+            HookError: if a timeout is not between 0.001 and 600, or the bus has one of these hooks
+                already.
         """
         super().__init__(is_strict=strict)
         self.bus: Bus = Bus() if bus is None else bus
@@ -56,14 +61,19 @@ class Registry(Roster):
         check_timeouts(self._timeouts, self.hooks)
         taken = sorted(set(self.hooks) & set(self.bus.hook_names()))
         if taken:
-            raise HookError(f"this bus has the hook {taken[0]} already; one bus has one registry: give this one a Bus()")
+            raise HookError(
+                f"this bus has the hook {taken[0]} already; one bus has one registry: give this "
+                "one a Bus()"
+            )
         self.diagnostics: list[Diagnostic] = []
         self.specs |= {name: declare(hook, self.bus) for name, hook in self.hooks.items()}
         self._provided: dict[tuple[str, str], tuple[str, Any]] = {}
 
-    # -- typed hooks ----------------------------------------------------------------------------------------------------
+    # -- typed hooks -------------------------------------------------------------------------------
 
-    def on(self, plugin_id: str, hook: str, handler: Handler, **options: Any) -> Callable[[], None] | None:
+    def on(
+        self, plugin_id: str, hook: str, handler: Handler, **options: Any
+    ) -> Callable[[], None] | None:
         """Register a handler `(event, ctx)` of a plugin for a hook, as `api.on` of OpenClaw.
 
         Args:
@@ -74,7 +84,8 @@ class Registry(Roster):
 
         Raises:
             TypeError: for a matcher that is none.
-            HookError: if the handler is not callable; with `strict=True` also for what else is malformed.
+            HookError: if the handler is not callable; with `strict=True` also for what else is
+                malformed.
         """
         registration = self.prepare(plugin_id, hook, handler, **options)
         if registration is None:
@@ -84,37 +95,40 @@ class Registry(Roster):
         return (lambda: self._disconnect(key)) if self.is_strict else None
 
     def prepare(
-        self, plugin_id: str, hook: str, handler: Handler, *, priority: float | None = None, timeout: float | None = None,
-        matcher: Matcher | None = None, registration_id: str | None = None, eligible_triggers: Sequence[str] | None = None,
+        self, plugin_id: str, hook: str, handler: Handler, *, priority: float | None = None,
+        timeout: float | None = None, matcher: Matcher | None = None,
+        registration_id: str | None = None, eligible_triggers: Sequence[str] | None = None,
         eligible_dispatch_kinds: Sequence[str] | None = None, requires_tool_authority: bool = False,
     ) -> Registration | None:  # fmt: skip
         """Check a registration and return it; None, with a diagnostic, for a hook nobody has.
 
         Args:
             priority: higher is asked first; None is 0. Of equals the one registered first.
-            timeout: the seconds it may take; the operator's word goes first, the hook's own budget last.
-            matcher: the exact ids of the tools it is for, of `before_tool_call` and `after_tool_call`; with `strict=True`
-                globs, a pattern, or a predicate of the id, too.
-            registration_id: who it is among the plugin's handlers, as the outcomes of evaluators say it.
+            timeout: the seconds it may take; first comes the operator's word, last the hook's own.
+            matcher: the exact ids of the tools it is for, of `before_tool_call` and
+                `after_tool_call`; with `strict=True` also globs, a pattern, a predicate of the id.
+            registration_id: who it is among the plugin's handlers, in the outcomes of evaluators.
             eligible_triggers: of `before_agent_reply`: `cron`, `heartbeat`, `user`.
             eligible_dispatch_kinds: of `reply_dispatch`: `agent`, `acp`.
-            requires_tool_authority: of `before_prompt_build`: asked in the authorised build and not in the ordinary one.
+            requires_tool_authority: of `before_prompt_build`: asked in the authorised build only.
 
         Raises:
             HookError: as `on`.
             TypeError: as `on`.
         """
         if not callable(handler):
-            raise HookError(f"{plugin_id} cannot register {handler!r:.60} for {hook}: it is not callable")
+            no = f"{plugin_id} cannot register {handler!r:.60} for {hook}: it is not callable"
+            raise HookError(no)
         if hook not in self.hooks:
-            self._object(plugin_id, f'unknown typed hook "{hook}" ignored', did_you_mean(str(hook), self.hooks))
+            advice = did_you_mean(str(hook), self.hooks)
+            self._object(plugin_id, f'unknown typed hook "{hook}" ignored', advice)
             return None
-        triggers = eligible(eligible_triggers, ("cron", "heartbeat", "user")) if hook == "before_agent_reply" else None
-        kinds = eligible(eligible_dispatch_kinds, ("agent", "acp")) if hook == "reply_dispatch" else None
+        needs_authority = hook == "before_prompt_build" and requires_tool_authority is True
         return Registration(
-            plugin_id, self.hooks[hook], handler, plugin_id, registration_id, 0 if priority is None else priority,
-            self._timeout(plugin_id, hook, timeout), self._matcher(plugin_id, hook, matcher), triggers, kinds,
-            requires_tool_authority=hook == "before_prompt_build" and requires_tool_authority is True,
+            plugin_id, self.hooks[hook], handler, plugin_id, registration_id, priority or 0,
+            self._timeout(plugin_id, hook, timeout), self._matcher(plugin_id, hook, matcher),
+            eligible(hook, "before_agent_reply", eligible_triggers),
+            eligible(hook, "reply_dispatch", eligible_dispatch_kinds), needs_authority,
         )  # fmt: skip
 
     def _object(self, plugin_id: str, problem: str, advice: str = "") -> None:
@@ -123,42 +137,68 @@ class Registry(Roster):
             raise HookError(f"{plugin_id}: {problem}{advice}")
         self.diagnostics.append(Diagnostic("warn", plugin_id, problem))
 
-    def _matcher(self, plugin_id: str, hook: str, matcher: Matcher | None) -> Callable[[str], bool] | None:
+    def _matcher(
+        self, plugin_id: str, hook: str, matcher: Matcher | None
+    ) -> Callable[[str], bool] | None:
         if matcher is None:
             return None
         if hook in MATCHED:
             return free_matcher(matcher) if self.is_strict else exact_matcher(matcher)
-        self._object(plugin_id, f'typed hook "{hook}" ignores tool matcher', f"; {' and '.join(MATCHED)} take one")
+        self._object(
+            plugin_id,
+            f'typed hook "{hook}" ignores tool matcher',
+            f"; {' and '.join(MATCHED)} take one",
+        )
         return None
 
     def _timeout(self, plugin_id: str, hook: str, given: float | None) -> float | None:
-        """Return the seconds of the operator's word for the hook, for the plugin, or of the plugin's own."""
+        """Return the seconds of the operator's word for the hook, for the plugin, or of the
+        plugin's own."""
         said = self._timeouts.get(plugin_id)
         operators = said.get(hook, said.get("*")) if isinstance(said, Mapping) else said
         if operators is not None:
             return milliseconds(operators) / 1000
         if given is not None and not is_seconds(given):
-            self._object(plugin_id, f'typed hook "{hook}" ignores a timeout of {given!r:.40}', "; give seconds, from 0.001 on")
+            self._object(
+                plugin_id,
+                f'typed hook "{hook}" ignores a timeout of {given!r:.40}',
+                "; give seconds, from 0.001 on",
+            )
             return None
         return None if given is None else milliseconds(given) / 1000
 
     def _connect(self, registration: Registration) -> tuple[str, str]:
-        """Connect a handler and return its key. With `strict=True` one that is there already takes the new options."""
+        """Connect a handler and return its key. With `strict=True` one that is there already takes
+        the new options."""
         hook, plugin = registration.hook, registration.plugin_id
-        mine = [each for each, _ in self._registered.values() if (each.hook, each.plugin_id) == (hook, plugin)]
-        again = [each for each in mine if each.is_same_as(registration) and not registration.overlay] if self.is_strict else []
+        mine = [
+            each
+            for each, _ in self._registered.values()
+            if (each.hook, each.plugin_id) == (hook, plugin)
+        ]
+        again = (
+            [each for each in mine if each.is_same_as(registration) and not registration.overlay]
+            if self.is_strict
+            else []
+        )
         taken = {each.name for each in mine}
         names = (plugin, *(f"{plugin}#{number}" for number in range(2, len(mine) + 3)))
         name = again[0].name if again else next(name for name in names if name not in taken)
         registration = attrs.evolve(registration, name=name)
-        receiver = SyncAnswering(registration) if hook.kind == "sync" else AsyncAnswering(registration)
+        receiver = (
+            SyncAnswering(registration) if hook.kind == "sync" else AsyncAnswering(registration)
+        )
         if again:
             self._disconnect((hook.name, name))
         place: dict[str, Any] = {"name": name, "priority": registration.priority}
-        connections = [self.specs[hook.name].connected_to(receiver, when=receiver.is_asked, **place)]
+        connections = [
+            self.specs[hook.name].connected_to(receiver, when=receiver.is_asked, **place)
+        ]
         if hook.name == "before_tool_call":
             in_call = ToolAnswering(registration)
-            connections.append(self.bus.signal(PRE).connected_to(in_call, when=in_call.is_asked, **place))
+            connections.append(
+                self.bus.signal(PRE).connected_to(in_call, when=in_call.is_asked, **place)
+            )
         self._registered[hook.name, name] = registration, connections
         return hook.name, name
 
@@ -185,13 +225,14 @@ class Registry(Roster):
             for key in keys:
                 self._disconnect(key)
 
-    # -- plugins --------------------------------------------------------------------------------------------------------
+    # -- plugins -----------------------------------------------------------------------------------
 
     def load(
-        self, plugin_id: str, register: Callable[[PluginApi], object], *, version: str | None = None,
-        config: Mapping[str, Any] | None = None,
+        self, plugin_id: str, register: Callable[[PluginApi], object], *,
+        version: str | None = None, config: Mapping[str, Any] | None = None,
     ) -> Plugin:  # fmt: skip
-        """Have a plugin register: call `register(api)`, with its config. What it had before, of any version, is replaced.
+        """Have a plugin register: call `register(api)`, with its config. What it had before, of any
+        version, is replaced.
 
         What `register` raises goes out, and nothing has changed then.
         """
@@ -215,36 +256,51 @@ class Registry(Roster):
             HookError: if there is no such plugin.
         """
         if plugin_id not in self.plugins:
-            raise HookError(f"there is no plugin {plugin_id!r}{did_you_mean(plugin_id, self.plugins)}")
+            raise HookError(
+                f"there is no plugin {plugin_id!r}{did_you_mean(plugin_id, self.plugins)}"
+            )
         self._take_out(plugin_id)
         self.plugins[plugin_id].status = "disabled"
 
     def _take_out(self, plugin_id: str) -> None:
-        for key in [key for key, (each, _) in self._registered.items() if each.plugin_id == plugin_id]:
+        for key in [
+            key for key, (each, _) in self._registered.items() if each.plugin_id == plugin_id
+        ]:
             self._disconnect(key)
         self._provided = {key: each for key, each in self._provided.items() if each[0] != plugin_id}
 
     def trust(
-        self, plugin_id: str, evaluate: Callable[..., Any], *, matcher: Matcher | None = None, is_bundled: bool = False
+        self, plugin_id: str, evaluate: Callable[..., Any], *, matcher: Matcher | None = None,
+        is_bundled: bool = False,
     ) -> None:  # fmt: skip
-        """Register a trusted tool policy, `evaluate(event, ctx)`; the bundled ones (`is_bundled`) first, all before any handler.
+        """Register a trusted tool policy, `evaluate(event, ctx)`; the bundled ones (`is_bundled`)
+        first, all before any handler.
 
         The matcher says which tools it is for, as in `prepare`.
 
-        It sees the latest params and returns None, `params`, `allow: False` or `block: True`, or `requireApproval`.
+        It sees the latest params and returns None, `params`, `allow: False` or `block: True`, or
+        `requireApproval`.
         """
-        receiver = PolicyAnswering(plugin_id, evaluate, None if matcher is None else exact_matcher(matcher))
+        receiver = PolicyAnswering(
+            plugin_id, evaluate, None if matcher is None else exact_matcher(matcher)
+        )
         priority = TRUSTED if is_bundled else TRUSTED / 10
-        self.bus.signal(PRE).connect(receiver, name=f"{plugin_id} policy", priority=priority, on_error="block")
+        self.bus.signal(PRE).connect(
+            receiver, name=f"{plugin_id} policy", priority=priority, on_error="block"
+        )
 
     def provide(self, plugin_id: str, kind: str, name: str, value: Any) -> bool:
-        """Register a value that has one owner, by kind and name, such as a command or a tool; return whether it was free.
+        """Register a value that has one owner, by kind and name, such as a command or a tool;
+        return whether it was free.
 
-        The first registration stands. A later one is refused with a diagnostic that names the owner.
+        The first registration stands. A later one is refused with a diagnostic that names the
+        owner.
         """
         owner = self._provided.get((kind, name))
         if owner is not None:
-            self.diagnostics.append(Diagnostic("error", plugin_id, f"{kind} already registered: {name} ({owner[0]})"))
+            self.diagnostics.append(
+                Diagnostic("error", plugin_id, f"{kind} already registered: {name} ({owner[0]})")
+            )
             return False
         self._provided[kind, name] = plugin_id, value
         self.plugins.setdefault(plugin_id, Plugin(plugin_id))

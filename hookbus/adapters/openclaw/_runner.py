@@ -42,22 +42,26 @@ _building: ContextVar[_Build | None] = ContextVar("hookbus_openclaw_prompt_build
 class HookRunner:
     """Runs the hooks of a registry, always as it is at that moment.
 
-    Everywhere `hook` is the name of one of OpenClaw's hooks, `event` what happened and `ctx` where, as OpenClaw has them, and
-    `plugin_id` the id of a plugin.
+    Everywhere `hook` is the name of one of OpenClaw's hooks, `event` what happened and `ctx` where,
+    as OpenClaw has them, and `plugin_id` the id of a plugin.
     """
 
     def __init__(
         self, registry: Registry | Callable[[], Registry], *, catch_errors: bool = True,
-        failure_policy: Mapping[str, Policy] | None = None, timeouts: Mapping[str, float] | None = None,
-        logger: logging.Logger = _log,
+        failure_policy: Mapping[str, Policy] | None = None,
+        timeouts: Mapping[str, float] | None = None, logger: logging.Logger = _log,
     ) -> None:  # fmt: skip
         """Make a runner.
 
         Args:
-            registry: the registry, or what returns the one that is current, asked anew for every run.
-            catch_errors: whether handlers of hooks that fail open are logged and passed over; else every failure is raised.
-            failure_policy: `"fail-open"` or `"fail-closed"` by hook, over `before_agent_run` closed and all others open.
-            timeouts: seconds by hook, over the budgets of OpenClaw, for handlers that say nothing themselves.
+            registry: the registry, or what returns the one that is current, asked anew for every
+                run.
+            catch_errors: whether handlers of hooks that fail open are logged and passed over; else
+                every failure is raised.
+            failure_policy: `"fail-open"` or `"fail-closed"` by hook, over `before_agent_run` closed
+                and all others open.
+            timeouts: seconds by hook, over the budgets of OpenClaw, for handlers that say nothing
+                themselves.
             logger: where failures are logged.
 
         Raises:
@@ -65,13 +69,23 @@ class HookRunner:
         """
         for hook, policy in (failure_policy or {}).items():
             if policy not in ("fail-open", "fail-closed"):
-                raise HookError(f"the failure policy of {hook} is {policy!r:.40}; write 'fail-open' or 'fail-closed'")
+                raise HookError(
+                    f"the failure policy of {hook} is {policy!r:.40}; write 'fail-open' or "
+                    "'fail-closed'"
+                )
         for hook, seconds in (timeouts or {}).items():
-            if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
+            if (
+                isinstance(seconds, bool)
+                or not isinstance(seconds, (int, float))
+                or not seconds > 0
+            ):
                 raise HookError(f"the timeout of {hook} is {seconds!r:.40}; write seconds")
         self._registry = registry
         self._catches, self._logger = catch_errors, logger
-        self._policy: dict[str, Policy] = {"before_agent_run": "fail-closed", **(failure_policy or {})}
+        self._policy: dict[str, Policy] = {
+            "before_agent_run": "fail-closed",
+            **(failure_policy or {}),
+        }
         self._timeouts = dict(timeouts or {})
 
     @property
@@ -79,19 +93,23 @@ class HookRunner:
         """The registry as it is now."""
         return self._registry if isinstance(self._registry, Registry) else self._registry()
 
-    # -- running --------------------------------------------------------------------------------------------------------
+    # -- running -----------------------------------------------------------------------------------
 
-    def run(self, hook: str, event: Any, ctx: Any = None, *, receipt: Callable[[str, Receipt], object] | None = None) -> Any:
+    def run(
+        self, hook: str, event: Any, ctx: Any = None, *,
+        receipt: Callable[[str, Receipt], object] | None = None,
+    ) -> Any:  # fmt: skip
         """Run a hook.
 
         Args:
             event: what happened, as OpenClaw's events have it.
             ctx: where it happened; None is an empty dict.
-            receipt: of `before_tool_call`: called with the plugin and what it decided, for each handler.
+            receipt: of `before_tool_call`: called with the plugin and what it decided, for each
+                handler.
 
         Returns:
-            What the hook gives, or an awaitable of that unless the hook is synchronous (`tool_result_persist` and
-            `before_message_write`). None is nothing.
+            What the hook gives, or an awaitable of that unless the hook is synchronous
+            (`tool_result_persist` and `before_message_write`). None is nothing.
 
         Raises:
             HookError: if there is no such hook.
@@ -114,7 +132,8 @@ class HookRunner:
             raise HookError(f"{hook!r} is no hook{did_you_mean(str(hook), registry.hooks)}")
         catches = self._catches and self._policy.get(hook, "fail-open") == "fail-open"
         return Dispatch(
-            registry.hooks[hook], event, {} if ctx is None else ctx, catches, registry, self._logger, self._timeouts
+            registry.hooks[hook], event, {} if ctx is None else ctx, catches, registry,
+            self._logger, self._timeouts,
         )  # fmt: skip
 
     def _run_sync(self, dispatch: Dispatch) -> Any:
@@ -123,7 +142,11 @@ class HookRunner:
             result = dispatch.registry.specs[dispatch.hook.name](event, dispatch.ctx)
         finally:
             DISPATCH.reset(token)
-        if dispatch.hook.name == "before_message_write" and result is not None and "block" not in result:
+        if (
+            dispatch.hook.name == "before_message_write"
+            and result is not None
+            and "block" not in result
+        ):
             return None if is_same(get(result, "message"), get(event, "message")) else result
         return result
 
@@ -156,23 +179,32 @@ class HookRunner:
     def _prepared(self, dispatch: Dispatch) -> Any:
         """Return the event as all handlers of one run share it."""
         hook, event, ctx = dispatch.hook.name, dispatch.event, dispatch.ctx
-        if hook in ("agent_end", "before_agent_finalize") and not is_truthy(get(event, "runId")) and is_truthy(get(ctx, "runId")):
+        if (
+            hook in ("agent_end", "before_agent_finalize")
+            and not is_truthy(get(event, "runId"))
+            and is_truthy(get(ctx, "runId"))
+        ):
             return {**spread(event), "runId": ctx["runId"]}
         if not any(each.hook.name == hook for each in dispatch.registry.typed_hooks):
             return event
         if hook in FROZEN:
             return frozen(clone(event, hook))
-        if hook in ("before_prompt_build", "agent_turn_prepare") and isinstance(get(event, "messages"), list):
-            return clone({**event, "messages": [_for_models(message) for message in event["messages"]]}, hook)
+        if hook in ("before_prompt_build", "agent_turn_prepare") and isinstance(
+            get(event, "messages"), list
+        ):
+            return clone(
+                {**event, "messages": [_for_models(message) for message in event["messages"]]}, hook
+            )
         return event
 
-    # -- other ways to run ------------------------------------------------------------------------------------------------
+    # -- other ways to run -------------------------------------------------------------------------
 
     async def run_authorized_prompt_build(
         self, event: Any, ctx: Any = None, *, active_tools: Iterable[str], fingerprint: str,
         assert_host_active: Callable[[], object] = bool,
     ) -> Any:  # fmt: skip
-        """Ask the handlers of `before_prompt_build` that require tool authority, once the tools of the turn are settled.
+        """Ask the handlers of `before_prompt_build` that require tool authority, once the tools of
+        the turn are settled.
 
         Args:
             active_tools: the tools of this turn.
@@ -180,43 +212,65 @@ class HookRunner:
             assert_host_active: raises once the host has stopped waiting; called between handlers.
 
         Returns:
-            `prependContext` and `appendContext`, where there are any; None if nobody has an opinion.
+            `prependContext` and `appendContext`, where there are any; None if nobody has an
+            opinion.
         """
         if not fingerprint.strip():
             return None
         authority = ToolAuthority(active_tools, fingerprint.strip(), assert_host_active)
         dispatch = self.dispatch("before_prompt_build", event, ctx)
-        dispatch.authority, dispatch.assert_active = {"toolAuthority": authority}, authority.assert_active
+        dispatch.authority, dispatch.assert_active = (
+            {"toolAuthority": authority},
+            authority.assert_active,
+        )
         try:
             result = await self._run(dispatch)
         finally:
             authority.end()
-        return result and {key: result[key] for key in ("prependContext", "appendContext") if is_truthy(get(result, key))}
+        return result and {
+            key: result[key]
+            for key in ("prependContext", "appendContext")
+            if is_truthy(get(result, key))
+        }
 
-    async def run_inbound_claim_for_plugin(self, plugin_id: str, event: Any, ctx: Any = None) -> dict[str, Any]:
+    async def run_inbound_claim_for_plugin(
+        self, plugin_id: str, event: Any, ctx: Any = None
+    ) -> dict[str, Any]:
         """Ask the one plugin that owns a conversation whether it handles a message.
 
         Returns:
-            `status`: `handled` (with `result`), `declined`, `error` (with `error`), `no_handler` or `missing_plugin`.
+            `status`: `handled` (with `result`), `declined`, `error` (with `error`), `no_handler` or
+            `missing_plugin`.
         """
         registry = self.registry
         plugin = registry.plugins.get(plugin_id)
         if plugin is None or plugin.status != "loaded":
             return {"status": "missing_plugin"}
-        if not any(each.plugin_id == plugin_id and each.hook.name == "inbound_claim" for each in registry.typed_hooks):
+        if not any(
+            each.plugin_id == plugin_id and each.hook.name == "inbound_claim"
+            for each in registry.typed_hooks
+        ):
             return {"status": "no_handler"}
         dispatch = self.dispatch("inbound_claim", event, ctx)
         dispatch.only = plugin_id
         result = await self._run(dispatch)
         if result is not None:
             return {"status": "handled", "result": result}
-        return {"status": "error", "error": dispatch.first_error} if dispatch.first_error else {"status": "declined"}
+        return (
+            {"status": "error", "error": dispatch.first_error}
+            if dispatch.first_error
+            else {"status": "declined"}
+        )
 
-    # -- who is there -----------------------------------------------------------------------------------------------------
+    # -- who is there ------------------------------------------------------------------------------
 
     def has_hooks(self, hook: str, ctx: Any = None) -> bool:
-        """Tell whether anybody is registered for a hook, and eligible in this ctx if one is given."""
-        return any(each.hook.name == hook and (ctx is None or each.is_eligible(ctx)) for each in self.registry.typed_hooks)
+        """Tell whether anybody is registered for a hook, and eligible in this ctx if one is
+        given."""
+        return any(
+            each.hook.name == hook and (ctx is None or each.is_eligible(ctx))
+            for each in self.registry.typed_hooks
+        )
 
     def get_hook_count(self, hook: str) -> int:
         """Return how many handlers are registered for a hook, eligible or not."""
@@ -230,7 +284,9 @@ class ToolAuthority(Invocation):
         fingerprint: stands for the tools and their source.
     """
 
-    def __init__(self, tools: Iterable[str], source: str, assert_host_active: Callable[[], object]) -> None:
+    def __init__(
+        self, tools: Iterable[str], source: str, assert_host_active: Callable[[], object]
+    ) -> None:
         super().__init__("prompt tool authority")
         self._tools = sorted({name for name in map(tool_id, tools) if name})
         self._assert_host_active = assert_host_active
@@ -247,7 +303,8 @@ class ToolAuthority(Invocation):
 
 
 def _for_models(message: Any) -> Any:
-    """Return a message without what is not for models: the details of tool results, and what the user wrote upstream."""
+    """Return a message without what is not for models: the details of tool results, and what the
+    user wrote upstream."""
     if get(message, "role") == "toolResult" and "details" in message:
         message = {key: value for key, value in message.items() if key != "details"}
     private = get(message, "__openclaw")

@@ -20,7 +20,8 @@ from ._values import MISSING, clone, get, is_truthy, spread
 HOOK: Final = "tool_call"
 PRE: Final = "pre_tool_call"
 TRUSTED: Final = 1e12
-"""The priority of bundled policies; those of installed plugins and the approvals they ask for follow, and handlers after them."""
+"""The priority of bundled policies; those of installed plugins and the approvals they ask for
+follow, and handlers after them."""
 
 Tool = Callable[[Any], Any]
 
@@ -30,7 +31,8 @@ class ToolCall:
 
     Attributes:
         dispatch: the run of `before_tool_call` it is.
-        params: as a handler sees them that OpenClaw shows "the original": without what other handlers have returned.
+        params: as a handler sees them that OpenClaw shows "the original": without what other
+            handlers have returned.
         final: the params the tool is called with; MISSING until it is.
         written: the params that handlers have put in last.
         trusted: the first approval a trusted policy asks for.
@@ -50,7 +52,11 @@ class ToolCall:
         if params is not self.written or self.dispatch.is_strict:
             self.params = params
         merged = self.dispatch.merged
-        if self.dispatch.is_strict and get(merged, "params") is not MISSING and get(merged, "requireApproval") is MISSING:
+        if (
+            self.dispatch.is_strict
+            and get(merged, "params") is not MISSING
+            and get(merged, "requireApproval") is MISSING
+        ):
             self.dispatch.merged = {**merged, "params": params}
         return {**spread(self.dispatch.event), "params": self.params}
 
@@ -109,11 +115,14 @@ def _verdict(call: ToolCall, before: Any, returned: Any) -> Block | dict[str, An
 
 
 class PolicyAnswering:
-    """The receiver of `pre_tool_call` for a trusted policy: it comes before all handlers, and one that breaks blocks."""
+    """The receiver of `pre_tool_call` for a trusted policy: it comes before all handlers, and one
+    that breaks blocks."""
 
     __signature__: ClassVar[inspect.Signature] = inspect.signature(lambda tools, ctx: None)
 
-    def __init__(self, plugin_id: str, evaluate: Callable[..., Any], matches: Callable[[str], bool] | None) -> None:
+    def __init__(
+        self, plugin_id: str, evaluate: Callable[..., Any], matches: Callable[[str], bool] | None
+    ) -> None:
         self.plugin_id, self.evaluate, self._matches = plugin_id, evaluate, matches
 
     @property
@@ -124,11 +133,19 @@ class PolicyAnswering:
         call: ToolCall = current("before_tool_call").call
         if self._matches is not None and not self._matches(ctx.kwargs["tool"]):
             return None
-        decision = self.evaluate({**spread(call.dispatch.event), "params": ctx.kwargs["params"]}, ctx.kwargs["context"])
+        decision = self.evaluate(
+            {**spread(call.dispatch.event), "params": ctx.kwargs["params"]}, ctx.kwargs["context"]
+        )
         decision = await decision if inspect.isawaitable(decision) else decision
         if get(decision, "allow") is False or get(decision, "block") is True:
-            reason = get(decision, "reason") if get(decision, "allow") is False else get(decision, "blockReason")
-            return Block(reason or f"Tool call blocked by trusted plugin policy of {self.plugin_id}")
+            reason = (
+                get(decision, "reason")
+                if get(decision, "allow") is False
+                else get(decision, "blockReason")
+            )
+            return Block(
+                reason or f"Tool call blocked by trusted plugin policy of {self.plugin_id}"
+            )
         if is_truthy(get(decision, "requireApproval")) and call.trusted is None:
             call.trusted = {"pluginId": self.plugin_id, **decision["requireApproval"]}
         params = get(decision, "params")
@@ -138,21 +155,26 @@ class PolicyAnswering:
 class ToolCalls:
     """Calls tools as OpenClaw does, with the plugins of a runner's registry.
 
-    Every call is one of the hook `tool_call`, with the arguments `tool`, `params`, `context` and `approval`. Handlers of
-    `before_tool_call` are its modifiers, in one order with other receivers of `pre_tool_call`; guards come after all of them.
+    Every call is one of the hook `tool_call`, with the arguments `tool`, `params`, `context` and
+    `approval`. Handlers of `before_tool_call` are its modifiers, in one order with other receivers
+    of `pre_tool_call`; guards come after all of them.
 
     Attributes:
         tool_call: the hookable; what `explain` takes.
     """
 
-    def __init__(self, runner: Any, tools: Mapping[str, Tool] | None = None, *, approve: Approve | None = None) -> None:
+    def __init__(
+        self, runner: Any, tools: Mapping[str, Tool] | None = None, *,
+        approve: Approve | None = None,
+    ) -> None:  # fmt: skip
         """Make a caller of tools.
 
         Args:
             runner: a `HookRunner`.
-            tools: functions of the params, by name; those that plugins `provide` as `"tool"` come after them.
-            approve: asked for approvals with an `ApprovalRequest`: gives one of its decisions, or an awaitable of that. None has
-                every call blocked that needs one.
+            tools: functions of the params, by name; those that plugins `provide` as `"tool"` come
+                after them.
+            approve: asked for approvals with an `ApprovalRequest`: gives one of its decisions, or
+                an awaitable of that. None has every call blocked that needs one.
         """
         self._runner, self._tools, self._approve = runner, dict(tools or {}), approve
 
@@ -161,7 +183,11 @@ class ToolCalls:
 
         bus = runner.registry.bus
         self.tool_call: Callable[..., Coroutine[Any, Any, Any]] = hookable(HOOK, bus=bus)(tool_call)
-        options: dict[str, Any] = {"priority": TRUSTED / 100, "name": "trusted approval", "on_error": "block"}
+        options: dict[str, Any] = {
+            "priority": TRUSTED / 100,
+            "name": "trusted approval",
+            "on_error": "block",
+        }
         bus.signal(PRE).connect(self._ask_trusted, self.tool_call, **options)
 
     async def call(self, tool: str, params: Any, ctx: Any = None, **event: Any) -> Any:
@@ -183,7 +209,9 @@ class ToolCalls:
         """
         if tool not in self._known():
             raise HookError(f"there is no tool {tool!r}{did_you_mean(tool, self._known())}")
-        dispatch = self._runner.dispatch("before_tool_call", {"toolName": tool, "params": params, **event}, ctx)
+        dispatch = self._runner.dispatch(
+            "before_tool_call", {"toolName": tool, "params": params, **event}, ctx
+        )
         call = dispatch.call = ToolCall(dispatch)
         started, token = time.monotonic(), DISPATCH.set(dispatch)
         try:

@@ -36,13 +36,21 @@ class AsyncAnswering(Answering):
         dispatch = current(self.registration.hook.name)
         given = dispatch.event_for(event)
         if dispatch.hook.name == "before_prompt_build":
-            return await self._within_invocation(given, {**ctx, **(dispatch.authority or {})}, dispatch.budget(self.registration))
-        return await within(self.registration.handler(given, ctx), dispatch.budget(self.registration))
+            return await self._within_invocation(
+                given, {**ctx, **(dispatch.authority or {})}, dispatch.budget(self.registration)
+            )
+        return await within(
+            self.registration.handler(given, ctx), dispatch.budget(self.registration)
+        )
 
-    async def _within_invocation(self, event: Any, ctx: Mapping[str, Any], budget: float | None) -> Any:
+    async def _within_invocation(
+        self, event: Any, ctx: Mapping[str, Any], budget: float | None
+    ) -> Any:
         invocation = Invocation("prompt hook invocation")
         try:
-            return await within(self.registration.handler(event, {**ctx, "hookInvocation": invocation}), budget)
+            return await within(
+                self.registration.handler(event, {**ctx, "hookInvocation": invocation}), budget
+            )
         finally:
             invocation.end()
 
@@ -57,8 +65,10 @@ class SyncAnswering(Answering):
         if not inspect.isawaitable(returned):
             return returned
         _forget(returned)
-        said = "a Promise; this hook is synchronous and the result was ignored."
-        text = f"[hooks] {registration.hook.name} handler from {registration.plugin_id} returned {said}"
+        text = (
+            f"[hooks] {registration.hook.name} handler from {registration.plugin_id} returned "
+            "a Promise; this hook is synchronous and the result was ignored."
+        )
         if not dispatch.catches:
             raise HandlerError(text, registration.hook.name, registration.plugin_id)
         dispatch.logger.warning("%s", text)
@@ -87,8 +97,8 @@ class Invocation:
 async def within(returned: Any, seconds: float | None) -> Any:
     """Return what a handler returned, awaited if it is to be, for so many seconds at most.
 
-    Past them it is cancelled and not waited for, and what it still returns or raises is dropped. What blocks the loop cannot be
-    interrupted.
+    Past them it is cancelled and not waited for, and what it still returns or raises is dropped.
+    What blocks the loop cannot be interrupted.
 
     Raises:
         HandlerTimeout: if it takes longer.

@@ -1,4 +1,5 @@
-"""Values as OpenClaw sees them: what is not there, what is null, copies that share nothing, and what nobody can write to."""
+"""Values as OpenClaw sees them: what is not there, what is null, copies that share nothing, and
+what nobody can write to."""
 
 from __future__ import annotations
 
@@ -39,10 +40,11 @@ MISSING: Final[Any] = _Mark("MISSING")
 
 
 class IsolationError(HookError):
-    """An event cannot be copied for a handler, so that no handler may see it; raised whatever the failure policy is."""
+    """An event cannot be copied for a handler, so that no handler may see it; raised whatever the
+    failure policy is."""
 
 
-# -- reading ------------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def get(value: Any, key: str) -> Any:
@@ -99,17 +101,22 @@ def spread(value: Any) -> dict[str, Any]:
     """Return the keys and values that a value has when it is spread into an object."""
     if isinstance(value, Mapping):
         return dict(value)
-    return {str(place): item for place, item in enumerate(value)} if isinstance(value, (str, list, tuple)) else {}
+    return (
+        {str(place): item for place, item in enumerate(value)}
+        if isinstance(value, (str, list, tuple))
+        else {}
+    )
 
 
-# -- copies -------------------------------------------------------------------------------------------------------------
+# -- copies ----------------------------------------------------------------------------------------
 
 
 def clone(value: Any, hook: str) -> Any:
     """Return a copy of a value that shares nothing with it.
 
     Raises:
-        IsolationError: if something in it cannot be copied, or would be shared: a function, a lock, shared memory.
+        IsolationError: if something in it cannot be copied, or would be shared: a function, a lock,
+            shared memory.
     """
     try:
         _refuse_shared(value, set())
@@ -141,7 +148,7 @@ def _is_shared_memory(value: Any) -> bool:
     return module is not None and isinstance(value, module.SharedMemory)
 
 
-# -- what nobody can write to -------------------------------------------------------------------------------------------
+# -- what nobody can write to ----------------------------------------------------------------------
 
 
 def frozen(value: Any) -> Any:
@@ -168,7 +175,8 @@ class FrozenDict(dict[str, Any]):
     def _refuse_write(self, *_: Any, **__: Any) -> NoReturn:
         _refuse("this event is frozen: a handler that wants to change it makes a copy")
 
-    __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse_write  # pyright: ignore[reportAssignmentType]
+    __delitem__ = clear = pop = popitem = _refuse_write
+    setdefault = update = __ior__ = _refuse_write  # pyright: ignore[reportAssignmentType]
 
     def __copy__(self) -> dict[str, Any]:
         return dict(self)
@@ -189,7 +197,8 @@ class FrozenList(list[Any]):
     def _refuse_write(self, *_: Any, **__: Any) -> NoReturn:
         _refuse("this event is frozen: a handler that wants to change it makes a copy")
 
-    __delitem__ = append = clear = extend = insert = pop = remove = reverse = sort = _refuse_write  # pyright: ignore[reportAssignmentType]
+    __delitem__ = append = clear = extend = insert = _refuse_write
+    pop = remove = reverse = sort = _refuse_write  # pyright: ignore[reportAssignmentType]
     __iadd__ = __imul__ = _refuse_write
 
     def __copy__(self) -> list[Any]:
