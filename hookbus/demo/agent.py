@@ -11,11 +11,19 @@ from typing import Any, Final
 
 import attrs
 from agentdojo.agent_pipeline import (
-    AgentPipeline, BasePipelineElement, InitQuery, ToolsExecutionLoop, ToolsExecutor,
+    AgentPipeline,
+    BasePipelineElement,
+    InitQuery,
+    ToolsExecutionLoop,
+    ToolsExecutor,
 )  # fmt: skip
 from agentdojo.base_tasks import BaseInjectionTask, BaseUserTask
 from agentdojo.functions_runtime import (
-    EmptyEnv, Env, FunctionCall, FunctionsRuntime, TaskEnvironment,
+    EmptyEnv,
+    Env,
+    FunctionCall,
+    FunctionsRuntime,
+    TaskEnvironment,
 )  # fmt: skip
 from agentdojo.types import (
     ChatAssistantMessage,

@@ -15,7 +15,11 @@ from typing import Any
 
 from bub import hookimpl
 from bub.hooks.interception import (
-    LlmCallDecision, LlmCallRequest, ToolCall, ToolCallDecision, ToolCallResult,
+    LlmCallDecision,
+    LlmCallRequest,
+    ToolCall,
+    ToolCallDecision,
+    ToolCallResult,
 )  # fmt: skip
 from bub.streaming import AsyncStreamEvents, StreamEvent, StreamState
 from loguru import logger

@@ -11,7 +11,12 @@ from typing import Any
 
 from hookbus import HookBlocked
 from hookbus.adapters.openclaw import (
-    GLOBAL_POLICY, ApprovalRequest, HookRunner, PluginApi, Registry, ToolCalls,
+    GLOBAL_POLICY,
+    ApprovalRequest,
+    HookRunner,
+    PluginApi,
+    Registry,
+    ToolCalls,
 )  # fmt: skip
 
 

@@ -13,7 +13,16 @@ import threading
 import pytest
 
 from hookbus import (
-    ANY, Block, HookBlocked, HookError, Replace, explain, hookable, load_plugins, receives, report,
+    ANY,
+    Block,
+    HookBlocked,
+    HookError,
+    Replace,
+    explain,
+    hookable,
+    load_plugins,
+    receives,
+    report,
 )  # fmt: skip
 from hookbus.events import Failed, Finished
 from hookbus.testing import record

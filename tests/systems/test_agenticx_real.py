@@ -30,7 +30,15 @@ from agenticx.tools.guardrails import AllowlistProvider, ToolGuardrailHook
 
 from .agenticx_parts import modules_in
 from .agenticx_run import (
-    call, execute, finish, made_agent, made_executor, made_runtime, note, run, turn,
+    call,
+    execute,
+    finish,
+    made_agent,
+    made_executor,
+    made_runtime,
+    note,
+    run,
+    turn,
 )  # fmt: skip
 
 

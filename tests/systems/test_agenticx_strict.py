@@ -275,14 +275,27 @@ def test_agenticx_x21_a_hook_is_registered_once_and_can_be_taken_out(agx):
 if IS_INSTALLED:
     from agenticx.core.hooks import tool_hooks as core_tool_hooks
     from agenticx.hooks import (
-        HookEvent, HookRegistry, clear_hooks, llm_hooks, register_hook, tool_hooks,
+        HookEvent,
+        HookRegistry,
+        clear_hooks,
+        llm_hooks,
+        register_hook,
+        tool_hooks,
     )  # fmt: skip
     from agenticx.hooks.registry import get_global_hook_registry
     from agenticx.runtime.hooks import HookRegistry as RuntimeRegistry
     from agenticx.tools.guardrails import AllowlistProvider
 
     from .agenticx_run import (
-        Tool, ToolExecutor, execute, finish, made_agent, made_executor, made_runtime, note, run,
+        Tool,
+        ToolExecutor,
+        execute,
+        finish,
+        made_agent,
+        made_executor,
+        made_runtime,
+        note,
+        run,
         turn,
     )  # fmt: skip
 

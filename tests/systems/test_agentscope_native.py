@@ -8,7 +8,16 @@ import inspect
 import pytest
 
 from hookbus import (
-    Block, Drop, HookBlocked, HookError, Replace, explain, hookable, instrument, receives, report,
+    Block,
+    Drop,
+    HookBlocked,
+    HookError,
+    Replace,
+    explain,
+    hookable,
+    instrument,
+    receives,
+    report,
 )  # fmt: skip
 from hookbus.events import Failed, Mutated
 from hookbus.testing import record

@@ -15,7 +15,11 @@ import pytest
 from agno.agent import Agent
 from agno.eval.base import BaseEval
 from agno.exceptions import (
-    InputCheckError, OutputCheckError, RetryAgentRun, RunCancelledException, StopAgentRun,
+    InputCheckError,
+    OutputCheckError,
+    RetryAgentRun,
+    RunCancelledException,
+    StopAgentRun,
 )  # fmt: skip
 from agno.guardrails.base import BaseGuardrail
 from agno.hooks import hook as hook_decorator

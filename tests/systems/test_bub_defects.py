@@ -10,7 +10,15 @@ import weakref
 import pytest
 
 from hookbus import (
-    Block, HookBlocked, HookError, Replace, explain, hookable, modes, receives, report,
+    Block,
+    HookBlocked,
+    HookError,
+    Replace,
+    explain,
+    hookable,
+    modes,
+    receives,
+    report,
 )  # fmt: skip
 from hookbus.events import Failed, Mutated, Started
 from hookbus.testing import record

@@ -12,7 +12,12 @@ from bub.channels.admission import AdmitDecision
 from bub.hooks import interception
 from bub.hooks import runtime as runtime_module
 from bub.hooks.interception import (
-    LlmCallDecision, LlmCallRequest, LlmCallResult, ToolCall, ToolCallDecision, ToolCallResult,
+    LlmCallDecision,
+    LlmCallRequest,
+    LlmCallResult,
+    ToolCall,
+    ToolCallDecision,
+    ToolCallResult,
 )  # fmt: skip
 from bub.model_selection import ModelOptions
 from bub.streaming import AsyncStreamEvents, StreamEvent, StreamState

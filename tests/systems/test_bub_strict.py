@@ -8,7 +8,11 @@ import weakref
 
 import pytest
 from bub.hooks.interception import (
-    LlmCallDecision, LlmCallRequest, LlmCallResult, ToolCall, ToolCallDecision,
+    LlmCallDecision,
+    LlmCallRequest,
+    LlmCallResult,
+    ToolCall,
+    ToolCallDecision,
 )  # fmt: skip
 from bub.streaming import AsyncStreamEvents, StreamEvent, StreamState
 

@@ -20,7 +20,13 @@ from hookbus import (
     report,
 )  # fmt: skip
 from hookbus.adapters.openclaw import (
-    GLOBAL_POLICY, HOOKS, Background, HandlerError, HookRunner, Registry, ToolCalls,
+    GLOBAL_POLICY,
+    HOOKS,
+    Background,
+    HandlerError,
+    HookRunner,
+    Registry,
+    ToolCalls,
 )  # fmt: skip
 from hookbus.events import Failed, Mutated
 from hookbus.testing import record

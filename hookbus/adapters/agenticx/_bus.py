@@ -258,15 +258,13 @@ def _not_asked(handler: Hook, kwargs: Mapping[str, Any]) -> None:
 
 
 def _current(registry: Any, key: str) -> Sequence[Hook]:
-    """Return the handlers of a key, without those whose hook was unregistered or registered
-    anew."""
+    """Return the handlers of a key whose hook was neither unregistered nor registered anew."""
     handlers: list[Hook] = registry._handlers.get(key, [])
     module, phase = _LISTS.get(key, ("", ""))
     if not module:
         return list(handlers)
-    listed = getattr(
-        import_module(f"agenticx.hooks.{module}_hooks"), f"_{phase}_{module}_call_hooks"
-    )
+    home = import_module(f"agenticx.hooks.{module}_hooks")
+    listed = getattr(home, f"_{phase}_{module}_call_hooks")
     kept: list[Hook] = []
     seen: list[Hook] = []
     for handler in reversed(handlers):
@@ -277,9 +275,8 @@ def _current(registry: Any, key: str) -> Sequence[Hook]:
     return kept[::-1]
 
 
-_LISTS: Final = {
-    f"{kind}:{phase}_call": (kind, phase) for kind in KINDS for phase in ("before", "after")
-}
+_PHASES: Final = ("before", "after")
+_LISTS: Final = {f"{kind}:{phase}_call": (kind, phase) for kind in KINDS for phase in _PHASES}
 
 
 def replaced_triggers(

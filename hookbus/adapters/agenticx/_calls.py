@@ -82,11 +82,12 @@ class ToolCall:
             self._outcome.result = result
         return self._outcome
 
-    def failure(self, make: Callable[..., Any], error: Exception) -> Any:
-        """Return what the executor is given for an exception; None for one that it let out
-        itself."""
+    def told(self, make: Callable[..., Any], error: Exception) -> Any:
+        """Return what the executor is given for an exception; one it let out itself goes on."""
         if error is not self._raised:
             return make(tool_name=self._name, success=False, error=error)
+        if self._outcome is None:
+            raise error
         return self._outcome
 
 
@@ -114,17 +115,14 @@ def replaced_execute(
     ) -> Any:
         if not patches.is_live:
             return stock(self, tool, agent_id, task_id, **kwargs)
+        run = functools.partial(stock, self, tool, agent_id, task_id)
         call = ToolCall(
-            tool.name, lambda args: stock(self, tool, agent_id, task_id, **args), tool=tool,
-            agent_id=agent_id, task_id=task_id,
-        )  # fmt: skip
+            tool.name, lambda args: run(**args), tool=tool, agent_id=agent_id, task_id=task_id
+        )
         try:
             return call.outcome(make, self.tool_call(tool.name, kwargs, call))
         except Exception as error:
-            failed = call.failure(make, error)
-            if failed is None:
-                raise
-            return failed
+            return call.told(make, error)
 
     @functools.wraps(stock_async)
     async def aexecute(
@@ -132,17 +130,14 @@ def replaced_execute(
     ) -> Any:
         if not patches.is_live:
             return await stock_async(self, tool, agent_id, task_id, **kwargs)
+        run = functools.partial(stock_async, self, tool, agent_id, task_id)
         call = ToolCall(
-            tool.name, lambda args: stock_async(self, tool, agent_id, task_id, **args), tool=tool,
-            agent_id=agent_id, task_id=task_id,
-        )  # fmt: skip
+            tool.name, lambda args: run(**args), tool=tool, agent_id=agent_id, task_id=task_id
+        )
         try:
             return call.outcome(make, await self.tool_call_async(tool.name, kwargs, call))
         except Exception as error:
-            failed = call.failure(make, error)
-            if failed is None:
-                raise
-            return failed
+            return call.told(make, error)
 
     return {"execute": execute, "aexecute": aexecute}
 

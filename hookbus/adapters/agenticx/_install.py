@@ -12,7 +12,12 @@ from hookbus import Bus, default_bus, instrument
 from .._patches import Patches, Uninstall
 from ._bus import BusHooks, replaced_triggers
 from ._calls import (
-    RuntimeTools, replaced_dispatch, replaced_execute, replaced_turns, tool_call, tool_call_async,
+    RuntimeTools,
+    replaced_dispatch,
+    replaced_execute,
+    replaced_turns,
+    tool_call,
+    tool_call_async,
 )  # fmt: skip
 from ._core import CoreHooks, core_namespace
 from ._legacy import legacy_namespace
@@ -22,31 +27,31 @@ from ._strict import Strict
 
 SUPPORTED: Final = ("0.6.5",)
 
+_OF_EVENTS: Final = (*SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async)
+
 
 def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
-    """Let AgenticX's agents, executors and runtimes run on hookbus. Do it before anybody imports
-    the functions that run hooks.
+    """Let AgenticX run on hookbus. Do it before anybody imports the functions that run hooks.
 
-    Hooks, where AgenticX asks its own hooks as receivers of `pre`:
-    `tool_start` (`tool_name`, `args`, `call`), `tool_end` (`tool_name`, `output`, `call`),
-    `llm_start` (`messages`, `call`) and `llm_end` (`response`, `call`), whose sender is the agent
-    of an executor or the HookRegistry of a runtime; `agent_start` (`agent_id`, `user_input`,
-    `call`), `agent_end` (`text`, `call`) and `compaction` (`count`, `summary`, `call`) of a
-    runtime; `hook_event` (`key`, `event`, `call`), whatever else is triggered on AgenticX's bus of
-    events. The calls themselves: `tool_call` (`name`, `args`, `call`), every tool on every path,
-    and `llm_call` (`messages`), the model of an executor.
+    Hooks, where AgenticX asks its own hooks as receivers of `pre`: `tool_start` (`tool_name`,
+    `args`, `call`), `tool_end` (`tool_name`, `output`, `call`), `llm_start` (`messages`, `call`)
+    and `llm_end` (`response`, `call`), whose sender is the agent of an executor or the HookRegistry
+    of a runtime; `agent_start` (`agent_id`, `user_input`, `call`), `agent_end` (`text`, `call`) and
+    `compaction` (`count`, `summary`, `call`) of a runtime; `hook_event` (`key`, `event`, `call`),
+    whatever else is triggered on AgenticX's bus of events. The calls themselves: `tool_call`
+    (`name`, `args`, `call`), every tool on every path, and `llm_call` (`messages`), the model of an
+    executor.
 
     Args:
         bus: the bus the signals live on.
         strict: False keeps AgenticX's documented behaviour for its own hooks. True treats them as
-            receivers of hookbus: one that fails before a call blocks it, what is async is awaited,
-            an answer that means nothing blocks, hooks of `core.hooks` and `hooks` are asked for
-            every tool on every path, the arguments they leave are those that run, after-hooks come
-            for calls that failed too, and a runtime's hook that fails ends nothing.
+            receivers of hookbus: one that fails before a call blocks it, as does an answer that
+            means nothing, what is async is awaited, hooks of `core.hooks` and `hooks` are asked for
+            every tool on every path, the arguments they leave run, after-hooks come for calls that
+            failed too, and a runtime's hook that fails ends nothing.
 
     Returns:
-        A function that puts AgenticX back as it was, attribute for attribute. Calling it twice does
-        nothing.
+        A function that puts AgenticX back as it was, attribute for attribute; twice is once.
 
     Raises:
         HookError: if AgenticX is not installed, is another version, or runs on hookbus already.
@@ -57,9 +62,7 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         core = CoreHooks(points, patches)
         extra = Strict(points, core) if strict else None
         events = import_module("agenticx.hooks.registry").HookRegistry
-        points.add(
-            events, *SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async, patches=patches
-        )
+        points.add(events, *_OF_EVENTS, patches=patches)
         hooks = BusHooks(points) if extra is None else BusHooks(points, extra.core_hooks)
         _replace(patches, events, replaced_triggers(hooks, patches, events))
         _replace_core(patches, core)

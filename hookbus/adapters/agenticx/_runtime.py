@@ -14,6 +14,7 @@ from .._own_hooks import title_of
 from .._patches import Patches
 from ._asks import withheld
 from ._points import Ask, Call, Own, Points
+from ._registration import add_unregistration
 
 
 @dataclass
@@ -284,32 +285,3 @@ def runtime_namespace(points: Points) -> dict[str, Any]:
     if points.strict:
         add_unregistration(HookRegistry, setattr)
     return {"HookOutcome": HookOutcome, "AgentHook": AgentHook, "HookRegistry": HookRegistry}
-
-
-def add_unregistration(cls: Any, place: Callable[[Any, str, Any], object]) -> None:
-    """Let a class of registries have each hook once, and give it back, as `strict=True` has it."""
-    stock = cls.register
-
-    def register(self: Any, hook: Any, *, priority: int = 0) -> None:
-        """Add a hook; one that is there already gets this priority. Of AgenticX's own kinds of
-        hooks there is one of each."""
-        self._entries[:] = [entry for entry in self._entries if not _is_same(entry[1], hook)]
-        stock(self, hook, priority=priority)
-
-    def unregister(self: Any, hook: Any) -> bool:
-        """Take a hook out; return whether it was there."""
-        count = len(self._entries)
-        self._entries[:] = [entry for entry in self._entries if entry[1] is not hook]
-        return len(self._entries) < count
-
-    def clear(self: Any) -> None:
-        """Take all hooks out."""
-        self._entries.clear()
-
-    for function in (register, unregister, clear):
-        place(cls, function.__name__, function)
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    is_built_in = type(other).__module__.startswith("agenticx.")
-    return one is other or (is_built_in and type(one) is type(other))

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from .._own_hooks import frozen, title_of
 from .._patches import Patches
 from ._bus import TURN, BusHooks, Event
-from ._core import CoreHooks, check_callable, registration
+from ._core import CoreHooks, registration
 from ._points import Own, Points
-from ._runtime import add_unregistration
+from ._registration import add_unregistration, checking
 from ._turns import Turn
 
 
@@ -43,12 +43,9 @@ class Strict:
     def core_hooks(self, run: Event, turn: Turn | None) -> list[Own]:
         """Return the hooks of `core.hooks` for a call that the bus is asked about."""
         kind, phase = run.event.type, run.phase
-        hooks = getattr(
-            import_module(f"agenticx.core.hooks.{kind}_hooks"), f"_{phase}_{kind}_call_hooks"
-        )
-        context = vars(run.context).setdefault("_core_context", None) or _core_context(
-            kind, run.context
-        )
+        home = import_module(f"agenticx.core.hooks.{kind}_hooks")
+        hooks = getattr(home, f"_{phase}_{kind}_call_hooks")
+        context = vars(run.context).get("_core_context") or _core_context(kind, run.context)
         run.context._core_context = context
         if phase == "before":
             return self._core.own_before(kind, hooks, context)
@@ -70,11 +67,8 @@ class Strict:
                 more["command"] = str(value.get("command", ""))
         else:
             begun = self._take(session, tool_name)
-            context = (
-                begun.context
-                if begun
-                else hooks.ToolCallHookContext(tool_name=tool_name, tool_input={}, agent_id="meta")
-            )
+            made = hooks.ToolCallHookContext(tool_name=tool_name, tool_input={}, agent_id="meta")
+            context = begun.context if begun else made
             more = {"tool_name": tool_name, "tool_result": value}
         event = _event(
             f"{phase}_call", context, more, str(getattr(session, "_session_id", None) or "")
@@ -148,15 +142,14 @@ class Strict:
     def _replace_registration(self, patches: Patches, kind: str) -> None:
         core = import_module(f"agenticx.core.hooks.{kind}_hooks")
         bus = import_module(f"agenticx.hooks.{kind}_hooks")
-        lists = {
-            phase: getattr(core, f"_{phase}_{kind}_call_hooks") for phase in ("before", "after")
-        }
+        phases = ("before", "after")
+        lists = {phase: getattr(core, f"_{phase}_{kind}_call_hooks") for phase in phases}
         for phase, hooks in lists.items():
             for name, function in registration(f"{phase}_{kind}_call_hook", hooks).items():
                 patches.replace_everywhere(core, name, function)
             name = f"register_{phase}_{kind}_call_hook"
             patches.replace_everywhere(
-                bus, name, _checking(getattr(bus, name), f"{phase}_{kind}_call_hook")
+                bus, name, checking(getattr(bus, name), f"{phase}_{kind}_call_hook")
             )
 
         def get_registered() -> dict[str, list[str]]:
@@ -279,15 +272,6 @@ def _held(session: Any) -> Callable[[], Any]:
         return weakref.ref(session)
     except TypeError:
         return lambda: session
-
-
-def _checking(stock: Callable[[Any], Any], name: str) -> Callable[[Any], Any]:
-    @functools.wraps(stock)
-    def register(hook: Any) -> Any:
-        check_callable(hook, name)
-        return stock(hook)
-
-    return register
 
 
 def _replace_clear(patches: Patches) -> None:

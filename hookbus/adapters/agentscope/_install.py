@@ -16,7 +16,12 @@ from hookbus import Bus, HookError, ReceiverError, default_bus, instrument
 from .._patches import Patches, Uninstall
 from ._calls import RUNNING, Parameters, Running, current
 from ._hooks import (
-    FaithfulHook, Registry, StrictHook, dict_owner, lookup_of_class, lookup_of_instance,
+    FaithfulHook,
+    Registry,
+    StrictHook,
+    dict_owner,
+    lookup_of_class,
+    lookup_of_instance,
 )  # fmt: skip
 from ._strict import replace_registration
 
@@ -50,8 +55,7 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     `pre_acting`, what it gave in the tool itself.
 
     Returns:
-        A function that puts AgentScope back as it was, attribute for attribute. Calling it twice
-        does nothing.
+        A function that puts AgentScope back as it was, attribute for attribute; twice is once.
 
     Raises:
         HookError: if AgentScope is not installed, is another version, or runs on hookbus already.

@@ -43,8 +43,7 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
             and of its tools are merged, a hook whose arguments cannot be served is refused.
 
     Returns:
-        A function that puts Agno back as it was, attribute for attribute. Calling it twice does
-        nothing.
+        A function that puts Agno back as it was, attribute for attribute; twice is once.
 
     Raises:
         HookError: if Agno is not installed, is another version, or runs on hookbus already.
@@ -52,31 +51,31 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     with Patches("agno", *SUPPORTED) as patches:
         adapter = _Adapter(bus, strict, patches)
         patches.on_restore(adapter.registry.clear)
-        function_class, call_class = adapter.module.Function, adapter.module.FunctionCall
-        make_hookable(patches, bus, function_class, TOOLS)
         make_hookable(patches, bus, StandIn, TOOLS + RUNS)
+        _replace_tools(patches, bus, adapter)
         for name in ("agent", "team"):
             owner = getattr(import_module(f"agno.{name}"), name.title())
             make_hookable(patches, bus, owner, RUNS)
             adapter.watch_runs(owner, f"initialize_{name}")
             patches.replace(owner, "__init__", adapter.making(owner.__init__, adapter.connect_runs))
-        for colour, make in (("", adapter.executing), ("a", adapter.executing_async)):
-            name = f"_{colour}execute" if hasattr(call_class, "_execute") else f"{colour}execute"
-            patches.replace(call_class, name, make(getattr(call_class, name)))
-        model_class = import_module("agno.models.base").Model
-        patches.replace(
-            model_class, "arun_function_call", adapter.running(model_class.arun_function_call)
-        )
-        patches.replace(
-            function_class,
-            "__init__",
-            adapter.making(function_class.__init__, adapter.connect_tool),
-        )
         replace_runs(patches, adapter.registry, strict=strict)
         if strict:
-            merge_scopes(patches, function_class)
+            merge_scopes(patches, adapter.module.Function)
             replace_registration(patches)
     return patches.restore
+
+
+def _replace_tools(patches: Patches, bus: Bus, adapter: _Adapter) -> None:
+    function_class, call_class = adapter.module.Function, adapter.module.FunctionCall
+    make_hookable(patches, bus, function_class, TOOLS)
+    made = adapter.making(function_class.__init__, adapter.connect_tool)
+    patches.replace(function_class, "__init__", made)
+    for colour, make in (("", adapter.executing), ("a", adapter.executing_async)):
+        name = f"_{colour}execute" if hasattr(call_class, "_execute") else f"{colour}execute"
+        patches.replace(call_class, name, make(getattr(call_class, name)))
+    model_class = import_module("agno.models.base").Model
+    running = adapter.running(model_class.arun_function_call)
+    patches.replace(model_class, "arun_function_call", running)
 
 
 class _Adapter:

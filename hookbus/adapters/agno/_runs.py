@@ -8,61 +8,13 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from importlib import import_module
 from typing import Any
 
-import attrs
-
 from hookbus import HookBlocked
 
 from .._own_hooks import Hook, title_of
 from .._patches import Patches
 from ._hookables import sender_of
 from ._hooks import AroundHook, Registry, is_async_hook
-
-
-@attrs.frozen
-class Level:
-    """Where the hooks of one kind of run stand in Agno.
-
-    Attributes:
-        name: `"agent"` or `"team"`, which is also what their hooks ask for it by.
-        hook: `"run_input"` or `"run_output"`.
-        cls: the class of its agents or teams.
-        module: Agno's module that runs these hooks.
-        started, completed: make the events it streams.
-        set_debug: what it calls after each hook.
-        check_error: what a hook raises to stop the run.
-    """
-
-    name: str
-    hook: str
-    cls: Any
-    module: Any
-    started: Callable[..., Any]
-    completed: Callable[..., Any]
-    set_debug: Callable[..., Any]
-    check_error: Any
-
-    @classmethod
-    def of(cls, name: str, hook: str) -> Level:
-        module, init = import_module(f"agno.{name}._hooks"), import_module(f"agno.{name}._init")
-        prefix, phase = (
-            ("team_" if name == "team" else ""),
-            ("pre" if hook == "run_input" else "post"),
-        )
-        return cls(
-            name, hook, getattr(import_module(f"agno.{name}"), name.title()), module,
-            getattr(module, f"create_{prefix}{phase}_hook_started_event"),
-            getattr(module, f"create_{prefix}{phase}_hook_completed_event"),
-            init._set_debug if name == "team" else init.set_debug,
-            module.InputCheckError if hook == "run_input" else module.OutputCheckError,
-        )  # fmt: skip
-
-    @property
-    def is_input(self) -> bool:
-        return self.hook == "run_input"
-
-    @property
-    def title(self) -> str:
-        return "Pre-hook" if self.is_input else "Post-hook"
+from ._levels import Level
 
 
 class RunHooks:

@@ -6,7 +6,7 @@ import functools
 import gc
 import inspect
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ SUPPORTED: Final = ("0.5.1",)
 
 
 def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
-    """Let Bub's runtimes run on hookbus: those that exist and those made later.
+    """Let Bub's runtimes run on hookbus, those that exist and those made later.
 
     Every hook of Bub is a question of the same name, with the same arguments: answer it with
     `bus.signal("build_prompt").connect(...)`, guard it with `pre_build_prompt`, wrap it with
@@ -46,41 +46,49 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
             that no hook has is refused; only what is returned changes a call.
 
     Returns:
-        A function that puts Bub back as it was, attribute for attribute. Calling it twice does
-        nothing.
+        A function that puts Bub back as it was, attribute for attribute; twice is once.
 
     Raises:
         HookError: if Bub is not installed, is another version, or runs on hookbus already.
     """
     with Patches("bub", *SUPPORTED) as patches:
-        runtime, agent, framework = map(
-            import_module, ("bub.hooks.runtime", "bub.hooks.interception", "bub.framework")
-        )
+        runtime, agent = map(import_module, ("bub.hooks.runtime", "bub.hooks.interception"))
+        module = import_module("bub.framework")
         Interception.types = agent
         adapter = _Adapter(bus, strict, patches)
         patches.on_restore(adapter.give_back)
-        adapter.declare(framework)
-        for name, method in {**METHODS, **(STRICT_METHODS if strict else {})}.items():
-            STOCK[name] = vars(runtime.HookRuntime)[name]
-            patches.replace(runtime.HookRuntime, name, method)
-        mark: Any = inspect.markcoroutinefunction  # type: ignore[attr-defined,unused-ignore]
-        for name in ASYNC:
-            mark(METHODS[name])
-        for cls, adopt in (
-            (runtime.HookRuntime, adapter.plugins_of),
-            (agent.AgentHooks, adapter.interceptions_of),
-        ):
-            patches.replace(cls, "__init__", _adopting(cls.__init__))
-            patches.replace(cls, "_hookbus", _OnFirstUse(adopt))
+        adapter.declare(module)
+        _replace_runtime(patches, runtime.HookRuntime, strict)
+        owners = (runtime.HookRuntime, agent.AgentHooks)
+        _replace_inits(patches, zip(owners, (adapter.plugins_of, adapter.interceptions_of)))
         hook_agent(patches, bus, agent)
         hook_tools(patches, bus, import_module("bub.tools"), import_module("bub.errors"))
-        patches.on_restore(instrument(framework.BubFramework, {"process_inbound": "turn"}, bus=bus))
-        patches.replace(framework.BubFramework, "question", adapter.question)
-        # Objects that are there already, seen without asking them anything.
-        for thing in gc.get_objects():
-            if issubclass(type(thing), (runtime.HookRuntime, agent.AgentHooks)):
-                thing._hookbus.sync()
+        patches.on_restore(instrument(module.BubFramework, {"process_inbound": "turn"}, bus=bus))
+        patches.replace(module.BubFramework, "question", adapter.question)
+        _sync_what_is_there(owners)
     return patches.restore
+
+
+def _sync_what_is_there(owners: tuple[type, ...]) -> None:
+    # Seen without asking any object anything.
+    for thing in gc.get_objects():
+        if issubclass(type(thing), owners):
+            thing._hookbus.sync()
+
+
+def _replace_runtime(patches: Patches, cls: Any, strict: bool) -> None:
+    for name, method in {**METHODS, **(STRICT_METHODS if strict else {})}.items():
+        STOCK[name] = vars(cls)[name]
+        patches.replace(cls, name, method)
+    mark: Any = inspect.markcoroutinefunction  # type: ignore[attr-defined,unused-ignore]
+    for name in ASYNC:
+        mark(METHODS[name])
+
+
+def _replace_inits(patches: Patches, owners: Iterable[tuple[Any, Any]]) -> None:
+    for cls, adopt in owners:
+        patches.replace(cls, "__init__", _adopting(cls.__init__))
+        patches.replace(cls, "_hookbus", _OnFirstUse(adopt))
 
 
 def _adopting(stock: Any) -> Any:

@@ -152,6 +152,7 @@ class Roster:
     Attributes:
         is_strict: whether the defects of OpenClaw are cured.
         plugins: the plugins, by id.
+        diagnostics: what was refused, and why.
         specs: the question of each hook, by its name.
     """
 
@@ -159,6 +160,8 @@ class Roster:
         self.is_strict = is_strict
         self.plugins: dict[str, Plugin] = {}
         self.specs: dict[str, Any] = {}
+        self.diagnostics: list[Diagnostic] = []
+        self._provided: dict[tuple[str, str], tuple[str, Any]] = {}
         # The handlers with their connections, by hook and name.
         self._registered: dict[tuple[str, str], tuple[Registration, list[Connection]]] = {}
 
@@ -183,3 +186,24 @@ class Roster:
         """Return the handler that goes by a name among the receivers of a hook."""
         found = self._registered.get((hook, name))
         return found[0] if found else None
+
+    def provide(self, plugin_id: str, kind: str, name: str, value: Any) -> bool:
+        """Register a value that has one owner, by kind and name, such as a command or a tool;
+        return whether it was free.
+
+        The first registration stands. A later one is refused with a diagnostic that names the
+        owner.
+        """
+        owner = self._provided.get((kind, name))
+        if owner is not None:
+            self.diagnostics.append(
+                Diagnostic("error", plugin_id, f"{kind} already registered: {name} ({owner[0]})")
+            )
+            return False
+        self._provided[kind, name] = plugin_id, value
+        self.plugins.setdefault(plugin_id, Plugin(plugin_id))
+        return True
+
+    def provided(self, kind: str) -> dict[str, Any]:
+        """Return what is registered of a kind, by name."""
+        return {name: value for (each, name), (_, value) in self._provided.items() if each == kind}

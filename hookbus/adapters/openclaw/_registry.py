@@ -13,7 +13,13 @@ from hookbus import Bus, HookError
 from hookbus.exceptions import did_you_mean
 
 from ._checks import (
-    Matcher, Timeouts, check_timeouts, eligible, exact_matcher, free_matcher, is_seconds,
+    Matcher,
+    Timeouts,
+    check_timeouts,
+    eligible,
+    exact_matcher,
+    free_matcher,
+    is_seconds,
 )  # fmt: skip
 from ._errors import milliseconds
 from ._hooks import HOOKS, MATCHED, OLDER, ClawHook, strict
@@ -65,9 +71,7 @@ class Registry(Roster):
                 f"this bus has the hook {taken[0]} already; one bus has one registry: give this "
                 "one a Bus()"
             )
-        self.diagnostics: list[Diagnostic] = []
         self.specs |= {name: declare(hook, self.bus) for name, hook in self.hooks.items()}
-        self._provided: dict[tuple[str, str], tuple[str, Any]] = {}
 
     # -- typed hooks -------------------------------------------------------------------------------
 
@@ -144,11 +148,8 @@ class Registry(Roster):
             return None
         if hook in MATCHED:
             return free_matcher(matcher) if self.is_strict else exact_matcher(matcher)
-        self._object(
-            plugin_id,
-            f'typed hook "{hook}" ignores tool matcher',
-            f"; {' and '.join(MATCHED)} take one",
-        )
+        advice = f"; {' and '.join(MATCHED)} take one"
+        self._object(plugin_id, f'typed hook "{hook}" ignores tool matcher', advice)
         return None
 
     def _timeout(self, plugin_id: str, hook: str, given: float | None) -> float | None:
@@ -159,11 +160,8 @@ class Registry(Roster):
         if operators is not None:
             return milliseconds(operators) / 1000
         if given is not None and not is_seconds(given):
-            self._object(
-                plugin_id,
-                f'typed hook "{hook}" ignores a timeout of {given!r:.40}',
-                "; give seconds, from 0.001 on",
-            )
+            problem = f'typed hook "{hook}" ignores a timeout of {given!r:.40}'
+            self._object(plugin_id, problem, "; give seconds, from 0.001 on")
             return None
         return None if given is None else milliseconds(given) / 1000
 
@@ -171,34 +169,23 @@ class Registry(Roster):
         """Connect a handler and return its key. With `strict=True` one that is there already takes
         the new options."""
         hook, plugin = registration.hook, registration.plugin_id
-        mine = [
-            each
-            for each, _ in self._registered.values()
-            if (each.hook, each.plugin_id) == (hook, plugin)
-        ]
-        again = (
-            [each for each in mine if each.is_same_as(registration) and not registration.overlay]
-            if self.is_strict
-            else []
-        )
+        key = (hook, plugin)
+        mine = [each for each, _ in self._registered.values() if (each.hook, each.plugin_id) == key]
+        can_replace = self.is_strict and not registration.overlay
+        again = [each for each in mine if can_replace and each.is_same_as(registration)]
         taken = {each.name for each in mine}
         names = (plugin, *(f"{plugin}#{number}" for number in range(2, len(mine) + 3)))
         name = again[0].name if again else next(name for name in names if name not in taken)
         registration = attrs.evolve(registration, name=name)
-        receiver = (
-            SyncAnswering(registration) if hook.kind == "sync" else AsyncAnswering(registration)
-        )
+        receiver = (SyncAnswering if hook.kind == "sync" else AsyncAnswering)(registration)
         if again:
             self._disconnect((hook.name, name))
         place: dict[str, Any] = {"name": name, "priority": registration.priority}
-        connections = [
-            self.specs[hook.name].connected_to(receiver, when=receiver.is_asked, **place)
-        ]
+        asked = self.specs[hook.name]
+        connections = [asked.connected_to(receiver, when=receiver.is_asked, **place)]
         if hook.name == "before_tool_call":
-            in_call = ToolAnswering(registration)
-            connections.append(
-                self.bus.signal(PRE).connected_to(in_call, when=in_call.is_asked, **place)
-            )
+            in_call, before = ToolAnswering(registration), self.bus.signal(PRE)
+            connections.append(before.connected_to(in_call, when=in_call.is_asked, **place))
         self._registered[hook.name, name] = registration, connections
         return hook.name, name
 
@@ -263,9 +250,8 @@ class Registry(Roster):
         self.plugins[plugin_id].status = "disabled"
 
     def _take_out(self, plugin_id: str) -> None:
-        for key in [
-            key for key, (each, _) in self._registered.items() if each.plugin_id == plugin_id
-        ]:
+        registered = list(self._registered.items())
+        for key in [key for key, (each, _) in registered if each.plugin_id == plugin_id]:
             self._disconnect(key)
         self._provided = {key: each for key, each in self._provided.items() if each[0] != plugin_id}
 
@@ -281,34 +267,10 @@ class Registry(Roster):
         It sees the latest params and returns None, `params`, `allow: False` or `block: True`, or
         `requireApproval`.
         """
-        receiver = PolicyAnswering(
-            plugin_id, evaluate, None if matcher is None else exact_matcher(matcher)
-        )
+        matches = None if matcher is None else exact_matcher(matcher)
+        receiver, name = PolicyAnswering(plugin_id, evaluate, matches), f"{plugin_id} policy"
         priority = TRUSTED if is_bundled else TRUSTED / 10
-        self.bus.signal(PRE).connect(
-            receiver, name=f"{plugin_id} policy", priority=priority, on_error="block"
-        )
-
-    def provide(self, plugin_id: str, kind: str, name: str, value: Any) -> bool:
-        """Register a value that has one owner, by kind and name, such as a command or a tool;
-        return whether it was free.
-
-        The first registration stands. A later one is refused with a diagnostic that names the
-        owner.
-        """
-        owner = self._provided.get((kind, name))
-        if owner is not None:
-            self.diagnostics.append(
-                Diagnostic("error", plugin_id, f"{kind} already registered: {name} ({owner[0]})")
-            )
-            return False
-        self._provided[kind, name] = plugin_id, value
-        self.plugins.setdefault(plugin_id, Plugin(plugin_id))
-        return True
-
-    def provided(self, kind: str) -> dict[str, Any]:
-        """Return what is registered of a kind, by name."""
-        return {name: value for (each, name), (_, value) in self._provided.items() if each == kind}
+        self.bus.signal(PRE).connect(receiver, name=name, priority=priority, on_error="block")
 
 
 def _hooks(is_strict: bool, older: bool) -> dict[str, ClawHook]:

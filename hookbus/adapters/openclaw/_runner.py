@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
@@ -15,9 +14,8 @@ from hookbus.exceptions import did_you_mean
 
 from ._dispatch import DISPATCH, Dispatch, Receipt
 from ._hooks import FAIL_CLOSED, FROZEN
-from ._merges import tool_id
 from ._registry import Registry
-from ._turns import Invocation
+from ._turns import ToolAuthority
 from ._values import clone, frozen, get, is_same, is_truthy, spread
 
 Policy = Literal["fail-open", "fail-closed"]
@@ -54,8 +52,7 @@ class HookRunner:
         """Make a runner.
 
         Args:
-            registry: the registry, or what returns the one that is current, asked anew for every
-                run.
+            registry: the registry, or what returns the one that is current, asked for every run.
             catch_errors: whether handlers of hooks that fail open are logged and passed over; else
                 every failure is raised.
             failure_policy: `"fail-open"` or `"fail-closed"` by hook, over `before_agent_run` closed
@@ -67,26 +64,10 @@ class HookRunner:
         Raises:
             HookError: for a policy or a number of seconds that is none.
         """
-        for hook, policy in (failure_policy or {}).items():
-            if policy not in ("fail-open", "fail-closed"):
-                raise HookError(
-                    f"the failure policy of {hook} is {policy!r:.40}; write 'fail-open' or "
-                    "'fail-closed'"
-                )
-        for hook, seconds in (timeouts or {}).items():
-            if (
-                isinstance(seconds, bool)
-                or not isinstance(seconds, (int, float))
-                or not seconds > 0
-            ):
-                raise HookError(f"the timeout of {hook} is {seconds!r:.40}; write seconds")
         self._registry = registry
         self._catches, self._logger = catch_errors, logger
-        self._policy: dict[str, Policy] = {
-            "before_agent_run": "fail-closed",
-            **(failure_policy or {}),
-        }
-        self._timeouts = dict(timeouts or {})
+        self._policy = _policies(failure_policy or {})
+        self._timeouts = _seconds(timeouts or {})
 
     @property
     def registry(self) -> Registry:
@@ -277,29 +258,20 @@ class HookRunner:
         return sum(each.hook.name == hook for each in self.registry.typed_hooks)
 
 
-class ToolAuthority(Invocation):
-    """What a handler of the authorised prompt build knows of the turn's tools, while it is asked.
+def _policies(given: Mapping[str, Policy]) -> dict[str, Policy]:
+    for hook, policy in given.items():
+        if policy not in ("fail-open", "fail-closed"):
+            problem = f"the failure policy of {hook} is {policy!r:.40}"
+            raise HookError(f"{problem}; write 'fail-open' or 'fail-closed'")
+    return {"before_agent_run": "fail-closed", **given}
 
-    Attributes:
-        fingerprint: stands for the tools and their source.
-    """
 
-    def __init__(
-        self, tools: Iterable[str], source: str, assert_host_active: Callable[[], object]
-    ) -> None:
-        super().__init__("prompt tool authority")
-        self._tools = sorted({name for name in map(tool_id, tools) if name})
-        self._assert_host_active = assert_host_active
-        self.fingerprint = hashlib.sha256("\0".join([source, *self._tools]).encode()).hexdigest()
-
-    def allows(self, tool: str) -> bool:
-        """Tell whether a tool is active in this turn."""
-        self.assert_active()
-        return tool_id(tool) in self._tools
-
-    def assert_active(self) -> None:
-        super().assert_active()
-        self._assert_host_active()
+def _seconds(given: Mapping[str, float]) -> dict[str, float]:
+    for hook, seconds in given.items():
+        is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+        if not is_number or not seconds > 0:
+            raise HookError(f"the timeout of {hook} is {seconds!r:.40}; write seconds")
+    return dict(given)
 
 
 def _for_models(message: Any) -> Any:

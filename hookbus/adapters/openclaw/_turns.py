@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from ._dispatch import current
 from ._errors import HandlerError, HandlerTimeout
 from ._plugins import Registration
+from ._tool_lists import tool_id
 
 
 class Answering:
@@ -92,6 +94,31 @@ class Invocation:
 
     def end(self) -> None:
         self._is_active = False
+
+
+class ToolAuthority(Invocation):
+    """What a handler of the authorised prompt build knows of the turn's tools, while it is asked.
+
+    Attributes:
+        fingerprint: stands for the tools and their source.
+    """
+
+    def __init__(
+        self, tools: Iterable[str], source: str, assert_host_active: Callable[[], object]
+    ) -> None:
+        super().__init__("prompt tool authority")
+        self._tools = sorted({name for name in map(tool_id, tools) if name})
+        self._assert_host_active = assert_host_active
+        self.fingerprint = hashlib.sha256("\0".join([source, *self._tools]).encode()).hexdigest()
+
+    def allows(self, tool: str) -> bool:
+        """Tell whether a tool is active in this turn."""
+        self.assert_active()
+        return tool_id(tool) in self._tools
+
+    def assert_active(self) -> None:
+        super().assert_active()
+        self._assert_host_active()
 
 
 async def within(returned: Any, seconds: float | None) -> Any:
