@@ -1,7 +1,4 @@
-"""One decorator makes any method of an agent hookable.
-
-Ordinary blinker signals carry who may watch, change or stop its calls.
-"""
+"""One decorator makes any method of an agent hookable; ordinary blinker signals carry who may watch, change or stop it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -27,15 +24,17 @@ if TYPE_CHECKING:
     from .plugins._start import load_plugins
 
 __all__ = [
-    "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
-    "Replace", "default_bus", "events", "exceptions", "explain", "hookable", "hookspec", "instrument", "load_plugins", "modes",
-    "receives", "report", "signal", "surrounding",
+    "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError",
+    "HookSignal", "ReceiverError", "Replace", "default_bus", "events", "exceptions", "explain",
+    "hookable", "hookspec", "instrument", "load_plugins", "modes", "receives", "report", "signal",
+    "surrounding",
 ]  # fmt: skip
 
 _ROOMS = {
-    "Block": "_calls.verdicts", "Drop": "_calls.verdicts", "HookContext": "_calls.context", "Replace": "_calls.verdicts", "events": "events",
-    "explain": "_views.explain", "hookspec": "_questions.hookspec", "instrument": "_instrument", "load_plugins": "_plugins", "modes": "modes",
-    "report": "_views.report",
+    "Block": "_calls.verdicts", "Drop": "_calls.verdicts", "HookContext": "_calls.context",
+    "Replace": "_calls.verdicts", "events": "events", "explain": "_views.explain",
+    "hookspec": "_questions.hookspec", "instrument": "_instrument",
+    "load_plugins": "plugins._start", "modes": "modes", "report": "_views.report",
 }  # fmt: skip
 """What is loaded when it is first asked for, so that importing hookbus stays light."""
 

@@ -114,7 +114,7 @@ class Spec(Hook):
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
         """Return what asks; written at the first question since something has changed."""
         table = self.table
-        run = table[ALL] = self.asked().run
+        run = table[ALL] = self.asked().written.run
         return run
 
     def forget(self) -> None:
@@ -165,7 +165,7 @@ class Asked:
         self.seats: Seats = tuple((_token(seat), seat) for seat in answers)
         self.plan: Plan = attrs.evolve(build_plan(spec, FUNCTION_SITE, spec.shell), answers=answers)
         self.writer = QuestionWriter(self.plan, self.seats)
-        self.run: Callable[..., Any] = self.writer.written().run
+        self.written = self.writer.written()
 
 
 def _token(seat: Seat) -> Token[Any]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
-import linecache
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, overload
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
 
 import attrs
 
-from .._calls.plan import Plan, Seat, build_plan
-from .._calls.runner import Runner, runner_for
+from .._calls.plan import Plan, Seat
+from .._calls.runner import written_for
+from .._calls.writer import Written
 from .._connections.callables import layers, name_of, place_of, written
 from .._connections.phases import ANSWER
-from .._connections.receiver import Receiver
+from .._connections.receiver import Connected
 from .._connections.senders import describe
 from .._connections.signal import HookSignal
 from .._hooks.hook import FUNCTION_SITE, hook_of
-from .._hooks.shell import HOT
 from .._questions.spec import Spec
 from ..exceptions import HookError
 from .html import Pictured, chip, titled
@@ -65,7 +63,7 @@ class Explanation(Pictured, Sequence[Row]):
         title: what is explained.
         rows: one for each receiver.
         when_empty: what happens where there is none.
-        source: the generated code, if it was asked for.
+        source: the function that runs the calls, if it was asked for.
         body: the function that the receivers stand around; None for a question, which they answer.
     """
 
@@ -125,8 +123,7 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
 
     Args:
         hookable: a hookable function or method, or a hookspec.
-        source: also print what runs: the generated code, and what its short names stand for; or why
-            there is none.
+        source: also print what runs: the function that was written, and what its short names stand for.
 
     Returns:
         The rows of the plan, one for each receiver.
@@ -144,52 +141,30 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
     owner = getattr(hookable, "__self__", None)
     cls = None if owner is not None else hook.bus.class_of(hook)
     if owner is not None:
-        runner, who = runner_for(hook, hook.site_of(owner), owner), describe(owner)
+        site, sender, who = hook.site_of(owner), owner, describe(owner)
     elif cls is None:
-        runner, who = runner_for(hook, FUNCTION_SITE, hook.shell), describe(hook.shell)
-    else:
-        # A class stands for its instances, and has no calls of its own that could be hot.
-        site = hook.site_of_class(cls)
-        known: Runner | None = hook.table.plans.get(cls)
-        runner = known or Runner(hook, site, build_plan(hook, site, cls), is_own=False)
-        who = f"any {cls.__qualname__}"
-    title, rows = f"{hook.name} of {who} ({hook.colour})", tuple(_rows(runner.plan))
-    text = _source_of(runner) if source else None
-    return Explanation(title, rows, source=text, body=f"{hook.name}()")
+        site, sender, who = FUNCTION_SITE, hook.shell, describe(hook.shell)
+    else:  # a class stands for its instances
+        site, sender, who = hook.site_of_class(cls), cls, f"any {cls.__qualname__}"
+    plan, made = written_for(hook, site, sender)
+    title = f"{hook.name} of {who} ({hook.colour})"
+    text = _source_of(made) if source else None
+    return Explanation(title, tuple(_rows(plan)), source=text, body=f"{hook.name}()")
 
 
 def _of_question(spec: Spec, source: bool) -> Explanation:
     title = f"{spec.name}, a question ({spec.colour}, {spec.rules.mode_name})"
-    text = _source_of_question(spec.run) if source else None
-    return Explanation(title, tuple(_rows(spec.panel().plan, spec)), "nobody answers", source=text)
+    asked = spec.asked()
+    text = _source_of(asked.written) if source else None
+    return Explanation(title, tuple(_rows(asked.plan)), "nobody answers", source=text)
 
 
-_WALKED: Final = (
-    f"\nwalked: generated code comes after {HOT} calls, for a plan that needs nothing but calls"
-)
-
-
-def _source_of(runner: Runner) -> str:
-    if runner.compiled is None:
-        return _WALKED
-    return _sourced(runner.compiled.source, runner.compiled.named)
-
-
-def _source_of_question(run: Any) -> str:
-    if inspect.ismethod(run):
-        return _WALKED
-    receivers = {
-        name: value
-        for name, value in inspect.getclosurevars(run).nonlocals.items()
-        if name[-1].isdigit()
-    }
-    return _sourced("".join(linecache.getlines(run.__code__.co_filename)), receivers)
-
-
-def _sourced(source: str, named: Mapping[str, Any]) -> str:
-    return "\n".join(
-        ["", *(f"# {name}: {_named(value)}" for name, value in named.items()), "", source]
-    )
+def _source_of(made: Written | None) -> str:
+    if made is None:
+        return "\nnobody is connected: the method itself runs"
+    named = {name: value for name, value in made.named.items() if not isinstance(value, Seat)}
+    said = (f"# {name}: {_named(value)}" for name, value in named.items())
+    return "\n".join(["", *said, "", made.source])
 
 
 def _named(value: Any) -> str:
@@ -198,11 +173,9 @@ def _named(value: Any) -> str:
     return f"{name_of(value)} ({written(place_of(value))})"
 
 
-def _rows(plan: Plan, spec: Spec | None = None) -> Iterator[Row]:
+def _rows(plan: Plan) -> Iterator[Row]:
     phases = list(plan.phases())
-    if spec is not None:
-        # inside the arounds
-        phases.insert(2, (ANSWER, tuple(seat for _, seat in spec.panel().seats)))
+    phases.insert(2, (ANSWER, plan.answers))  # inside the arounds
     for phase, seats in (*phases, *((s.phase, (s,)) for s in plan.unaskable)):
         for position, seat in enumerate(seats, 1):
             yield _row(phase, position, seat)
@@ -217,13 +190,13 @@ def _row(phase: str, position: int, seat: Seat) -> Row:
     )  # fmt: skip
 
 
-def origin_of(signal: HookSignal, receiver: Receiver) -> tuple[str | None, str | None]:
+def origin_of(signal: HookSignal, receiver: Connected) -> tuple[str | None, str | None]:
     """Return the plugin that connected a receiver, and what the operator says of it."""
     plugins = signal._home.plugins
     origin: tuple[str, str | None] | None = plugins.origin_of(receiver) if plugins else None
     return origin or (None, None)
 
 
-def scope_of(receiver: Receiver) -> str:
+def scope_of(receiver: Connected) -> str:
     sender = receiver.sender() if receiver.sender is not None else None
     return "ANY" if sender is None else describe(sender)

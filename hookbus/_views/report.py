@@ -13,7 +13,7 @@ from .._bus import Bus, default_bus
 from .._calls.workers import workers
 from .._connections.order import in_order, is_named
 from .._connections.phases import ANSWER
-from .._connections.receiver import Receiver
+from .._connections.receiver import Connected
 from .._connections.signal import HookSignal
 from .._hooks.hook import Hook
 from .._questions.spec import Spec
@@ -91,7 +91,7 @@ def report(bus: Bus = default_bus) -> Report:
     receivers = tuple(_receiver_row(signal, r) for signal in signals for r in _connections(signal))
     findings = [finding for signal in signals for finding in _findings_of(bus, signal)]
     findings += [f"not hooked: {override}" for override in bus.uncovered()]
-    overdue = _overdue(bus)
+    overdue = workers.overdue(bus)
     if overdue:
         findings.append(
             f"{overdue} worker threads are past their receiver's deadline and have not "
@@ -102,13 +102,7 @@ def report(bus: Bus = default_bus) -> Report:
     return Report(hooks, receivers, tuple(findings), plugins)
 
 
-def _overdue(bus: Bus) -> int:
-    """Return how many workers are past the deadline of a receiver of this bus."""
-    count = getattr(workers, "overdue_of", None)
-    return workers.overdue if count is None else int(count(bus))
-
-
-def _connections(signal: HookSignal) -> list[Receiver]:
+def _connections(signal: HookSignal) -> list[Connected]:
     """Return the connections of a question in the order they are asked, others in the order they
     were made.
     """
@@ -129,7 +123,7 @@ def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _receiver_row(signal: HookSignal, receiver: Receiver) -> dict[str, Any]:
+def _receiver_row(signal: HookSignal, receiver: Connected) -> dict[str, Any]:
     options = receiver.options
     return {
         "signal": signal.name, "receiver": receiver.name, "role": receiver.role,
@@ -140,7 +134,7 @@ def _receiver_row(signal: HookSignal, receiver: Receiver) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _state(receiver: Receiver) -> str:
+def _state(receiver: Connected) -> str:
     if not receiver.is_enabled:
         return "disabled"
     return "fired" if receiver.has_fired else "never fired"
@@ -173,7 +167,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
         yield from _misfits(receiver, signal, declared)
 
 
-def _misfits(receiver: Receiver, signal: HookSignal, declared: list[Hook]) -> Iterator[str]:
+def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> Iterator[str]:
     """Name what a receiver wants of the hookables there are and none of them has."""
     problems = [
         receiver.problem_with(h.name, h.colour, h.function_signature.names) for h in declared
@@ -194,7 +188,7 @@ def _misfits(receiver: Receiver, signal: HookSignal, declared: list[Hook]) -> It
                 yield f"{it} can never match: when={{{name!r}: {glob!r}}}"
 
 
-def _unused_defaults(receiver: Receiver, declared: list[Hook]) -> Iterator[str]:
+def _unused_defaults(receiver: Connected, declared: list[Hook]) -> Iterator[str]:
     """Name the defaults that a question's own always stand in front of."""
     theirs: Any = receiver.function
     for name, parameter in inspect.signature(theirs).parameters.items():

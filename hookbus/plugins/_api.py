@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 from blinker import ANY
 
-from hookbus._bus import marked
+from hookbus._connections.marks import marked
 from hookbus._connections.options import Options, options_of
 from hookbus._connections.signal import F
 from hookbus.exceptions import HookError, did_you_mean

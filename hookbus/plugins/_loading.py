@@ -15,7 +15,7 @@ from blinker import ANY
 from hookbus._bus import Bus, default_bus
 from hookbus._connections.callables import key_of, name_of
 from hookbus._connections.options import options_of
-from hookbus._connections.receiver import Receiver
+from hookbus._connections.receiver import Connected
 from hookbus._connections.signal import Connection, HookSignal
 from hookbus._connections.wanted import close_unawaited
 from hookbus.exceptions import PluginError, did_you_mean
@@ -44,7 +44,7 @@ class Loaded:
     provided: dict[tuple[str, str], Any]
     cleanups: list[Callable[[], Any]]
     connections: list[Connection] = attrs.field(factory=list)
-    notes: list[tuple[Receiver, str | None]] = attrs.field(factory=list)
+    notes: list[tuple[Connected, str | None]] = attrs.field(factory=list)
     warnings: list[PluginError] = attrs.field(factory=list)
     farewell: weakref.finalize[[], Bus] | None = None
 
@@ -272,7 +272,7 @@ def _buses(bus: Bus) -> list[Bus]:
     return [bus] if bus is default_bus else [bus, default_bus]
 
 
-def _all_receivers(bus: Bus) -> Iterator[tuple[HookSignal, Receiver]]:
+def _all_receivers(bus: Bus) -> Iterator[tuple[HookSignal, Connected]]:
     for each in _buses(bus):
         for signal in (each.events, *each.signals()):
             for receiver in signal.connections():
@@ -280,8 +280,8 @@ def _all_receivers(bus: Bus) -> Iterator[tuple[HookSignal, Receiver]]:
 
 
 def _strays(
-    bus: Bus, code: Code, earlier: Mapping[int, Receiver]
-) -> list[tuple[HookSignal, Receiver]]:
+    bus: Bus, code: Code, earlier: Mapping[int, Connected]
+) -> list[tuple[HookSignal, Connected]]:
     found = [
         (signal, receiver)
         for signal, receiver in _all_receivers(bus)
@@ -291,7 +291,7 @@ def _strays(
     return [(signal, each) for signal, each in found if home_of(each.function) in homes]
 
 
-def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Receiver]) -> None:
+def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Connected]) -> None:
     for signal, receiver in _strays(bus, code, earlier):
         raise PluginError(
             f"{receiver.label} was connected to {signal.name} past the api, where nothing checks "

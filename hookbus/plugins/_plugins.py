@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from hookbus._bus import Bus
-from hookbus._connections.receiver import Receiver
+from hookbus._connections.receiver import Connected
 from hookbus._views.html import Pictured, titled
 from hookbus._views.tables import columns, escaped, html_table, text_table
 from hookbus.exceptions import HookError, did_you_mean
@@ -114,7 +114,7 @@ class Plugins(Pictured):
         """
         return {VARIABLE: ",".join(slot.place_and_id for slot in self._roster.loaded.values())}
 
-    def origin_of(self, receiver: Receiver) -> tuple[str, str | None] | None:
+    def origin_of(self, receiver: Connected) -> tuple[str, str | None] | None:
         """Return the plugin that connected a receiver and what the operator changed about it, or
         None.
         """

@@ -13,7 +13,6 @@ import attrs
 
 from hookbus import Bus, Connection, hookspec, modes
 
-from .._own_hooks import take_back
 from ._calls import NOT_GIVEN, mode_of
 
 SYNC_ONLY: Final = frozenset({
