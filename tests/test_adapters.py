@@ -1,6 +1,5 @@
 """What adapters share: the right version, attributes replaced and put back, on a package made for
-the purpose.
-"""
+the purpose."""
 
 import subprocess
 import sys

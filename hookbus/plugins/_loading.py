@@ -306,5 +306,5 @@ def _retire_hooks(bus: Bus, code: Code) -> None:
         homes = code.homes()
         for each in _buses(bus):
             for hook in [hook for name in each.hook_names() for hook in each._declared(name)]:
-                if code.owns(hook.body):
-                    hook.retire()
+                if home_of(hook.body) in homes:
+                    each._retire(hook)

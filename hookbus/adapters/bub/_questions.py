@@ -13,6 +13,7 @@ import attrs
 
 from hookbus import Bus, Connection, hookspec, modes
 
+from .._own_hooks import take_back
 from ._calls import NOT_GIVEN, mode_of
 
 SYNC_ONLY: Final = frozenset({
@@ -222,4 +223,4 @@ class Questions:
         """Take every question off the bus."""
         self.sweep()
         while self._made:
-            self._made.popitem()[1].ask.retire()
+            take_back(self._made.popitem()[1].ask)
