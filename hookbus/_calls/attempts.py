@@ -109,6 +109,39 @@ def opened(call: Call, seat: Seat, source: Any) -> Any:
     )
 
 
+def recorded(call_next: Any, opened: list[Any]) -> Any:
+    """Return `call_next` that notes each stream it opens: a stream that an around leaves is closed when it ends."""
+
+    def recorded_call_next(**patch: Any) -> Any:
+        source = call_next(**patch)
+        opened.append(source)
+        return source
+
+    return recorded_call_next
+
+
+def closed(opened: list[Any]) -> bool:
+    """Close what an around has opened and left; True where something runs on elsewhere."""
+    is_running = False
+    for source in opened:
+        if source.gi_running:
+            is_running = True
+        else:
+            source.close()
+    return is_running
+
+
+async def closed_async(opened: list[Any]) -> bool:
+    """Close what an around has opened and left; True where something runs on elsewhere."""
+    is_running = False
+    for source in opened:
+        if source.ag_running:
+            is_running = True
+        else:
+            await source.aclose()
+    return is_running
+
+
 def as_items(items: Any, *, is_async: bool) -> Any:
     """Return something to pull items from by `send`, `throw` and `close`."""
     if hasattr(type(items), "asend" if is_async else "send"):

@@ -9,14 +9,14 @@ from typing import Any
 
 from .._connections.wanted import close_unawaited
 from ..exceptions import HookError
-from .context import Call
-from .meaning import failed
+from .context import Call, ReadOnly
+from .meaning import check_untampered, failed
 from .plan import Seat
 
 _depth: ContextVar[int] = ContextVar("hookbus_depth", default=0)
 """How many tasks of receivers are around the running code, one in the other."""
 
-Waiting = Sequence[tuple[Seat, Awaitable[Any]]]
+Waiting = Sequence[tuple[Seat, Awaitable[Any], ReadOnly | None]]
 
 
 async def beside(
@@ -28,12 +28,14 @@ async def beside(
     The first that ends the call does so once all have been heard.
     """
     answers, out = await _settle(waiting)
-    try:
-        for (seat, _), (value, error) in zip(waiting, answers):
+    for (seat, _, view), (value, error) in zip(waiting, answers):
+        try:
             try:
-                try:
-                    if error is not None:
-                        raise error
+                if error is not None:
+                    raise error
+                if view is not None:
+                    check_untampered(seat, view)
+                if value is not None:
                     take(call, seat, value)
                 except BaseException as failure:
                     fail(call, seat, failure, noted)
@@ -58,16 +60,16 @@ async def _settle(waiting: Waiting) -> tuple[list[Any], BaseException | None]:
     asyncio = sys.modules.get("asyncio")
     loop = asyncio._get_running_loop() if asyncio is not None else None
     if asyncio is None or loop is None:  # under trio, for instance: there they are awaited one after the other
-        return [await _pair(awaitable) for _, awaitable in waiting], None
+        return [await _pair(awaitable) for _, awaitable, _ in waiting], None
     depth = _depth.get() + 1
     if depth > sys.getrecursionlimit():  # Python's own limit does not see from task to task
-        for _, awaitable in waiting:
+        for _, awaitable, _ in waiting:
             close_unawaited(awaitable)
         endless = "it calls in its own turn what asks it again, without end; end it by a condition"
         return [(None, HookError(endless)) for _ in waiting], None
     token = _depth.set(depth)
     try:
-        tasks = [loop.create_task(_pair(awaitable)) for _, awaitable in waiting]
+        tasks = [loop.create_task(_pair(awaitable)) for _, awaitable, _ in waiting]
     finally:
         _depth.reset(token)
     try:

@@ -53,18 +53,17 @@ def begun(plan: Plan, sender: Any, values: Mapping[str, Any] | None) -> Call:
     return call
 
 
-def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | None, Any]:
-    """Say how a call ends by this exception: its outcome, what is raised, and what its caller gets where nothing is."""
+def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
+    """Say how a call ends by this exception, and what goes out: nothing where its caller gets `call.parting`."""
     if is_own_block(call, error):
         assert call is not None
-        has_parted = call.parting is not NOTHING
-        return ("blocked", None, call.parting) if has_parted else ("blocked", error, None)
+        return "blocked", error if call.parting is NOTHING else None
     if call is not None:
         call.cancels = cancelling() or 0
         if error is call.own_cancel:
-            return "raised", error, None
+            return "raised", error
     is_cancelled = is_cancelled_error(error) or isinstance(error, GeneratorExit)
-    return ("cancelled" if is_cancelled else "raised"), error, None
+    return ("cancelled" if is_cancelled else "raised"), error
 
 
 def parted(call: Call | None, blocked: HookBlocked) -> bool:

@@ -29,9 +29,10 @@ CALL: Final = """
         if not parted(call, blocked): raise
         return call.parting
     except BaseException as left:  #? ended
-        outcome, leaving, result = over(call, left)
+        outcome, leaving = over(call, left)
+        result = None
         if leaving is not None: raise
-        return result
+        return call.parting
     <end>
 """
 
@@ -53,11 +54,12 @@ STREAM: Final = """
             if fresh: fired()
             outcome = 'replaced' if replaced else 'returned'
         except BaseException as left:
-            outcome, leaving, result = over(call, left)
+            outcome, leaving = over(call, left)
+            result = None
             if leaving is not None: raise
         if outcome == 'blocked':
             <leave>
-            yield result
+            yield call.parting
         else:  #? !async
             return result
     <end>
@@ -77,7 +79,8 @@ finally:  #? ended
     try:
         <final>
     except BaseException as left:
-        outcome, leaving, result = over(call, left)
+        outcome, leaving = over(call, left)
+        result = None
         raise
     finally:
         finished(call, outcome, leaving, result)  #? observed
@@ -173,6 +176,7 @@ call.results[{i}] = answer  #? told
 """
 
 LEVEL: Final = """
+opened_{i} = []  #? stream
 turn_{i} = clock()  #? asked
 try:
     if {condition}:  #? conditional
@@ -189,7 +193,8 @@ except BaseException as error:
     raise
 finally:
     marks[{i}] += {ended}
-    if marks[{i}] == {still_running}: marks[-1] = 1
+    if marks[{i}] == {still_running}: marks[-1] = 1  #? !stream
+    if {w}{closed}(opened_{i}): marks[-1] = 1  #? stream
     attempted(call, {seat}, {i})  #? attempted
     asked(call, {seat}, turn_{i})  #? asked
 if call.blocked is not None: stand(call)
@@ -251,7 +256,7 @@ try:
             raise
         except BaseException as thrown:
             advance, value = source.{throw}, thrown
-        finally:  #? observed
+        finally:  #? observed main
             call.outer = ENCLOSING.get()
             ENCLOSING.set(call.id)
         if call.is_over or call.blocked is not None: break  #? inner
@@ -288,8 +293,8 @@ finally:  #? asked
 READ: Final = """
 <view>
 answer = {asked}  #? long
-check_untampered({seat}, view)  #? view
 <settle>
+check_untampered({seat}, view)  #? view
 if answer is not None:  #? long
     <take>
 if (answer := {asked}) is not None:  #? !long
@@ -336,9 +341,19 @@ if item is DROPPED:
     break
 """
 
+WAIT: Final = """
+<view>
+waiting.append(({seat}, {asked}, {looked}))
+"""
+
 MAYBE_WAIT: Final = """
-if type(answer) not in PLAIN and is_awaitable(answer): waiting.append(({seat}, answer))
-else: decided({call}, {seat}, answer)
+<view>
+answer = {asked}
+if type(answer) not in PLAIN and is_awaitable(answer):
+    waiting.append(({seat}, answer, {looked}))
+else:
+    check_untampered({seat}, view)  #? view
+    decided({call}, {seat}, answer)
 """
 
 SIDE_BY_SIDE: Final = """

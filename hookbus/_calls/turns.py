@@ -182,10 +182,15 @@ class Turns:
         }
         if kind == "patch" and asks_ctx:
             return self.fill(story.DRAFT, parts=parts | self._rebinding(), **pieces)
-        if kind == "wait":
-            return f"waiting.append(({name}, {pieces['asked']}))"
+        if kind in ("wait", "maybe wait"):
+            text = story.WAIT if kind == "wait" else story.MAYBE_WAIT
+            return self.fill(text, more, parts, looked="view" if "view" in more else "None", **pieces)
         more |= {"long"} if parts["view"] or parts["settle"] else set()
-        parts["take"] = self.fill(self.taking(kind), parts=self._rebinding(), **pieces)
+        taken = {
+            "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM, "guard": "refused({call}, {seat}, answer)",
+            "look": "decided({call}, {seat}, answer)", "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak",
+        }[kind]  # fmt: skip
+        parts["take"] = self.fill(taken, parts=self._rebinding(), **pieces)
         return self.fill(story.READ, more, parts, **pieces)
 
     def taking(self, kind: str) -> str:

@@ -28,7 +28,7 @@ TOOLS: Final[dict[str, Any]] = {
         "rescued", "revised", "settled", "stand", "unawaited",
     )},
     **{name: getattr(attempts, name) for name in (
-        "Attempt", "again", "attempted", "check_open", "judged_around", "opened", "tried",
+        "Attempt", "again", "attempted", "check_open", "closed", "closed_async", "judged_around", "opened", "recorded", "tried",
     )},
     **{name: getattr(deadline, name) for name in ("timed", "timed_async", "within")},
     "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
@@ -76,7 +76,7 @@ class Writer(Turns):
         marks = [0] * (self.count + 1)
         self.pieces |= {
             "d": "async " if hook.is_async else "", "w": "await " if hook.is_async else "",
-            "name": self.name, "marks": marks, "values": self.pieces["shown"] if plan.shows_values else "None",
+            "name": self.name, "marks": marks, "closed": "closed_async" if hook.is_async else "closed", "values": self.pieces["shown"] if plan.shows_values else "None",
             **attempts.MARKS, **(_ASYNC_GENERATOR if hook.is_async else _GENERATOR),
         }  # fmt: skip
 
@@ -150,7 +150,7 @@ class Writer(Turns):
         flags = self.flags.union(more)
         if "inner" in more:
             flags.discard("rescue")
-        parts = {"error": "", "items": "", "leave": self.fill(story.LEAVE), **parts}
+        parts = {"error": "", "items": "", "leave": self.fill(story.LEAVE) if "main" in more else "", **parts}
         kept, self.flags = self.flags, flags
         try:
             return self.fill(story.PUMP, parts=parts, seat=seat)
@@ -206,7 +206,7 @@ class Writer(Turns):
             turn = f"misfit({name})"
         else:
             text = story.AROUND_STREAM_TURN if self.is_stream else story.AROUND_TURN
-            asked = self.asked(seat, name, self._receiver(seat), f"next_{i}")
+            asked = self.asked(seat, name, self._receiver(seat), f"recorded(next_{i}, opened_{i})" if self.is_stream else f"next_{i}")
             parts = {
                 "view": f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else "", "settle": self.settle(seat),
                 "pump": self._pump(["inner", *more], seat=name),

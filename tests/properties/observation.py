@@ -178,9 +178,9 @@ class Listener:
             case events.Blocked():
                 return (event.receiver, _reason(event.reason), event.phase)
             case events.Failed():
-                return (
-                    event.receiver, event.role, event.phase, kind_of(event.exception), event.action,
-                )  # fmt: skip
+                return (event.receiver, event.role, event.phase, kind_of(event.exception), event.action)
+            case events.Attempted():
+                return (event.receiver, event.number, event.outcome)
             case events.Finished():
                 is_served = self.has_values and event.outcome in ("returned", "replaced")
                 return (event.outcome, kind_of(event.error), event.result if is_served else None)

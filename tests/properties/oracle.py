@@ -45,6 +45,7 @@ class World:
         self.spent: set[Connection] = set()
         self.recursions = 1
         self.calls = 0
+        self.is_cancelling = False
         self.start = (program.entry or 0) if program.kind == "classmethod" else 0
         self.refused = tuple(
             i for i, one in enumerate(program.connections) if is_refused(program, one)
@@ -79,23 +80,18 @@ class World:
             place: one for place, one in self.connected.items() if one is not connection
         }
 
-    def enter(
-        self, k: int, arguments: Mapping[str, Any], is_live: bool = False, parent: int | None = None
-    ) -> Story:
+    def enter(self, k: int, arguments: Mapping[str, Any], parent: int | None = None) -> Story:
         """Call the `work` of K<k>; who listens is settled now, not when the story is first told.
 
-        The first hookable of the MRO always runs the hooks. One further up does so where no frame
-        of this object is live: then nobody further down has.
+        The first hookable of the MRO runs the hooks; one further up runs bare, whoever calls it.
         """
-        if self._is_hookable(k) and (k == self._owner() or not is_live):
+        if k == self._owner():
             listeners = plan(self.program, self.connected.values(), self.start)
             if listeners or self.program.is_listening:
                 return Call(self, k, arguments, listeners, parent).story()
-        return self.body(k, arguments, is_live, parent)
+        return self.body(k, arguments, parent)
 
-    def body(
-        self, k: int, arguments: Mapping[str, Any], is_live: bool, parent: int | None
-    ) -> Story:
+    def body(self, k: int, arguments: Mapping[str, Any], parent: int | None) -> Story:
         """Run the bare `work` of K<k>."""
         body = self.program.bodies[k]
         assert body is not None
@@ -106,12 +102,10 @@ class World:
             parts = []
             above = self._above(k)
             if body.calls_super and above is not None:
-                parts.append((yield from self.enter(above, arguments, is_live, parent)))
+                parts.append((yield from self.enter(above, arguments, parent)))
             if body.recurs and self.recursions:
                 self.recursions -= 1
-                parts.append(
-                    (yield from self.enter(self._definer(self.start), RECURSION, is_live, parent))
-                )
+                parts.append((yield from self.enter(self._definer(self.start), RECURSION, parent)))
             return self._end(body.ends, Result(k, seen, tuple(parts)))
         finally:
             if self.program.is_stream:
@@ -153,8 +147,8 @@ class World:
         body = self.program.bodies[k]
         return body is not None and body.hookable
 
-    def _owner(self) -> int:
-        return next(k for k in self.program.mro(self.start) if self._is_hookable(k))
+    def _owner(self) -> int | None:
+        return next((k for k in self.program.mro(self.start) if self._is_hookable(k)), None)
 
     def _definer(self, k: int) -> int:
         return next(k for k in self.program.mro(k) if self.program.bodies[k] is not None)

@@ -22,7 +22,7 @@ def decision(program: Program, receiver: Receiver) -> str:
     Any other answer is a failure.
     """
     match receiver.phase, receiver.role, receiver.says.kind:
-        case (_, _, "nothing"):
+        case (_, _, "nothing" | "swallow"):
             return "nothing"
         case (phase, "observe", kind):
             if kind in ("block", "replace", "drop") or (phase, kind) == ("pre", "patch"):

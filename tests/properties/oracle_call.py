@@ -137,10 +137,7 @@ class Call:
 
     # around and the body
 
-    def _around(
-        self, level: int, arguments: Mapping[str, Any], is_changed: bool,
-        around: tuple[str, ...] = (),
-    ) -> Story:  # fmt: skip
+    def _around(self, level: int, arguments: Mapping[str, Any], is_changed: bool) -> Story:
         arounds = self.listeners.plan.get(("around", "modify"), ())
         if level == len(arounds):
             if is_changed:
@@ -148,15 +145,21 @@ class Call:
             # Whoever comes later is shown what the method really got.
             self.arguments = dict(arguments)
             self.outcome = "returned"
-            return (yield from self.world.body(self.k, arguments, True, self.listeners.number))
-        connection = arounds[level]
+            return (yield from self.world.body(self.k, arguments, self.listeners.number))
+        connection, tries = arounds[level], []
         try:
-            if connection.receiver in around or not self.listeners.begins(connection, arguments):
-                return (yield from self._around(level + 1, arguments, is_changed, around))
+            return (yield from self._around_turn(level, arguments, is_changed, tries))
+        finally:
+            for number, outcome in enumerate(tries if len(tries) > 1 else (), 1):
+                self.listeners.say("Attempted", connection.receiver, number, outcome)
+
+    def _around_turn(self, level: int, arguments: Mapping[str, Any], is_changed: bool, tries: list[str]) -> Story:
+        connection = self.listeners.plan["around", "modify"][level]
+        try:
+            if not self.listeners.begins(connection, arguments):
+                return (yield from self._around(level + 1, arguments, is_changed))
             self.innermost = level
-            last, is_own = yield from self._trusted(
-                connection, self._attempts(level, arguments, is_changed, around)
-            )
+            last, is_own = yield from self._trusted(connection, self._attempts(level, arguments, is_changed, tries))
             value = yield from self._around_ends(connection, last)
         except GeneratorExit:
             self._closed(level, connection)
@@ -202,7 +205,7 @@ class Call:
         raise Failure
 
     def _attempts(
-        self, level: int, arguments: Mapping[str, Any], is_changed: bool, around: tuple[str, ...]
+        self, level: int, arguments: Mapping[str, Any], is_changed: bool, tries: list[str]
     ) -> Generator[Any, None, tuple[Any, bool]]:
         """Make each `call_next`: the last result, and whether it is the around's own for want of a
         better one.
@@ -215,19 +218,30 @@ class Call:
                 if self.listeners.ending:
                     raise self.listeners.ending
                 patched = self._patched(connection, arguments, checked(patch))
-                # nobody further in yet
-                is_other, is_again, self.innermost = (
-                    is_changed or is_again or bool(patch), True, level,
-                )  # fmt: skip
-                last = yield from self._around(
-                    level + 1, patched, is_other, (*around, receiver.name)
-                )
+                is_other, is_again, self.innermost = is_changed or is_again or bool(patch), True, level  # nobody further in yet
+                last = yield from self._attempt(level + 1, patched, is_other, tries)
                 is_own = False
             except (Fault, Failure) as error:
                 if not receiver.catches or (isinstance(error, Fault) and not error.is_error):
                     raise
                 last, is_own = ("caught", error.kind), True
         return None if self.program.colour == "async generator" else last, is_own
+
+    def _attempt(self, level: int, arguments: Mapping[str, Any], is_changed: bool, tries: list[str]) -> Story:
+        """Go further in, and note how that ended."""
+        outcome = "raised"
+        try:
+            result = yield from self._around(level, arguments, is_changed)
+            outcome = self.outcome
+        except GeneratorExit:
+            outcome = "cancelled"
+            raise
+        except Fault as fault:
+            outcome = self._outcome_of(fault)
+            raise
+        finally:
+            tries.append(outcome)
+        return result
 
     def _around_ends(self, connection: Connection, last: Any) -> Story:
         self.listeners.speaks(connection)

@@ -52,7 +52,6 @@ class Listeners:
         self.noted: Fault | None = None
         self.failed_around: Fault | None = None
         self.is_cancelled = False
-        self._answered: set[str] = set()
 
     @property
     def ending(self) -> Fault | None:
@@ -65,14 +64,8 @@ class Listeners:
             self.world.log.append((event, self.number, *facts))
 
     def each(self, phase: str, role: str) -> Iterator[Connection]:
-        """Give everybody who is to be asked.
-
-        One in reserve only where the same receiver has not answered.
-        """
-        self._answered.clear()
-        for connection in self.plan.get((phase, role), ()):
-            if connection.receiver not in self._answered:
-                yield connection
+        """Give everybody who is to be asked."""
+        yield from self.plan.get((phase, role), ())
 
     def ask(
         self, connection: Connection, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()
@@ -92,7 +85,6 @@ class Listeners:
         except Failure as failure:
             self.fails(connection, failure.kind)
             return None
-        self._answered.add(connection.receiver)
         if decided == "block":
             self.block(connection)
         return decided
@@ -122,8 +114,6 @@ class Listeners:
         if receiver.asks == "misfit" or (receiver.colour == "async" and not self.program.is_async):
             raise Failure
         self._log_turn(receiver, arguments, extra)
-        if receiver.role == "observe":
-            self._answered.add(connection.receiver)  # side by side, to have begun is to answer
         if receiver.consults:
             self._consult()
         if receiver.cuts:
@@ -139,6 +129,8 @@ class Listeners:
         receiver = self.program.receiver(connection.receiver)
         says = receiver.says
         if says.kind in ("leave", "swallow"):
+            self.world.is_cancelling = True
+        if says.kind == "leave":
             raise Fault("CancelledError")
         kinds = {
             "fail": says.value, "interrupt": "Interrupt", "cancel": "CancelledError",

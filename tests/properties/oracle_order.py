@@ -30,10 +30,8 @@ def plan(
         distance = _distance(program, connection, program.mro(start))
         if distance is not None:
             receiver = program.receiver(connection.receiver)
-            plans.setdefault((receiver.phase, receiver.role), []).append(
-                (distance, place, connection)
-            )
-    return {key: _without_repeats(_in_order(group), key[1]) for key, group in plans.items()}
+            plans.setdefault((receiver.phase, receiver.role), []).append((distance, place, connection))
+    return {key: _without_repeats(_in_order(group)) for key, group in plans.items()}
 
 
 def roles_in_order(phase: str) -> Sequence[str]:
@@ -85,22 +83,12 @@ def _precedes(one: Connection, other: Connection) -> bool:
     return other.receiver in one.before or one.receiver in other.after
 
 
-def _without_repeats(ordered: list[Connection], role: str) -> list[Connection]:
-    """A receiver runs once, at its first place.
-
-    A later one stays in reserve where the first may leave the question open.
-    """
-    first: dict[str, Connection] = {}
-    kept = []
+def _without_repeats(ordered: list[Connection]) -> list[Connection]:
+    """A receiver runs once, at its first place; what was connected with other options is another connection."""
+    kept: dict[object, Connection] = {}
     for connection in ordered:
-        earlier = first.setdefault(connection.receiver, connection)
-        is_reserve = earlier.when is not None or (
-            _is_open(earlier, role) and not _is_open(connection, role)
-        )
-        if earlier is connection or is_reserve:
-            kept.append(connection)
-    return kept
-
-
-def _is_open(connection: Connection, role: str) -> bool:
-    return role == "observe" or (role == "modify" and connection.on_error in (None, "isolate"))
+        is_glob_or_none = connection.when in (None, "glob")
+        options = (connection.priority, connection.on_error, connection.when, connection.timed)
+        key = (connection.receiver, options) if is_glob_or_none else connection  # no two predicates are the same
+        kept.setdefault(key, connection)
+    return list(kept.values())

@@ -5,10 +5,9 @@ that they shrink.
 import pytest
 
 from .examples import EXAMPLES
-from .many import AT_A_TIME, CHECKS, failures
+from .many import AT_A_TIME, failures
 
 
 @pytest.mark.parametrize("first", range(0, 2 * EXAMPLES, AT_A_TIME))
-@pytest.mark.parametrize("check", CHECKS)
-def test_programs_go_as_the_design_says_and_the_same_way_hot_and_cold(check, first):
-    assert failures(check, range(first, first + AT_A_TIME)) == []
+def test_programs_go_as_the_design_says(first):
+    assert failures(range(first, first + AT_A_TIME)) == []
