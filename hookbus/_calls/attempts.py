@@ -20,10 +20,11 @@ from .plan import Seat
 BEGUN: Final = 1
 RETURNED: Final = 2
 REPLACED: Final = 3
+FAILED: Final = 4
 ENDED: Final = 8
 
 MARKS: Final = {
-    "returned": RETURNED, "instead": REPLACED, "ended": ENDED, "returned_ended": RETURNED + ENDED,
+    "returned": RETURNED, "instead": REPLACED, "broken": FAILED, "ended": ENDED, "returned_ended": RETURNED + ENDED,
     "still_running": BEGUN + ENDED,
 }  # fmt: skip
 """What the texts call them."""
@@ -69,7 +70,7 @@ def check_open(call: Call, marks: list[int], depth: int, attempt: Attempt | None
 
 def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> Any:
     """Return what an around's answer is as a result, and tell it where that is not what came from inside."""
-    has_run = mark == RETURNED
+    has_run = mark in (RETURNED, REPLACED)
     value = judged(call, seat, answer, answer)
     if value is not answer:
         call.said = "changed"

@@ -157,9 +157,11 @@ def check_items(call: Call, seat: Seat, verdict: Replace) -> None:
             wrong_return(seat, verdict.result, "Replace(iterable): the hook is a stream")
 
 
-def check_untampered(seat: Seat, view: ReadOnly) -> None:
+def check_untampered(seat: Seat, view: ReadOnly, answer: Any = None) -> None:
     """Refuse what a receiver answers that wrote where it may only read."""
     if view.tampered:
+        if is_awaitable(answer):
+            close_unawaited(answer)
         instead = "write call_next(name=value)" if seat.phase == "around" else "which only a modifier of `pre` may do"
         raise HookError(f"{seat.receiver.label} wrote to ctx.kwargs; {instead}")
 

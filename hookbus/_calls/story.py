@@ -48,7 +48,6 @@ STREAM: Final = """
             else: source = {source}  #? replaceable
             source = {source}  #? !replaceable
             <pump>
-            if call.arguments is not None: {rebound}call.arguments  #? around
             replaced = replaced or marks[0] != {returned_ended}  #? around
             <post>
             if fresh: fired()
@@ -119,8 +118,8 @@ try:
     <level>
 finally:
     call.is_over, call.inner = True, None
+    if call.arguments is not None: {rebound}call.arguments
 result = answer
-if call.arguments is not None: {rebound}call.arguments
 replaced = marks[0] != {returned_ended}
 """
 
@@ -163,14 +162,18 @@ try:
     source = {body}  #? stream
     <pump>  #? stream
 except BaseException as raised:
-    call.inner = raised
+    call.inner, marks[{i}] = raised, {broken}
     raise
 marks[{i}] = {returned}
 call.results[{i}] = result  #? told
 """
 
 DEEPER: Final = """
-<level>
+try:
+    <level>
+except BaseException:
+    marks[{i}] = {broken}
+    raise
 marks[{i}] = {returned} if marks[{j}] == {returned_ended} else {instead}
 call.results[{i}] = answer  #? told
 """
@@ -210,7 +213,7 @@ AROUND_TURN: Final = """
 <view>
 answer = {asked}
 <settle>
-check_untampered({seat}, view)  #? view
+check_untampered({seat}, view, answer)  #? view
 answer = judged_around(call, {seat}, answer, marks[{i}], call.results.get({i}))  #? told
 if type(answer) not in PLAIN: answer = judged(call, {seat}, answer, answer)  #? !told
 """
@@ -239,6 +242,7 @@ try:
             break
         except Exception as raised:  #? rescue
             if replaced: raise
+            if call.arguments is not None: {rebound}call.arguments  #? around
             <error>
             if rescue is None: raise
             {w}source.{close}()
@@ -262,6 +266,7 @@ try:
         if call.is_over or call.blocked is not None: break  #? inner
 finally:
     call.is_over, call.inner = True, None  #? main around
+    if call.arguments is not None: {rebound}call.arguments  #? main around
     try:
         {w}source.{close}()
     except Exception:
@@ -294,7 +299,7 @@ READ: Final = """
 <view>
 answer = {asked}  #? long
 <settle>
-check_untampered({seat}, view)  #? view
+check_untampered({seat}, view, answer)  #? view
 if answer is not None:  #? long
     <take>
 if (answer := {asked}) is not None:  #? !long
@@ -352,7 +357,7 @@ answer = {asked}
 if type(answer) not in PLAIN and is_awaitable(answer):
     waiting.append(({seat}, answer, {looked}))
 else:
-    check_untampered({seat}, view)  #? view
+    check_untampered({seat}, view, answer)  #? view
     decided({call}, {seat}, answer)
 """
 

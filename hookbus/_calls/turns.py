@@ -59,12 +59,13 @@ class Turns:
             "parameters": declared(self.hook.parameters, mine),
             "body": f"body({'first, ' if self.is_in_star else ''}{given})",
             "shown": "{{{}}}".format(", ".join(f"{name!r}: {mine(name)}" for name in self.names)),
-            "is_odd": self._odd_draft(),
         }  # fmt: skip
 
     def _odd_draft(self) -> str:
+        """Write when what a modifier wrote has to be looked at: it may be wrong, or somebody wants to be told."""
         gone = [f"{name!r} not in draft" for name in self.names]
-        other = [f"draft[{name!r}] is not {mine(name)}" for name in self.names if name not in self.simple]
+        seen = self.names if "told" in self.flags else [name for name in self.names if name not in self.simple]
+        other = [f"draft[{name!r}] is not {mine(name)}" for name in seen]
         return " or ".join([f"len(draft) != {len(gone)}", *gone, *other])
 
     def fill(self, text: str, more: Iterable[str] = (), parts: dict[str, str] | None = None, **pieces: Any) -> str:
@@ -181,7 +182,7 @@ class Turns:
             "settle": self.settle(seat) if kind not in ("wait", "maybe wait") else "",
         }
         if kind == "patch" and asks_ctx:
-            return self.fill(story.DRAFT, parts=parts | self._rebinding(), **pieces)
+            return self.fill(story.DRAFT, parts=parts | self._rebinding(), is_odd=self._odd_draft(), **pieces)
         if kind in ("wait", "maybe wait"):
             text = story.WAIT if kind == "wait" else story.MAYBE_WAIT
             return self.fill(text, more, parts, looked="view" if "view" in more else "None", **pieces)

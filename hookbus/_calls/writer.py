@@ -162,11 +162,12 @@ class Writer(Turns):
         if not any(item):
             return ""
         turns = _joined([self.turns(item.guard, "guard"), self.observers(item.observe)])
+        current = self.fill("if call.arguments is not None: {rebound}call.arguments  #? around")
         if not item.modify:
-            return turns
+            return _joined([current, turns])
         skip = f"if dropped:\n    advance, value = source.{self.pieces['send']}, None\n    continue"
         count = "index += 1\n" if "told" in self.flags else ""
-        return _joined([f"{count}dropped = False", self.modifiers(item.modify, "item"), skip, turns])
+        return _joined([current, f"{count}dropped = False", self.modifiers(item.modify, "item"), skip, turns])
 
     # -- arounds -------------------------------------------------------------------------------------------------------
 
