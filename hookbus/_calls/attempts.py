@@ -14,7 +14,7 @@ from typing import Any, Final
 from ..events import Attempted
 from ..exceptions import HookError, late_call_next
 from .context import Call
-from .meaning import judged, over, stand, tell, tell_change, tell_changes
+from .meaning import meant, outcome_of, stand, tell, tell_change, tell_changes
 from .plan import Seat
 
 BEGUN: Final = 1
@@ -71,9 +71,9 @@ def check_open(call: Call, marks: list[int], depth: int, attempt: Attempt | None
 def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> Any:
     """Return what an around's answer is as a result, and tell it where that is not what came from inside."""
     has_run = mark in (RETURNED, REPLACED)
-    value = judged(call, seat, answer, answer)
-    if value is not answer:
-        call.said = "changed"
+    if call.blocked is not None:
+        stand(call)
+    value = meant(call, seat, answer)
     if not has_run or value is not last:
         tell_change(call, seat, "result", last if has_run else None, value)
     return value
@@ -82,7 +82,7 @@ def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> 
 def tried(call: Call, depth: int, mark: int, began: float) -> None:
     """Note how an attempt ended, for `Attempted`."""
     error = sys.exc_info()[1]
-    outcome = over(call, error)[0] if error is not None else "returned" if mark == RETURNED else "replaced"
+    outcome = outcome_of(call, error) if error is not None else "returned" if mark == RETURNED else "replaced"
     call.tries.setdefault(depth, []).append((outcome, time.perf_counter() - began))
 
 
@@ -102,7 +102,7 @@ def opened(call: Call, seat: Seat, source: Any) -> Any:
     needed = "asend" if call.plan.hook.is_async else "send"
     if hasattr(type(source), needed):
         return source
-    judged(call, seat, source, source)
+    meant(call, seat, source)
     kind = type(source).__name__
     raise HookError(
         f"{seat.receiver.label} on {seat.signal.name} returned a {kind}; return items: "

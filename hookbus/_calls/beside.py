@@ -10,7 +10,7 @@ from typing import Any
 from .._connections.wanted import close_unawaited
 from ..exceptions import HookError
 from .context import Call, ReadOnly
-from .meaning import check_untampered, failed
+from .meaning import check_untampered, deferred
 from .plan import Seat
 
 _depth: ContextVar[int] = ContextVar("hookbus_depth", default=0)
@@ -20,39 +20,25 @@ Waiting = Sequence[tuple[Seat, Awaitable[Any], ReadOnly | None]]
 
 
 async def beside(
-    call: Call, waiting: Waiting, take: Callable[[Call, Seat, Any], None], noted: BaseException | None = None,
-    fail: Callable[..., None] = failed,
-) -> None:  # fmt: skip
+    call: Call, waiting: Waiting, take: Callable[[Call, Seat, Any], None], noted: BaseException | None, out: BaseException | None
+) -> BaseException | None:  # fmt: skip
     """Await all of them; then each answer is taken and each failure is its receiver's, in order.
 
-    The first that ends the call does so once all have been heard.
+    Return what goes out now that all have had their turn: the first exception that must.
     """
-    answers, out = await _settle(waiting)
+    answers, cancel = await _settle(waiting)
+    out = cancel or out
     for (seat, _, view), (value, error) in zip(waiting, answers):
         try:
-            try:
-                if error is not None:
-                    raise error
-                if view is not None:
-                    check_untampered(seat, view)
-                if value is not None:
-                    take(call, seat, value)
-                except BaseException as failure:
-                    fail(call, seat, failure, noted)
-            except BaseException as ending:
-                out = worst(out, ending)
-        if out is not None:
-            raise out
-    finally:
-        # An exception leads to this frame by its traceback: that must not become a circle.
-        del answers, out
-        error = None
-
-
-def worst(out: BaseException | None, ending: BaseException) -> BaseException:
-    """Return what goes out of two exceptions: the first, but an interrupt or a cancellation before any failure."""
-    is_first = out is None or (isinstance(out, Exception) and not isinstance(ending, Exception))
-    return ending if is_first else out  # type: ignore[return-value]
+            if error is not None:
+                raise error
+            if view is not None:
+                check_untampered(seat, view)
+            if value is not None:
+                take(call, seat, value)
+        except BaseException as failure:
+            out = deferred(call, seat, failure, noted, out)
+    return out
 
 
 async def _settle(waiting: Waiting) -> tuple[list[Any], BaseException | None]:

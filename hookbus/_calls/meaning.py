@@ -55,15 +55,22 @@ def begun(plan: Plan, sender: Any, values: Mapping[str, Any] | None) -> Call:
 
 def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
     """Say how a call ends by this exception, and what goes out: nothing where its caller gets `call.parting`."""
+    outcome = outcome_of(call, error)
+    if call is None:
+        return outcome, error
+    if outcome == "blocked":
+        return outcome, error if call.parting is NOTHING else None
+    call.cancels = cancelling() or 0
+    return outcome, error
+
+
+def outcome_of(call: Call | None, error: BaseException) -> str:
+    """Say how a call, or an attempt, ends by this exception."""
     if is_own_block(call, error):
-        assert call is not None
-        return "blocked", error if call.parting is NOTHING else None
-    if call is not None:
-        call.cancels = cancelling() or 0
-        if error is call.own_cancel:
-            return "raised", error
+        return "blocked"
     is_cancelled = is_cancelled_error(error) or isinstance(error, GeneratorExit)
-    return ("cancelled" if is_cancelled else "raised"), error
+    is_own = call is not None and error is call.own_cancel
+    return "cancelled" if is_cancelled and not is_own else "raised"
 
 
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
@@ -103,21 +110,26 @@ def revised(call: Call, seat: Seat, answer: Any, values: tuple[Any, ...], draft:
 
 
 def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None = None) -> Any:
-    """Return what an answer of `post`, `item` or an around makes of a value, or `DROPPED`."""
+    """Return what an answer of `post` or `item` makes of a value, or `DROPPED`."""
+    after = meant(call, seat, answer)
+    if after is not before:
+        told = None if after is DROPPED else after
+        tell_change(call, seat, "item" if seat.phase == "item" else "result", before, told, index)
+    return after
+
+
+def meant(call: Call, seat: Seat, answer: Any) -> Any:
+    """Return the value that an answer of `post`, `item` or an around stands for, or `DROPPED`."""
     kind = type(answer)
     if issubclass(kind, Block):
         block(call, seat, answer)
     if issubclass(kind, Drop):
         if seat.phase != "item":
             wrong_return(seat, answer, "None, the new result, Replace(result) or Block(reason)")
-        tell_change(call, seat, "item", before, None, index)
         return DROPPED
     if not call.plan.hook.is_async:
         _refuse_awaitable(answer)
-    after = answer.result if issubclass(kind, Replace) else answer
-    if after is not before:
-        tell_change(call, seat, "item" if seat.phase == "item" else "result", before, after, index)
-    return after
+    return answer.result if issubclass(kind, Replace) else answer
 
 
 def refused(call: Call, seat: Seat, answer: Any) -> NoReturn:
@@ -287,6 +299,17 @@ def failed(call: Call, seat: Seat, error: BaseException, noted: BaseException | 
     else:
         tell_failed(call, seat, error, "raised")
         raise ReceiverError(receiver.name, call.plan.hook.name, seat.phase) from error
+
+
+def deferred(
+    call: Call, seat: Seat, error: BaseException, noted: BaseException | None, out: BaseException | None
+) -> BaseException | None:  # fmt: skip
+    """Return what goes out once all observers have had their turn: the first exception that must."""
+    try:
+        failed(call, seat, error, noted)
+    except BaseException as ending:
+        return out or ending
+    return out
 
 
 def escaped(call: Call, seat: Seat, error: BaseException) -> None:

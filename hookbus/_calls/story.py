@@ -192,6 +192,7 @@ try:
         answer = result  #? stream
     <turn>  #? !conditional
 except BaseException as error:
+    {w}{closed}(opened_{i})  #? stream
     escaped(call, {seat}, error)
     raise
 finally:
@@ -215,7 +216,7 @@ answer = {asked}
 <settle>
 check_untampered({seat}, view, answer)  #? view
 answer = judged_around(call, {seat}, answer, marks[{i}], call.results.get({i}))  #? told
-if type(answer) not in PLAIN: answer = judged(call, {seat}, answer, answer)  #? !told
+if type(answer) not in PLAIN: answer = meant(call, {seat}, answer)  #? !told
 """
 
 AROUND_STREAM_TURN: Final = """
@@ -224,8 +225,9 @@ source = {asked}
 <settle>
 source = opened(call, {seat}, source)
 <pump>
+check_untampered({seat}, view)  #? view
 answer = judged_around(call, {seat}, result, marks[{i}], call.results.get({i}))  #? told
-if type(result) not in PLAIN: result = judged(call, {seat}, result, result)  #? !told
+if type(result) not in PLAIN: result = meant(call, {seat}, result)  #? !told
 answer = result  #? !told
 """
 
@@ -290,7 +292,8 @@ try:
     {seat}.receiver.has_fired = True  #? !conditional rare
     <read>  #? !conditional
 except BaseException as error:
-    failed({call}, {seat}, error{noted})
+    failed({call}, {seat}, error, {noted})  #? !several
+    out = deferred({call}, {seat}, error, {noted}, out)  #? several
 finally:  #? asked
     asked(call, {seat}, began)
 """
@@ -361,8 +364,12 @@ else:
     decided({call}, {seat}, answer)
 """
 
-SIDE_BY_SIDE: Final = """
-waiting = []
+OBSERVERS: Final = """
+out = None
+waiting = []  #? beside
 <turns>
-if waiting: await beside({call}, waiting, decided{noted})
+if waiting: out = await beside({call}, waiting, decided, {noted}, out)  #? beside
+if out is not None:
+    try: raise out
+    finally: out = None
 """

@@ -104,15 +104,17 @@ class Turns:
         return "\n".join(texts)
 
     def observers(self, seats: tuple[Seat, ...], noted: str = "") -> str:
-        """Write the turns of observers: plain ones in line, awaited ones side by side."""
-        awaited = [seat for seat in seats if self.is_awaited(seat)]
-        if not self.hook.is_async or len(seats) < 2:
+        """Write the turns of observers: plain ones in line, awaited ones side by side. What one raises waits for all."""
+        if len(seats) < 2:
             return self.turns(seats, "look")
-        plain = [seat for seat in seats if not self.is_awaited(seat)]
-        turns = [*(self.turn(seat, "maybe wait") for seat in plain), *(self.turn(seat, "wait") for seat in awaited)]
-        if noted:
-            noted = f", {noted}"
-        return self.fill(story.SIDE_BY_SIDE, parts={"turns": "\n".join(turns)}, call=self.call, noted=noted)
+        awaited = [seat for seat in seats if self._is_awaited(seat)]
+        if self.hook.is_async:
+            plain = [seat for seat in seats if not self._is_awaited(seat)]
+            turns = lines(self.turns(plain, "maybe wait"), self.turns(awaited, "wait"))
+        else:
+            turns = self.turns(seats, "look")
+        more = {"beside"} if self.hook.is_async else set()
+        return self.fill(story.OBSERVERS, more, {"turns": turns}, call=self.call, noted=noted or "None")
 
     def _likeness(self, seat: Seat) -> Any:
         receiver = seat.receiver
@@ -132,10 +134,11 @@ class Turns:
         """Write the turn of one receiver."""
         name, receiver = names or (self.give("seat", seat), self._receiver(seat))
         pieces = {"seat": name, "call": self.call, "condition": self.condition(seat, name)}
-        noted = {"error": ", raised", "finally": ", leaving"}.get(seat.phase, "")
+        noted = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
         read = f"misfit({name})" if seat.problem is not None else self._read(seat, kind, name, receiver)
         more = {"conditional"} if self.is_conditional(seat) else set()
-        more |= {"rare"} if seat.phase in ("error", "item", "answer") else set()  # who has had a turn there is noted at once
+        more |= {"several"} if self._is_beside(seat) else set()
+        more |= {"rare"} if seat.phase in ("error", "item") else set()  # who has had a turn there is noted at once
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
     def is_conditional(self, seat: Seat) -> bool:
@@ -295,3 +298,7 @@ class Turns:
         function: Any = seat.receiver.function
         return self.give("r", function.__func__ if holding == "own" else function)
 
+
+def lines(*texts: str) -> str:
+    """Put texts below each other."""
+    return "\n".join(text for text in texts if text)

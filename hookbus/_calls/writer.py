@@ -17,14 +17,14 @@ from . import attempts, deadline, meaning, story
 from .beside import beside
 from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .plan import Plan, Seat
-from .text import fresh, sealed
-from .turns import Turns
+from .text import compiled, fresh, sealed
+from .turns import Turns, lines
 from .verdicts import Replace
 
 TOOLS: Final[dict[str, Any]] = {
     **{name: getattr(meaning, name) for name in (
-        "DROPPED", "PLAIN", "asked", "begun", "check_untampered", "claimed", "decided", "escaped", "failed",
-        "finished", "holds", "is_awaitable", "is_own_block", "judged", "misfit", "over", "parted", "refused",
+        "DROPPED", "PLAIN", "asked", "begun", "check_untampered", "claimed", "decided", "deferred", "escaped", "failed",
+        "finished", "holds", "is_awaitable", "is_own_block", "judged", "meant", "misfit", "over", "parted", "refused",
         "rescued", "revised", "settled", "stand", "unawaited",
     )},
     **{name: getattr(attempts, name) for name in (
@@ -134,14 +134,14 @@ class Writer(Turns):
                self.turns(plan.unaskable, "guard"), self.observers(plan.pre.observe)]  # fmt: skip
         final = self.observers(plan.final.observe, "leaving") or "pass"
         return {
-            "begin": begin, "pre": _joined(pre), "end": self.fill(story.END, parts={"final": final}),
-            "post": _joined([self.modifiers(plan.post.modify, "post"), self.turns(plan.post.guard, "guard"),
-                             self.observers(plan.post.observe)]),
+            "begin": begin, "pre": lines(*pre), "end": self.fill(story.END, parts={"final": final}),
+            "post": lines(self.modifiers(plan.post.modify, "post"), self.turns(plan.post.guard, "guard"),
+                          self.observers(plan.post.observe)),
         }  # fmt: skip
 
     def _error(self) -> str:
         error = self.plan.error
-        turns = _joined([self.modifiers(error.modify, "rescue"), self.observers(error.observe, "raised")])
+        turns = lines(self.modifiers(error.modify, "rescue"), self.observers(error.observe, "raised"))
         return self.fill(story.ERROR, parts={"turns": turns})
 
     # -- streams -------------------------------------------------------------------------------------------------------
@@ -161,13 +161,13 @@ class Writer(Turns):
         item = self.plan.item
         if not any(item):
             return ""
-        turns = _joined([self.turns(item.guard, "guard"), self.observers(item.observe)])
+        turns = lines(self.turns(item.guard, "guard"), self.observers(item.observe))
         current = self.fill("if call.arguments is not None: {rebound}call.arguments  #? around")
         if not item.modify:
-            return _joined([current, turns])
+            return lines(current, turns)
         skip = f"if dropped:\n    advance, value = source.{self.pieces['send']}, None\n    continue"
         count = "index += 1\n" if "told" in self.flags else ""
-        return _joined([current, f"{count}dropped = False", self.modifiers(item.modify, "item"), skip, turns])
+        return lines(current, f"{count}dropped = False", self.modifiers(item.modify, "item"), skip, turns)
 
     # -- arounds -------------------------------------------------------------------------------------------------------
 
@@ -221,7 +221,3 @@ class Writer(Turns):
         name = f"around{i}"
         self.given[name] = seat
         return name
-
-
-def _joined(texts: list[str]) -> str:
-    return "\n".join(text for text in texts if text)

@@ -253,13 +253,7 @@ class Call:
         if says.kind == "value" and self.program.is_stream:
             yield says.value
             return last
-        return (
-            says.value
-            if says.kind in ("value", "replace", "patch")
-            else None
-            if says.kind == "nothing"
-            else last
-        )
+        return says.value if says.kind in ("value", "replace", "patch") else None if says.kind in ("nothing", "swallow") else last
 
     # What leaves: items, the result
 
@@ -331,7 +325,7 @@ class Call:
     def _finally(self, end: End) -> End:
         # A model may read HookBlocked: no receiver's failure is told there.
         self.listeners.noted = end.fault if end.outcome != "blocked" else None
-        self.listeners.is_cancelled = end.outcome == "cancelled"
+        self.listeners.is_cancelled = end.outcome in ("cancelled", "raised")
         error = end.fault.kind if end.fault and end.gift is ABSENT else None
         try:
             self.listeners.observe(

@@ -40,8 +40,7 @@ class Listeners:
         noted: the exception on its way to the caller, to which the failures of receivers are
             attached.
         failed_around: what an around raised: no cancel, even where it is a CancelledError.
-        is_cancelled: whether the call has been cancelled, which a CancelledError of somebody else
-            does not change.
+        is_cancelled: whether the call has ended by an exception: a CancelledError that comes then is of somebody else.
     """
 
     def __init__(self, world: World, plan: Mapping[tuple[str, str], list[Connection]]) -> None:
@@ -146,15 +145,15 @@ class Listeners:
             raise Failure
 
     def must_go_out(self, kind: str) -> bool:
-        """Whether nothing may keep this: an interrupt, or a cancellation where there is no task
-        whose own it could be.
-        """
-        return kind == "Interrupt" or (kind == "CancelledError" and not self.program.is_async)
+        """Whether nothing may keep this: an interrupt, or a cancellation where there is no task whose own it could be."""
+        is_of_caller = self.world.is_cancelling or not self.program.is_async
+        return kind == "Interrupt" or (kind == "CancelledError" and is_of_caller)
 
     def fails(self, connection: Connection, kind: str) -> None:
         """Apply the policy of a receiver to its failure."""
         receiver = self.program.receiver(connection.receiver)
-        if kind == "CancelledError" and not self.program.is_async and not self.is_cancelled:
+        is_of_caller = self.world.is_cancelling and not self.is_cancelled
+        if kind == "CancelledError" and (is_of_caller or not self.program.is_async):
             raise Fault(kind)
         if receiver.phase == "around":
             self._say_failed(receiver, kind, "raised")
