@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -26,7 +26,7 @@ async def beside(
 
     Return what goes out now that all have had their turn: the first exception that must.
     """
-    answers, cancel = await _settle(waiting)
+    answers, cancel = await settle(awaitable for _, awaitable, _ in waiting)
     out = cancel or out
     for (seat, _, view), (value, error) in zip(waiting, answers):
         try:
@@ -41,21 +41,22 @@ async def beside(
     return out
 
 
-async def _settle(waiting: Waiting) -> tuple[list[Any], BaseException | None]:
+async def settle(given: Iterable[Awaitable[Any]]) -> tuple[list[Any], BaseException | None]:
     """Return what each brought, a pair of a value and an exception, and the cancellation that came meanwhile."""
+    awaitables = list(given)
     asyncio = sys.modules.get("asyncio")
     loop = asyncio._get_running_loop() if asyncio is not None else None
     if asyncio is None or loop is None:  # under trio, for instance: there they are awaited one after the other
-        return [await _pair(awaitable) for _, awaitable, _ in waiting], None
+        return [await _pair(awaitable) for awaitable in awaitables], None
     depth = _depth.get() + 1
     if depth > sys.getrecursionlimit():  # Python's own limit does not see from task to task
-        for _, awaitable, _ in waiting:
+        for awaitable in awaitables:
             close_unawaited(awaitable)
         endless = "it calls in its own turn what asks it again, without end; end it by a condition"
-        return [(None, HookError(endless)) for _ in waiting], None
+        return [(None, HookError(endless)) for _ in awaitables], None
     token = _depth.set(depth)
     try:
-        tasks = [loop.create_task(_pair(awaitable)) for _, awaitable, _ in waiting]
+        tasks = [loop.create_task(_pair(awaitable)) for awaitable in awaitables]
     finally:
         _depth.reset(token)
     try:

@@ -107,9 +107,9 @@ class Turns:
         """Write the turns of observers: plain ones in line, awaited ones side by side. What one raises waits for all."""
         if len(seats) < 2:
             return self.turns(seats, "look")
-        awaited = [seat for seat in seats if self._is_awaited(seat)]
+        awaited = [seat for seat in seats if self.is_awaited(seat)]
         if self.hook.is_async:
-            plain = [seat for seat in seats if not self._is_awaited(seat)]
+            plain = [seat for seat in seats if not self.is_awaited(seat)]
             turns = lines(self.turns(plain, "maybe wait"), self.turns(awaited, "wait"))
         else:
             turns = self.turns(seats, "look")
@@ -137,7 +137,7 @@ class Turns:
         noted = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
         read = f"misfit({name})" if seat.problem is not None else self._read(seat, kind, name, receiver)
         more = {"conditional"} if self.is_conditional(seat) else set()
-        more |= {"several"} if self._is_beside(seat) else set()
+        more |= {"several"} if self.is_beside(seat) else set()
         more |= {"rare"} if seat.phase in ("error", "item") else set()  # who has had a turn there is noted at once
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
@@ -190,11 +190,7 @@ class Turns:
             text = story.WAIT if kind == "wait" else story.MAYBE_WAIT
             return self.fill(text, more, parts, looked="view" if "view" in more else "None", **pieces)
         more |= {"long"} if parts["view"] or parts["settle"] else set()
-        taken = {
-            "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM, "guard": "refused({call}, {seat}, answer)",
-            "look": "decided({call}, {seat}, answer)", "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak",
-        }[kind]  # fmt: skip
-        parts["take"] = self.fill(taken, parts=self._rebinding(), **pieces)
+        parts["take"] = self.fill(self.taking(kind), parts=self._rebinding(), **pieces)
         return self.fill(story.READ, more, parts, **pieces)
 
     def taking(self, kind: str) -> str:
@@ -202,7 +198,7 @@ class Turns:
         return {
             "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
             "guard": "refused({call}, {seat}, answer)", "look": "decided({call}, {seat}, answer)",
-            "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak", "maybe wait": story.MAYBE_WAIT,
+            "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak"
         }[kind]  # fmt: skip
 
     def _rebinding(self) -> dict[str, str]:

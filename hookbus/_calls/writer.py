@@ -17,7 +17,7 @@ from . import attempts, deadline, meaning, story
 from .beside import beside
 from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .plan import Plan, Seat
-from .text import compiled, fresh, sealed
+from .text import fresh, sealed
 from .turns import Turns, lines
 from .verdicts import Replace
 

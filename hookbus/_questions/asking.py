@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 
 from .. import modes
-from .._calls.beside import beside, worst
+from .._calls.beside import settle
 from .._calls.context import Call
 from .._calls.meaning import block, failed, is_awaitable, wrong_return
 from .._calls.plan import Seat
@@ -152,11 +152,8 @@ def _everybody(round_: Round, call: Call, values: tuple[Any, ...]) -> dict[Seat,
 
 
 def _end_by(round_: Round) -> None:
-    if round_.ending is not None:
-        try:
-            raise round_.ending
-        finally:
-            round_.ending = None
+    ending, round_.ending = round_.ending, None
+    _raise(ending)
 
 
 def _ask_several(
@@ -169,11 +166,7 @@ def _ask_several(
             found.append(_ask_one(round_, call, seat, values))
         except BaseException as ending:
             out = worst(out, ending)
-    if out is not None:
-        try:
-            raise out
-        finally:
-            del out
+    _raise(out)
     return found
 
 
@@ -233,16 +226,38 @@ async def _ask_several_async(
     """Ask one, or several side by side, who then fail by their roles once all are settled."""
     if len(seats) == 1:
         return [await _ask_one_async(round_, call, seats[0], values)]
-    found: dict[Seat, modes.Answer[Any]] = {}
+    brought, out = await settle(_value(round_, call, seat, values) for seat in seats)
+    found = []
+    for seat, (value, error) in zip(seats, brought):
+        try:
+            found.append(_brought(round_, call, seat, value, error))
+        except BaseException as ending:
+            out = worst(out, ending)
+    _raise(out)
+    return found
 
-    def take(call: Call, seat: Seat, value: Any) -> None:
-        found[seat] = round_.take(call, seat, value)
 
-    def fail(call: Call, seat: Seat, error: BaseException, noted: Any = None) -> None:
-        found[seat] = round_.fail(call, seat, error)
+def _brought(round_: Round, call: Call, seat: Seat, value: Any, error: BaseException | None) -> modes.Answer[Any]:
+    try:
+        if error is not None:
+            raise error
+        return round_.take(call, seat, value)
+    except BaseException as failure:
+        return round_.fail(call, seat, failure)
 
-    await beside(call, [(seat, _value(round_, call, seat, values)) for seat in seats], take, fail=fail)
-    return [found.get(seat) or round_.take(call, seat, None) for seat in seats]
+
+def worst(out: BaseException | None, ending: BaseException) -> BaseException:
+    """Return what goes out of two exceptions: the first, but an interrupt or a cancellation before any failure."""
+    is_first = out is None or (isinstance(out, Exception) and not isinstance(ending, Exception))
+    return ending if is_first else out  # type: ignore[return-value]
+
+
+def _raise(out: BaseException | None) -> None:
+    if out is not None:
+        try:
+            raise out
+        finally:
+            del out
 
 
 async def _ask_one_async(round_: Round, call: Call, seat: Seat, values: tuple[Any, ...]) -> modes.Answer[Any]:

@@ -46,7 +46,10 @@ if type(answer) not in PLAIN: answered({call}, {seat}, answer)
 BESIDE: Final = """
 waiting, result = [], None
 <turns>
-if waiting: await beside({call}, waiting, answered)
+out = await beside({call}, waiting, answered, None, None)
+if out is not None:
+    try: raise out
+    finally: out = None
 """
 
 MODE: Final = """
