@@ -6,6 +6,7 @@ import builtins
 import keyword
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from types import CodeType
 from typing import Any, Final
 
@@ -14,12 +15,25 @@ MINE: Final = "\N{SECTION SIGN}"
 
 _CONDITION: Final = re.compile(r"\s*#\? (.+)$")
 _PLACE: Final = re.compile(r"<(\w+)>$")
+_BUILTINS: Final = vars(builtins)
 _WORD: Final = re.compile(rf"(?<![{MINE}.\w'])\b[A-Za-z_]\w*\b(?!')")
 
 
-def fill(text: str, flags: Collection[str], parts: Mapping[str, str], **pieces: Any) -> str:
+def fill(text: str, flags: frozenset[str], parts: Mapping[str, str], pieces: Mapping[str, Any]) -> str:
     """Write a text: lines whose condition does not hold go, with what is below them; places and pieces are filled in."""
     lines: list[str] = []
+    for indent, place, line in _chosen(text, flags):
+        if place is not None:
+            lines += [indent + each for each in parts[place].splitlines()]
+        else:
+            lines.append(indent + line.format_map(pieces) if "{" in line else indent + line)
+    return "\n".join(lines)
+
+
+@lru_cache(maxsize=4096)
+def _chosen(text: str, flags: frozenset[str]) -> list[tuple[str, str | None, str]]:
+    """Return the lines that stay: how far each is indented, what place it is, and what it says."""
+    lines: list[tuple[str, str | None, str]] = []
     gone: int | None = None
     for line in text.strip("\n").splitlines():
         depth = len(line) - len(line.lstrip())
@@ -29,24 +43,33 @@ def fill(text: str, flags: Collection[str], parts: Mapping[str, str], **pieces: 
         condition = _CONDITION.search(line)
         if condition is not None:
             line = line[: condition.start()]
-            if any((word[1:] in flags) if word[0] == "!" else (word not in flags) for word in condition[1].split()):
+            if not all((word[1:] not in flags) if word[0] == "!" else (word in flags) for word in condition[1].split()):
                 gone = depth
                 continue
         place = _PLACE.fullmatch(line.strip())
-        if place is not None:
-            lines += [" " * depth + each for each in parts[place[1]].splitlines()]
-        else:
-            lines.append(" " * depth + line.strip().format_map(pieces) if "{" in line else line)
-    return "\n".join(lines)
+        lines.append((" " * depth, place[1] if place is not None else None, line.strip()))
+    return lines
 
 
-def sealed(text: str, names: Collection[str], tools: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def sealed(text: str, names: tuple[str, ...], tools: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return a text whose own words differ from these names of users, and the objects that it uses."""
+    source, words, renamed = _sealed(text, names)
+    scope = {word: tools[word] for word in words if word in tools}
+    for word, other in renamed.items():
+        found = tools.get(word, _BUILTINS.get(word, scope))
+        if found is not scope:
+            scope.pop(word, None)
+            scope[other] = found
+    return source, scope
+
+
+@lru_cache(maxsize=1024)
+def _sealed(text: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...], dict[str, str]]:
     words = {word for word in _WORD.findall(text) if not keyword.iskeyword(word)}
     renamed = {word: _free(word, {*names, *words}) for word in words.intersection(names)}
-    text = _WORD.sub(lambda found: renamed.get(found[0], found[0]), text).replace(MINE, "")
-    known = {**vars(builtins), **tools}
-    return text, {renamed.get(word, word): known[word] for word in words if word in tools or (word in renamed and word in known)}
+    if renamed:
+        text = _WORD.sub(lambda found: renamed.get(found[0], found[0]), text)
+    return text.replace(MINE, ""), tuple(words), renamed
 
 
 def _free(word: str, taken: set[str]) -> str:

@@ -69,7 +69,9 @@ class Turns:
         return " or ".join([f"len(draft) != {len(gone)}", *gone, *other])
 
     def fill(self, text: str, more: Iterable[str] = (), parts: dict[str, str] | None = None, **pieces: Any) -> str:
-        return fill(text, self.flags.union(more), parts or {}, **{**self.pieces, **pieces})
+        """Write a text, in which more holds than of the whole plan, and more stands for something."""
+        flags = frozenset(self.flags.union(more)) if more else frozenset(self.flags)
+        return fill(text, flags, parts or {}, {**self.pieces, **pieces} if pieces else self.pieces)
 
     def give(self, prefix: str, value: Any) -> str:
         """Return the name of an object of which there are several."""
