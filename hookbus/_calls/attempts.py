@@ -14,7 +14,7 @@ from typing import Any, Final
 from ..events import Attempted
 from ..exceptions import HookError, late_call_next
 from .context import Call
-from .meaning import meant, outcome_of, stand, tell, tell_change, tell_changes
+from .meaning import is_awaitable, meant, outcome_of, stand, tell, tell_change, tell_changes
 from .plan import Seat
 
 BEGUN: Final = 1
@@ -100,7 +100,7 @@ def attempted(call: Call, seat: Seat, depth: int) -> None:
 def opened(call: Call, seat: Seat, source: Any) -> Any:
     """Return the generator that an around of a stream gave, or say what is wrong with it."""
     needed = "asend" if call.plan.hook.is_async else "send"
-    if hasattr(type(source), needed):
+    if hasattr(type(source), needed) and not is_awaitable(source):
         return source
     meant(call, seat, source)
     kind = type(source).__name__

@@ -62,8 +62,11 @@ async def settle(given: Iterable[Awaitable[Any]]) -> tuple[list[Any], BaseExcept
     try:
         return await asyncio.gather(*tasks), None
     except asyncio.CancelledError as cancel:
-        brought = [task.result() if task.done() and not task.cancelled() else (None, None) for task in tasks]
-        return [(v, None if isinstance(e, asyncio.CancelledError) else e) for v, e in brought], cancel
+        brought = []
+        for task, (_, awaitable, _) in zip(tasks, waiting):
+            value, error = await _pair(awaitable) if task.cancelled() else task.result()  # one that had not begun begins
+            brought.append((value, None if isinstance(error, asyncio.CancelledError) else error))
+        return brought, cancel
 
 
 async def _pair(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:

@@ -230,11 +230,10 @@ class Turns:
 
     def settle(self, seat: Seat) -> str:
         """Write how an answer is awaited that a plain receiver of an async hook gave."""
+        if self.hook.is_async and self.hook.is_stream and seat.phase == "around":
+            return "if is_awaitable(source): source = await source"
         if not self.hook.is_async or seat.receiver.is_async or seat.timeout is not None:
             return ""
-        answer = "source" if seat.phase == "around" and self.hook.is_stream else "answer"
-        if answer == "source":
-            return "if is_awaitable(source): source = await source"
         return "if type(answer) not in PLAIN: answer = await settled(answer)"
 
     def is_beside(self, seat: Seat) -> bool:

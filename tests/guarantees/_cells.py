@@ -43,13 +43,7 @@ ROWS = {
         "value_error_in_time",
     ),
     "times_out": ("hangs", "answers_late", "blocks_the_loop"),
-    "cancelled_a": (
-        "by_the_caller",
-        "swallowed",
-        "with_no_task",
-        "by_the_caller_in_time",
-        "swallowed_in_time",
-    ),
+    "cancelled_a": ("by_the_caller", "with_no_task", "by_the_caller_in_time"),
     "cancelled_b": ("by_itself", "by_itself_in_time"),
     "wrong_return": (
         *(
@@ -198,33 +192,14 @@ ABSENT: dict[str, Callable[[Cell], bool]] = {
     "only a coroutine function is known to be async": lambda cell: (
         cell.row == "async_on_sync" and (cell.deed == "returned") != (cell.receiver == "def")
     ),
-    "an async call always has a task": lambda cell: (
-        cell.variant == "with_no_task" and cell.is_async
+    "an async call always has a task": lambda cell: cell.variant == "with_no_task" and cell.is_async,
+    "an around has no deadline": lambda cell: (
+        cell.role == "around" and (cell.row == "times_out" or cell.has_a_far_deadline)
     ),
-    "what never awaits cannot swallow a cancel": lambda cell: (
-        cell.deed == "swallowed" and cell.receiver == "def"
-    ),
-    "a worker thread has no task to cancel": lambda cell: (
-        cell.variant == "by_the_caller_in_time" and cell.receiver == "def"
-    ),
-    "a def with a deadline leaves the loop": lambda cell: (
-        cell.variant == "blocks_the_loop" and cell.receiver == "def"
-    ),
+    "a worker thread has no task to cancel": lambda cell: cell.variant == "by_the_caller_in_time" and cell.receiver == "def",
+    "a def with a deadline leaves the loop": lambda cell: cell.variant == "blocks_the_loop" and cell.receiver == "def",
     "it is a legal answer there": lambda cell: (
-        cell.row == "wrong_return"
-        and cell.variant not in WRONG_RETURNS.get((cell.role, cell.phase), ())
-    ),
-    "an around has the colour of its method": lambda cell: (
-        cell.role == "around" and _is_of_another_colour(cell)
-    ),
-    "an around that never runs has one moment": lambda cell: (
-        cell.role == "around" and _has_only_one_moment(cell)
-    ),
-    "a stream's around answers by its items": lambda cell: (
-        cell.role == "around" and _cannot_return_it(cell)
-    ),
-    "only around a stream must be a stream": lambda cell: (
-        cell.variant == "no_stream" and not cell.is_stream
+        cell.row == "wrong_return" and cell.variant not in WRONG_RETURNS.get((cell.role, cell.phase), ())
     ),
 }
 

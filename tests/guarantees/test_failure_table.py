@@ -10,20 +10,20 @@ import pytest
 
 from hookbus import HookError, events
 
-from ._cells import ABSENT, CELLS, COUNTS, PHASES, ROWS, absence, combinations
+from ._cells import ABSENT, CELLS, COUNTS, PHASES, ROWS, Cell, absence, combinations
 from ._checks import check_the_last_call
 from ._failures import CANARY, deadline_of, failing_receiver
 from ._fates import IS_LOST, IS_REFUSED, fate_of
 from ._stage import Stage
 
 CELLS_PER_ROW = {
-    "raises": {"modify": 225, "guard": 60, "around": 65, "error": 90, "observe": 165},
-    "times_out": {"modify": 105, "guard": 28, "around": 32, "error": 42, "observe": 77},
-    "cancelled_a": {"modify": 105, "guard": 28, "around": 37, "error": 42, "observe": 77},
-    "cancelled_b": {"modify": 90, "guard": 24, "around": 26, "error": 36, "observe": 66},
-    "wrong_return": {"modify": 225, "guard": 132, "around": 35, "error": 198, "observe": 396},
-    "async_on_sync": {"modify": 60, "guard": 16, "around": 8, "error": 24, "observe": 44},
-    "base_exception": {"modify": 180, "guard": 48, "around": 52, "error": 72, "observe": 132},
+    "raises": {"modify": 225, "guard": 60, "around": 52, "error": 90, "observe": 165},
+    "times_out": {"modify": 105, "guard": 28, "around": 0, "error": 42, "observe": 77},
+    "cancelled_a": {"modify": 75, "guard": 20, "around": 19, "error": 30, "observe": 55},
+    "cancelled_b": {"modify": 90, "guard": 24, "around": 13, "error": 36, "observe": 66},
+    "wrong_return": {"modify": 225, "guard": 132, "around": 30, "error": 198, "observe": 396},
+    "async_on_sync": {"modify": 60, "guard": 16, "around": 6, "error": 24, "observe": 44},
+    "base_exception": {"modify": 180, "guard": 48, "around": 39, "error": 72, "observe": 132},
     "dies_by_weakref": {"modify": 45, "guard": 12, "around": 5, "error": 18, "observe": 33},
     "when_raises": {"modify": 135, "guard": 36, "around": 15, "error": 54, "observe": 99},
 }
@@ -41,8 +41,19 @@ def test_every_reason_for_an_absent_cell_is_in_use():
     assert {absence(cell) for cell in combinations()} == {None, *ABSENT}
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=str)
-def test_the_call_ends_as_the_failure_table_says(cell):
+@pytest.mark.parametrize(("role", "row"), COUNTS, ids=[f"{role}-{row}" for role, row in COUNTS])
+def test_the_call_ends_as_the_failure_table_says(role, row):
+    wrong = []
+    for cell in CELLS:
+        if (cell.role, cell.row) == (role, row):
+            try:
+                _check(cell)
+            except Exception as error:
+                wrong.append(f"{cell}: {type(error).__name__}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+def _check(cell: Cell) -> None:
     stage = Stage(cell)
     _set_the_scene(stage)
     for _ in range(2):  # a failure affects its own call only; the next one tries afresh (G19)

@@ -136,9 +136,8 @@ class Listeners:
             "hang": "misuse",
         }  # fmt: skip
         if says.kind in kinds:
-            runs_as_generator = receiver.colour != "sync" or (
-                receiver.phase == "around" and self.program.is_stream
-            )
+            is_around_stream = receiver.phase == "around" and self.program.is_stream
+            runs_as_generator = receiver.colour != "sync" or is_around_stream or (connection.timed and self.program.is_async)
             is_stop = says.value == "StopIteration"
             raise Failure("RuntimeError" if is_stop and runs_as_generator else kinds[says.kind])
         if receiver.writes and not may_write(receiver):

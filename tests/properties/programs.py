@@ -263,7 +263,7 @@ def _connections(choose: Choose, program: Program) -> tuple[Connection, ...]:
     for receiver in program.receivers:
         one = _connection(choose, program, receiver)
         made.append(one)
-        if _rarely(choose):
+        if _rarely(choose) and receiver.says.kind not in ("leave", "swallow"):  # two of them side by side would act on each other
             again = _connection(choose, program, receiver)
             made[-1:] = [replace(both, once=False, before=(), after=()) for both in (one, again)]
     names = [one.receiver for one in made]
