@@ -226,10 +226,10 @@ class Bus:
     def _check_sender(self, signal: HookSignal, sender: Any) -> None:
         if signal is self.events and sender is not ANY and sender is not self:
             raise HookError("the sender of events is the bus itself: leave sender= out, and decorate with @events.connect_via()")
-        if signal.phase is not None and signal is not self.events:
+        if sender is not ANY and signal.phase is not None:
             check_can_call(sender)
-        if isinstance(sender, FunctionType):
-            check_sender(self._declared(signal.hook), sender, self._looked_at.owners)
+            if isinstance(sender, FunctionType):
+                check_sender(self._declared(signal.hook), sender, self._looked_at.owners)
 
     def _check(self, signal: HookSignal, receiver: Connected, sender: Any) -> None:
         """Refuse a connection that can be known not to work; warn of a guard that can be walked around."""

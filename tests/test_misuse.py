@@ -1,5 +1,11 @@
 """What bad input gets: a clear error, as early as it can be known, and nothing changed."""
 
+import threading
+import types
+import weakref
+from typing import Generic, TypeVar
+from unittest import mock
+
 import pytest
 
 from hookbus import (
@@ -365,3 +371,55 @@ def test_a_listener_without_the_parentheses_of_connect_via_is_refused(bus):
     ):
         bus.events.connect_via(lambda bus, event: None)
     assert not bus.events.receivers
+
+
+def test_a_sender_that_can_never_call_is_refused_in_words_that_say_what_to_name(bus):
+    T = TypeVar("T")
+
+    class Agent(Generic[T]):
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            return msg
+
+    class Tools:
+        @staticmethod
+        @hookable("reply", bus=bus)
+        def tool(msg):
+            return msg
+
+    class Pretends:
+        def __init__(self, whom):
+            self.whom = whom
+
+        @property
+        def __class__(self):
+            return type(self.whom)
+
+    @hookable("reply", bus=bus)
+    def free(agent, msg):
+        return msg
+
+    class Holder:
+        pass
+
+    agent, holder = Agent(), Holder()
+    holder.free = types.MethodType(free, holder)
+    for sender, says in [
+        (Agent[int], "annotation.*connect to .*Agent"), (list[int], "annotation"),
+        (weakref.proxy(agent), "only stands for another"), (Pretends(agent), "only stands for another"),
+        (mock.MagicMock(spec=Agent), "only stands for another"), (Agent.reply, "is a method.*connect to .*Agent"),
+        (agent.reply, "write its object or its class"), (Tools, r"staticmethod.*write sender=.*Tools\.tool"),
+        (Tools(), "staticmethod"), (holder, "bound to an object.*write sender=.*free"),
+    ]:  # fmt: skip
+        with pytest.raises(HookError, match=says):
+            bus.signal("pre_reply").connect(lambda a, msg: None, sender=sender, role="guard")
+    assert not bus.signal("pre_reply").receivers
+    for sender in (Agent, agent, Tools.tool, free, Holder):
+        bus.signal("pre_reply").connect(lambda a, msg: None, sender=sender, role="guard")
+
+
+def test_a_deadline_longer_than_any_wait_is_refused_when_it_is_connected(bus):
+    with pytest.raises(HookError, match="longer than any wait"):
+        bus.signal("pre_reply").connect(lambda a: None, timeout=threading.TIMEOUT_MAX * 2)
+    with pytest.raises(HookError, match="longer than any wait"):
+        Bus(timeout=1e300)

@@ -42,6 +42,7 @@ class EventSignal(HookSignal):
     def __init__(self, bus: Any) -> None:
         super().__init__("events", bus)
         self._told: dict[type[Event], tuple[Listener, ...]] = {}
+        self._heard: tuple[object, frozenset[type[Event]]] = self._told, frozenset()
         self._busy = threading.local()
 
     def connect(  # type: ignore[override]
@@ -88,12 +89,14 @@ class EventSignal(HookSignal):
     @property
     def heard(self) -> frozenset[type[Event]]:
         """The kinds of events that anybody hears."""
-        from ..events import KINDS
-
-        return frozenset(kind for kind in KINDS if self._who_hears(kind))
-
-    def _who_hears(self, kind: type[Event]) -> tuple[Listener, ...]:
         told = self._told
+        if self._heard[0] is not told:
+            from ..events import KINDS
+
+            self._heard = told, frozenset(kind for kind in KINDS if self._who_hears(kind, told))
+        return self._heard[1]
+
+    def _who_hears(self, kind: type[Event], told: dict[type[Event], Any]) -> tuple[Listener, ...]:
         found = told.get(kind)
         if found is None:
             from ..events import Asked
@@ -110,7 +113,7 @@ class EventSignal(HookSignal):
         """Give an event to all who hear its kind; one that raises is logged once, none is re-entered by itself."""
         busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
         fatal: BaseException | None = None
-        for listener in self._who_hears(type(event)):
+        for listener in self._who_hears(type(event), self._told):
             connected = listener.connected
             if id(connected) in busy or self.is_muted:
                 continue

@@ -65,7 +65,7 @@ def check_can_call(sender: Any) -> None:
     Raises:
         HookError: naming what to write instead.
     """
-    if sender is ANY:
+    if type(sender) is type:
         return
     whole = typing.get_origin(sender)
     if whole is not None:

@@ -152,14 +152,19 @@ class Hook:
 
     def forget(self) -> None:
         """Have every call find anew what runs it."""
-        old = self.table
-        # One atomic step: whoever still builds a plan puts it into the table that it knows.
-        self._shell.give(runs=Table().get)
-        old.end()
+        # Who builds a plan says so before it reads anything: of an unused table nothing has to be forgotten.
+        if self.table.is_used:
+            self._swap()
         for held in list(self._own.values()):
             owner = held.__self__.reference()
             if held.__self__.is_used and owner is not None:
                 self.settle(owner)
+
+    def _swap(self) -> None:
+        old = self.table
+        # One atomic step: whoever still builds a plan puts it into the table that it knows.
+        self._shell.give(runs=Table().get)
+        old.end()
 
     def _put_own(self, sender: object) -> None:
         own, key = self._own, id(sender)
@@ -205,7 +210,7 @@ class Hook:
     def _is_on(self) -> bool:
         if self.is_retired:
             return False
-        return self.bus.is_observed or any(signal.has_shared for signal in self.bus._signals_of(self.name))
+        return any([each.has_shared for each in self.bus._signals_of(self.name)]) or self.bus.is_observed
 
     def retire(self) -> None:
         """Take this hook off its bus: its calls are those of the bare function from now on."""
@@ -265,6 +270,7 @@ class Place:
 
     def __init__(self, hook: Hook, values: tuple[Any, ...]) -> None:
         self._hook, self._own_changed, self._table = hook, hook._own_changed, hook.table
+        self._table.is_used = True
         self._first = hook.function_signature.first_of(values)
         self._own = hook.fill(self._first[0]) if self._first else None
         self.site, self.sender = hook.locate(values)

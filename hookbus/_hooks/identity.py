@@ -62,6 +62,7 @@ class Table(Unshipped):
 
     def __init__(self) -> None:
         super().__init__()
+        self.is_used = False
         self._owners: dict[int, tuple[int, weakref.ref[Any]]] = {}
         self._of_classes: IdentityMap[Table] = IdentityMap()
         self.plans: IdentityMap[Any] = IdentityMap()
