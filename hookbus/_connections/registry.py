@@ -13,6 +13,7 @@ from typing import Any
 
 from blinker import ANY
 
+from .endings import at_end
 from .order import check_constraints
 from .receiver import Connected, ReceiverKey
 from .senders import ANY_ID, is_shared, scopes_of, weak
@@ -23,12 +24,14 @@ class Scope:
 
     Attributes:
         sender: a weak reference; None for `ANY`.
+        is_ending: whether it is dead but for its `__del__`.
     """
 
-    __slots__ = ("layers", "plain", "sender")
+    __slots__ = ("is_ending", "layers", "plain", "sender")
 
     def __init__(self) -> None:
         self.sender: weakref.ref[Any] | None = None
+        self.is_ending = False
         self.plain: dict[ReceiverKey, Connected] = {}
         self.layers: dict[int, Connected] = {}
 
@@ -37,7 +40,7 @@ class Scope:
 
     def is_of(self, sender: Any) -> bool:
         """Tell whether this is the sender: an id alone may be that of another one, which has died."""
-        return self.sender is None or self.sender() is sender
+        return self.sender is None or self.is_ending or self.sender() is sender
 
     def everything(self) -> list[Connected]:
         return [*self.plain.values(), *self.layers.values()]
@@ -100,14 +103,18 @@ class Registry:
         if scope is not None and scope.is_of(sender):
             return scope
         new = Scope()
-        new.sender = weak(sender, lambda _: self._end(scopes, sender_id, new))
+        forget = at_end(sender, scopes, sender_id)
+        new.sender = weak(sender, lambda reference: self._end(scopes, sender_id, new, forget))
         if scope is not None:
             scopes[sender_id] = new
         return scopes.setdefault(sender_id, new)
 
-    def _end(self, scopes: dict[int, Scope], sender_id: int, ended: Scope) -> None:
+    def _end(
+        self, scopes: dict[int, Scope], sender_id: int, ended: Scope, forget: Callable[[Any], Any]
+    ) -> None:
         if scopes.get(sender_id) is ended and not sys.is_finalizing():
-            scopes.pop(sender_id, None)
+            ended.is_ending = True
+            forget(None)
             self._on_death([])
 
     def add(self, scope: Scope, new: Connected, *, as_layer: bool) -> None:

@@ -6,11 +6,11 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 from .._connections.callables import layers
+from .._connections.endings import at_end
 from .._connections.phases import Colour
 from ..exceptions import HookError
 from .identity import ALL, Own, Run, Table, Unshipped
@@ -168,7 +168,7 @@ class Hook:
 
     def _put_own(self, sender: object) -> None:
         own, key = self._own, id(sender)
-        own[key] = Own(sender, partial(own.pop, key)).get
+        own[key] = Own(sender, at_end(sender, own, key)).get
 
     def fill(self, sender: object) -> Own | None:
         """Return what the plan of an object with receivers of its own is put into, or None if it has none."""
@@ -184,9 +184,9 @@ class Hook:
 
         Where connections come in the middle of this, from a signal handler for instance, it begins again: what is
         stored with an old decision could have a call go past a guard that is connected already. So a decision is
-        checked and stored in one line.
+        checked and stored in one line, in which no function of ours is called.
         """
-        lock = _switching
+        lock, own, shell = _switching, self._own, self._shell.function
         if not lock.acquire(blocking=waits):
             return
         try:
@@ -195,17 +195,13 @@ class Hook:
                 if sender is not None and self.has_own(sender):
                     self._put_own(sender)
                 elif sender is not None:
-                    self._own.pop(id(sender), None) if self._settling is now else None
-                code = self._shell.code(is_on=self._is_on(), has_own=bool(self._own))
-                if self._settling is now: self.shell_function.__code__ = code  # noqa: E701
+                    if self._settling is now: own.pop(id(sender), None)  # noqa: E701
+                code = self._shell.code(is_on=self._is_on(), has_own=bool(own))
+                if self._settling is now: shell.__code__ = code  # noqa: E701
                 if self._settling is now:
                     return
         finally:
             lock.release()
-
-    @property
-    def shell_function(self) -> FunctionType:
-        return self._shell.function
 
     def _is_on(self) -> bool:
         if self.is_retired:
