@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._bus import Bus, default_bus
 from ._calls.context import NOTHING
@@ -17,8 +17,9 @@ Undo = Callable[[], None]
 
 
 def instrument(
-    cls: type, *methods: str | Mapping[str, str], bus: Bus = default_bus, subclasses: bool = False
-) -> Undo:
+    cls: type, *methods: str | Mapping[str, str], bus: Bus = default_bus, subclasses: bool = False,
+    above: Callable[[Any], Any] | None = None,
+) -> Undo:  # fmt: skip
     """Make named methods of an existing class hookable.
 
     Args:
@@ -26,6 +27,8 @@ def instrument(
         methods: names of methods, each also the hook's name; or mappings of method to hook name.
         bus: the bus the signals live on.
         subclasses: wrap overrides in subclasses too, those that exist and those that will.
+        above: given each hookable method, returns the plain function that the class is to hold instead and
+            that calls it; it stands for the hookable where `explain` and the connections look for one.
 
     Returns:
         A function that puts everything back as it was. Calling it twice does nothing.
@@ -38,7 +41,7 @@ def instrument(
     names = _hook_names(cls, methods)
     for attribute, name in names.items():
         _check(cls, attribute, name, bus)
-    undos: list[Undo] = []
+    made, undos = _Made(bus, above), list[Undo]()
 
     def undo() -> None:
         while undos:
@@ -46,11 +49,11 @@ def instrument(
 
     try:
         for attribute, name in names.items():
-            _wrap(cls, attribute, name, bus, undos)
+            _wrap(cls, attribute, name, made, undos)
         if subclasses:
             for below in with_subclasses([cls]):
-                _wrap_overrides(below, names, bus, undos)
-            undos.append(_watch_subclasses(cls, lambda new: _wrap_overrides(new, names, bus, undos)))
+                _wrap_overrides(below, names, made, undos)
+            undos.append(_watch_subclasses(cls, lambda new: _wrap_overrides(new, names, made, undos)))
     except BaseException:
         undo()
         raise
@@ -81,13 +84,23 @@ def _check(cls: type, attribute: str, name: str, bus: Bus) -> None:
         raise HookError(f"the hook's name for {where} must be an identifier, not {name!r}")
 
 
-def _wrap(cls: type, attribute: str, name: str, bus: Bus, undos: list[Undo]) -> None:
+class _Made(NamedTuple):
+    """How hookables are made of the methods, and what is placed above them."""
+
+    bus: Bus
+    above: Callable[[Any], Any] | None
+
+
+def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: list[Undo]) -> None:
     raw = inspect.getattr_static(cls, attribute)
     if hook_of(raw) is not None:
         return
     is_own = attribute in vars(cls)
-    wrapped: Any = hookable(name, bus=bus)(raw)
+    wrapped: Any = hookable(name, bus=made.bus)(raw)
     hook: Hook = getattr(wrapped, "__func__", wrapped).__hookbus__
+    if made.above is not None:
+        wrapped = made.above(wrapped)
+        wrapped.__hookbus__, hook.shell = hook, wrapped
 
     def undo() -> None:
         # What somebody else has put in front since then stays; the shell below it is a plain passage from now on.
@@ -104,14 +117,14 @@ def _wrap(cls: type, attribute: str, name: str, bus: Bus, undos: list[Undo]) -> 
         hook.retire()
         raise HookError(f"{cls.__qualname__}.{attribute} cannot be set: {error}") from None
     undos.append(undo)
-    bus._forget(name)
+    made.bus._forget(name)
 
 
-def _wrap_overrides(cls: type, names: Mapping[str, str], bus: Bus, undos: list[Undo]) -> None:
+def _wrap_overrides(cls: type, names: Mapping[str, str], made: _Made, undos: list[Undo]) -> None:
     for attribute, name in names.items():
         raw = vars(cls).get(attribute)
         if inspect.isfunction(getattr(raw, "__func__", raw)) and hook_of(raw) is None:
-            _wrap(cls, attribute, name, bus, undos)
+            _wrap(cls, attribute, name, made, undos)
 
 
 def _watch_subclasses(cls: type, on_new: Callable[[type], None]) -> Undo:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 import attrs
 
@@ -58,19 +58,20 @@ class Event:
     hook: str
     sender: str
     at: float
+    _size: ClassVar[int] = 0
     surrounding: Mapping[str, Any] = attrs.field(factory=current_surrounding, hash=False)
 
     @classmethod
     def of(cls, /, **fields: Any) -> Self:
-        """Make an event as its class does, at a third of the cost: what is said is not looked at.
+        """Make an event as its class does, at less than half the cost where every field is said.
 
-        Without `surrounding` it is that of the running code.
+        What is said is not looked at. Without `surrounding` it is that of the running code.
         """
         event = _new(cls)
-        if "surrounding" not in fields:
-            fields["surrounding"] = current_surrounding()
+        if len(fields) < cls._size:
+            fields = {"surrounding": current_surrounding()} | _defaults(cls) | fields
         # Its fields are the dict that this call made; nobody else has it.
-        _set(event, "__dict__", _defaults(cls) | fields)
+        _set(event, "__dict__", fields)
         return event
 
 
@@ -184,3 +185,6 @@ KINDS: Final[tuple[type[Event], ...]] = (
     Started, Asked, Mutated, Blocked, Failed, Attempted, Finished, Lost,
 )  # fmt: skip
 """Every kind of event, which `bus.events.connect(listener, kinds=...)` chooses from."""
+
+for _kind in KINDS:
+    _kind._size = len(attrs.fields(_kind))

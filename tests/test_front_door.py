@@ -18,10 +18,9 @@ def test_the_public_names_are_these():
     names = set(dir(hookbus))
     modules = {name for name in names if isinstance(getattr(hookbus, name), types.ModuleType)}
     assert names - modules == {
-        "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError",
-        "HookSignal", "ReceiverError", "Replace", "default_bus", "explain",
-        "hookable", "hookspec", "instrument", "load_plugins",
-        "receives", "report", "signal",
+        "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError", "HookSignal", "ReceiverError",
+        "Replace", "default_bus", "explain", "hookable", "hookspec", "instrument", "load_plugins", "receives", "report", "signal",
+        "surrounding",
     }  # fmt: skip
     assert modules == {"events", "exceptions", "modes"}
 

@@ -144,7 +144,7 @@ class Registry:
         """Take this very connection away, wherever it is; False if it is gone already."""
         sender = connected.sender() if connected.sender is not None else ANY
         sender_id = ANY_ID if sender is ANY else id(sender)
-        return any([scope.drop(connected) for scope in self._at(sender_id)])
+        return sum(scope.drop(connected) for scope in self._at(sender_id)) > 0
 
     def bury(self, scope: Scope, key: ReceiverKey) -> None:
         """Take out the connections of a receiver that was held weakly and has died."""

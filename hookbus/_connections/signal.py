@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from inspect import iscoroutinefunction
@@ -15,6 +14,7 @@ from blinker import ANY, NamedSignal
 
 from ..exceptions import HookError
 from .callables import key_of
+from .connection import Connection
 from .options import OnError, Options, Role, options_of
 from .order import in_order
 from .phases import ANSWER, split_signal_name
@@ -38,40 +38,6 @@ class Home(Protocol):
     def _changed(self, signal: HookSignal, sender: Any) -> None: ...
     def _muting(self, signal: HookSignal) -> None: ...
     def _lost(self, signal: HookSignal, receiver: Connected) -> None: ...
-
-
-class Connection:
-    """A handle on one connection; as a `with` block it disconnects at the end."""
-
-    def __init__(self, signal: HookSignal, receiver: Connected, sender: Any) -> None:
-        self._signal, self._receiver = signal, receiver
-        # The handle must not keep alive what the connection itself holds only weakly.
-        self._sender: Callable[[], Any] = (lambda: ANY) if sender is ANY else weakref.ref(sender)
-
-    def __repr__(self) -> str:
-        return f"<connection of {self._receiver.label} to {self._signal.name}>"
-
-    def disconnect(self) -> None:
-        """Take back this connection, and only this one; what it stood in front of is there again. Twice is once."""
-        self._signal.drop(self._receiver)
-
-    def disable(self) -> None:
-        """Keep the connection but do not call its receiver, from the next call on."""
-        self._switch(False)
-
-    def enable(self) -> None:
-        """Undo `disable()`."""
-        self._switch(True)
-
-    def _switch(self, on: bool) -> None:
-        self._receiver.is_enabled = on
-        self._signal._home._changed(self._signal, self._sender())
-
-    def __enter__(self) -> Connection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.disconnect()
 
 
 class HookSignal(NamedSignal):

@@ -13,7 +13,8 @@ from .._connections.callables import layers
 from .._connections.endings import at_end
 from .._connections.phases import Colour
 from ..exceptions import HookError
-from .identity import ALL, Own, Run, Table, Unshipped
+from .identity import Own, Run, Table, Unshipped
+from .place import Place
 from .shell import Shell
 from .signature import Signature
 
@@ -36,7 +37,6 @@ FUNCTION_SITE: Final = Site(None)
 _SHIPPED: Final = (
     "name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "_shell", "_choose"
 )  # fmt: skip
-_HEAP_TYPE: Final = 1 << 9
 
 # Held while the code of a shell is exchanged, and by nobody else. Who comes by once more in the same thread, as a
 # signal handler or `__del__` may at any line, passes; a forked child makes its own.
@@ -254,44 +254,6 @@ class Hook:
 
     def is_kin(self, other: Hook) -> bool:
         return other.name == self.name and other.bus is self.bus
-
-
-class Place:
-    """Where one call belongs, taken down before its plan is made, so that a plan is never kept that came too late.
-
-    Attributes:
-        site: what the hookable is for it.
-        sender: the sender of the call.
-    """
-
-    def __init__(self, hook: Hook, values: tuple[Any, ...]) -> None:
-        self._hook, self._own_changed, self._table = hook, hook._own_changed, hook.table
-        self._table.is_used = True
-        self._first = hook.function_signature.first_of(values)
-        self._own = hook.fill(self._first[0]) if self._first else None
-        self.site, self.sender = hook.locate(values)
-
-    def keep(self, run: Run) -> bool:
-        """Have `run` run the calls like this one, until who is connected changes; False where that cannot be."""
-        hook, table = self._hook, self._table
-        if not self._first:
-            table[ALL] = run
-            return True
-        (first,) = self._first
-        if not hook.function_signature.positional:
-            return False  # the first of `*args`: it is looked up each time
-        cls = type(first)
-        if self._own is not None:
-            self._own[id(cls.__mro__)] = run
-        elif isinstance(first, type):
-            table.keep_of_class(first, run, hook._shell.by_class)
-        elif hook._own_changed is self._own_changed and not hook.has_own(first):
-            if self.site.attribute is None and cls.__flags__ & _HEAP_TYPE:
-                run = hook._shell.while_function(run)
-            table.keep(cls, run)
-        else:
-            return False
-        return True
 
 
 def hooks_in(mro: tuple[type, ...], as_class: bool = False) -> Iterator[tuple[str, Hook]]:

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import logging
+import pickle
 
+import attrs
 import pytest
 
-from hookbus import Bus, HookError, events
+from hookbus import Bus, HookError, events, surrounding
 
 from ._cells import ROWS, TARGETS
 from ._colours import make_agent, take
@@ -123,3 +125,56 @@ def test_a_broken_listener_does_not_open_a_closed_guard(bus, agent, colour):
 
 def breaks_as_guard(agent):
     raise ValueError(CANARY)
+
+
+def test_a_listener_hears_the_kinds_it_names_and_without_them_all_but_asked(bus):
+    heard = {name: [] for name in ("all", "some", "asked")}
+    bus.events.connect(lambda bus, event: heard["all"].append(type(event)))
+    assert bus.heard == frozenset(events.KINDS) - {events.Asked}
+    with bus.events.connected_to(lambda bus, event: heard["asked"].append(type(event)), kinds=events.Asked):
+        assert bus.heard == frozenset(events.KINDS)
+    bus.events.connect_via(kinds=(events.Blocked, events.Failed))(lambda bus, event: heard["some"].append(type(event)))
+    for kind in events.KINDS:
+        bus.events.tell(bus, made(kind))
+    assert heard["all"] == [kind for kind in events.KINDS if kind is not events.Asked]
+    assert heard["some"] == [events.Blocked, events.Failed] and heard["asked"] == []
+    assert bus.heard == frozenset(events.KINDS) - {events.Asked}
+
+
+def made(kind):
+    fields = {field.name: 0 for field in attrs.fields(kind) if field.default is attrs.NOTHING}
+    return kind.of(**fields)
+
+
+def test_a_listener_is_called_by_position_whatever_its_parameters_are_called(bus):
+    heard = []
+    bus.events.connect(lambda it, what: heard.append(what))
+    bus.events.connect(lambda *both: heard.append(both[1]))
+    bus.events.connect(lambda bus, *, event: heard.append(event))
+    bus.events.connect(lambda bus, **named: heard.append(named["event"]))
+    bus.events.tell(bus, event := made(events.Lost))
+    assert heard == [event] * 4
+    with pytest.raises(HookError, match="write def listener"):
+        bus.events.connect(lambda bus, event, more: None)
+
+
+@pytest.mark.parametrize("kinds", [events.Event, "Blocked", (events.Blocked, int), ()])
+def test_kinds_are_classes_of_events(bus, kinds):
+    with pytest.raises(HookError, match="write classes of hookbus.events: Started, Asked"):
+        bus.events.connect(lambda bus, event: None, kinds=kinds)
+    with pytest.raises(TypeError, match="kinds"):
+        bus.signal("pre_reply").connect(lambda agent: None, kinds=kinds)
+    assert not bus.heard and not bus.events.receivers
+
+
+def test_an_event_made_quickly_is_what_its_class_makes():
+    with surrounding(user="ada"), surrounding(session=1) as around:
+        for kind in events.KINDS:
+            fields = {field.name: 0 for field in attrs.fields(kind) if field.default is attrs.NOTHING}
+            event = kind.of(**fields)
+            assert event == kind(**fields) and repr(event) == repr(kind(**fields))
+            assert event.surrounding == {"user": "ada", "session": 1} and event.surrounding is around
+            assert pickle.loads(pickle.dumps(event)) == event and hash(event) == hash(kind(**fields))
+            with pytest.raises(attrs.exceptions.FrozenInstanceError):
+                event.hook = "other"
+    assert made(events.Lost).surrounding == {}
