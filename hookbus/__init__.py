@@ -7,8 +7,9 @@ from blinker import ANY
 
 from . import exceptions
 from ._bus import Bus, default_bus, signal
+from ._connections.connection import Connection
 from ._connections.marks import receives
-from ._connections.signal import Connection, HookSignal
+from ._connections.signal import HookSignal
 from ._hookable import hookable
 from ._surroundings import surrounding
 from .exceptions import HookBlocked, HookError, ReceiverError

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from blinker import ANY
 
+from ._connections.connection import Connection
 from ._connections.listeners import EventSignal
 from ._connections.marks import marked
 from ._connections.options import check_timeout
 from ._connections.phases import ANSWER, PHASES
 from ._connections.receiver import Connected
 from ._connections.senders import check_can_call, is_shared
-from ._connections.signal import Connection, HookSignal
+from ._connections.signal import HookSignal
 from ._hooks.holders import check_sender, check_serves, class_of
 from ._hooks.hook import Hook
 from ._hooks.identity import IdentityMap

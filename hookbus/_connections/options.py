@@ -104,7 +104,7 @@ def options_of(
     """
     # False equals 0, and must be refused where 0 is right; of `()` there is only one.
     asks_nothing = type(priority) is int and priority == 0 and once is False and before is after is _PLAIN.before
-    if asks_nothing and role is None and on_error is None and timeout is None and when is None and name is kinds is None:
+    if asks_nothing and role is None and on_error is None and timeout is None and when is None and name is None and kinds is None:
         return _PLAIN
     options = Options(priority, role, on_error, timeout, when, once, name, _names(before), _names(after), kinds)
     options.check()

@@ -57,7 +57,7 @@ class Shell:
         for parameter in parameters:
             if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
                 raise HookError(f"{body!r} has a parameter named {parameter.name!r}, which no caller can write")
-        self._codes: dict[str, CodeType] = Unshipped()
+        self._codes: dict[tuple[bool, bool], CodeType] = Unshipped()
         taken = {p.name for p in parameters}
         self._names = {name: free_name(name, taken) for name in (*_GIVEN, "run", "shell", "name", "getattr")}
         # A class made anew by attrs(slots=True) repairs the `__class__` cell that zero-argument super() reads, but
@@ -85,10 +85,11 @@ class Shell:
 
     def code(self, *, is_on: bool, has_own: bool) -> CodeType:
         """Return the code for what is connected: to classes and all (`is_on`), to single objects (`has_own`)."""
-        way = REST if not (is_on or has_own) else self._way(is_on, has_own)
-        if way not in self._codes:
-            self._codes[way] = self._code(way)
-        return self._codes[way]
+        code = self._codes.get((is_on, has_own))
+        if code is None:
+            way = self._way(is_on, has_own) if is_on or has_own else REST
+            code = self._codes[is_on, has_own] = self._code(way)
+        return code
 
     def _way(self, is_on: bool, has_own: bool) -> str:
         if not self._by_first:
@@ -112,7 +113,8 @@ class Shell:
     def _forward(self, way: str, **given: Any) -> Callable[..., Any]:
         given = {"find": self.given("find"), "id": id, "type": type, **given}
         names = {self._names[name]: value for name, value in given.items()}
-        return maker(self._text(way, [*names], "forward"))(**names)
+        forward: Callable[..., Any] = maker(self._text(way, [*names], "forward"))(**names)
+        return forward
 
     def _text(self, way: str, free: list[str], last: str) -> str:
         """Write a function that returns `way`, in which the names in braces stand for what is given."""
