@@ -63,7 +63,7 @@ async def settle(given: Iterable[Awaitable[Any]]) -> tuple[list[Any], BaseExcept
         return await asyncio.gather(*tasks), None
     except asyncio.CancelledError as cancel:
         brought = []
-        for task, (_, awaitable, _) in zip(tasks, waiting):
+        for task, awaitable in zip(tasks, awaitables):
             value, error = await _pair(awaitable) if task.cancelled() else task.result()  # one that had not begun begins
             brought.append((value, None if isinstance(error, asyncio.CancelledError) else error))
         return brought, cancel

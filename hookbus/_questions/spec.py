@@ -114,6 +114,7 @@ class Spec(Hook):
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
         """Return what asks; written at the first question since something has changed."""
         table = self.table
+        table.is_used = True  # before anything is read: `forget` must see it from now on
         run = table[ALL] = self.asked().written.run
         return run
 
@@ -121,29 +122,12 @@ class Spec(Hook):
         self._asked = None  # first: who finds the old one shall not take it for that of the new table
         super().forget()
 
-    look_again = forget
-
-    def go_to(self, run: Callable[..., Any], version: int) -> None:
-        """Let calls go to `run`, which is called as the question is, unless something has changed since `version`."""
-        table = self.table
-        table.is_used = True
-        if version == self.version:
-            table[ALL] = run
-
-    @property
-    def run(self) -> Any:
-        """What calls go to: generated code, or `enter`."""
-        return self.table.get(ALL) or self.enter
-
-    def enter(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Ask."""
-        return self._choose(self, self.function_signature.gather(args, kwargs))
-
-    def panel(self) -> Panel:
+    def asked(self) -> Asked:
         """Return who answers, and who runs around that; settled anew where something has changed."""
         asked = self._asked
         if asked is None:
             table = self.table
+            table.is_used = True
             asked = Asked(self)
             if table is self.table:
                 self._asked = asked
