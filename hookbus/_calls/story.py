@@ -206,6 +206,7 @@ if call.blocked is not None: stand(call)
 
 OUTERMOST: Final = """
 {d}def outermost():
+    if False: yield
     <level>
     return answer  #? !async
 """

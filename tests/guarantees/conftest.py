@@ -4,8 +4,6 @@ import sys
 
 import pytest
 
-from ._hot import Stage
-
 
 @pytest.fixture
 def hasty_threads():
@@ -13,12 +11,3 @@ def hasty_threads():
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(interval)
-
-
-@pytest.fixture
-def stage():
-    stage = Stage()
-    stage.connect("first")
-    stage.connect("guard", role="guard")
-    stage.heat()
-    return stage

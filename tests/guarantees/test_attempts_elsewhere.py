@@ -15,9 +15,7 @@ import pytest
 
 from hookbus import Block, Bus, HookBlocked, HookError, hookable
 
-from ._hot import HOT
 
-either_way = pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
 
 
 class Scene:
@@ -51,8 +49,8 @@ class Scene:
     def connect(self, name, receiver, **options):
         self.bus.signal(name).connect(receiver, weak=False, **options)
 
-    async def arm(self, is_hot):
-        for _ in range(HOT if is_hot else 1):
+    async def arm(self):
+        for _ in range(1):
             await self.agent.reply("warm")
             self.agent.think("warm")
         self.bodies.clear()
@@ -67,9 +65,8 @@ class Scene:
             await call
 
 
-@either_way
 @pytest.mark.parametrize("gift", [{}, {"result": "instead"}], ids=["raises", "has a result"])
-async def test_cancelling_one_attempt_lifts_no_block_of_another(is_hot, gift):
+async def test_cancelling_one_attempt_lifts_no_block_of_another(gift):
     scene = Scene()
 
     async def guard(agent, x):
@@ -92,7 +89,7 @@ async def test_cancelling_one_attempt_lifts_no_block_of_another(is_hot, gift):
 
     scene.connect("pre_reply", guard, role="guard")
     scene.connect("around_reply", around)
-    await scene.arm(is_hot)
+    await scene.arm()
     call = asyncio.create_task(scene.agent.reply("x"))
     if gift:
         assert await call == "instead"
@@ -102,8 +99,7 @@ async def test_cancelling_one_attempt_lifts_no_block_of_another(is_hot, gift):
     assert not scene.bodies
 
 
-@either_way
-async def test_an_attempt_that_goes_on_behind_a_cancelled_call_does_not_bring_it_back(is_hot):
+async def test_an_attempt_that_goes_on_behind_a_cancelled_call_does_not_bring_it_back():
     scene, outcomes = Scene(), []
 
     async def body(x):
@@ -123,13 +119,12 @@ async def test_an_attempt_that_goes_on_behind_a_cancelled_call_does_not_bring_it
     for around in (outer, inner):
         scene.connect("around_reply", around)
     scene.connect("finally_reply", audit)
-    await scene.arm(is_hot)
+    await scene.arm()
     await scene.cancelled()
     assert outcomes[-1] == "cancelled"
 
 
-@either_way
-async def test_what_a_method_swallowed_and_a_timeout_took_back_hides_no_later_cancellation(is_hot):
+async def test_what_a_method_swallowed_and_a_timeout_took_back_hides_no_later_cancellation():
     scene = Scene()
 
     async def body(x):
@@ -154,7 +149,7 @@ async def test_what_a_method_swallowed_and_a_timeout_took_back_hides_no_later_ca
 
     scene.body = body
     scene.connect("pre_reply", waits)
-    await scene.arm(is_hot)
+    await scene.arm()
     call = asyncio.create_task(caller())
     await asyncio.sleep(0.05)
     call.cancel()
@@ -163,10 +158,9 @@ async def test_what_a_method_swallowed_and_a_timeout_took_back_hides_no_later_ca
     assert scene.bodies == ["first"]
 
 
-@either_way
 @pytest.mark.parametrize("waits_in", ["a guard asked again", "an inner around"])
 @pytest.mark.parametrize("ends", ["blocks", "raises", "answers"])
-async def test_no_method_runs_in_an_attempt_that_outlives_its_around(is_hot, waits_in, ends):
+async def test_no_method_runs_in_an_attempt_that_outlives_its_around(waits_in, ends):
     scene, attempts = Scene(), []
 
     async def guard(agent, x):
@@ -192,7 +186,7 @@ async def test_no_method_runs_in_an_attempt_that_outlives_its_around(is_hot, wai
     scene.connect("pre_reply", guard, role="guard")
     for around in (outer, inner):
         scene.connect("around_reply", around)
-    await scene.arm(is_hot)
+    await scene.arm()
     call = asyncio.create_task(scene.agent.reply("x"))
     await asyncio.wait({call})
     assert (call.exception() or call.result()).__class__ is {
@@ -203,8 +197,7 @@ async def test_no_method_runs_in_an_attempt_that_outlives_its_around(is_hot, wai
     assert not scene.bodies
 
 
-@either_way
-async def test_no_method_runs_in_an_attempt_once_another_was_blocked(is_hot):
+async def test_no_method_runs_in_an_attempt_once_another_was_blocked():
     scene = Scene()
 
     async def guard(agent, x):
@@ -224,15 +217,14 @@ async def test_no_method_runs_in_an_attempt_once_another_was_blocked(is_hot):
 
     scene.connect("pre_reply", guard, role="guard")
     scene.connect("around_reply", around)
-    await scene.arm(is_hot)
+    await scene.arm()
     with pytest.raises(HookBlocked):
         await scene.agent.reply("x")
     assert not scene.bodies
 
 
-@either_way
 @pytest.mark.parametrize("ends", ["blocks", "raises", "interrupts", "answers"])
-async def test_a_call_next_that_somebody_keeps_is_of_no_use_later(is_hot, ends):
+async def test_a_call_next_that_somebody_keeps_is_of_no_use_later(ends):
     class Interrupt(BaseException):
         pass
 
@@ -247,7 +239,7 @@ async def test_a_call_next_that_somebody_keeps_is_of_no_use_later(is_hot, ends):
         return Block("no") if ends == "blocks" else "its own"
 
     scene.connect("around_think", around)
-    await scene.arm(is_hot)
+    await scene.arm()
     try:
         scene.agent.think("x")
     except (HookBlocked, ValueError, Interrupt):
@@ -257,8 +249,7 @@ async def test_a_call_next_that_somebody_keeps_is_of_no_use_later(is_hot, ends):
     assert not scene.bodies
 
 
-@either_way
-async def test_a_call_next_is_of_no_use_to_the_around_outside(is_hot):
+async def test_a_call_next_is_of_no_use_to_the_around_outside():
     scene, kept = Scene(), []
 
     def outer(agent, call_next):
@@ -273,13 +264,12 @@ async def test_a_call_next_is_of_no_use_to_the_around_outside(is_hot):
 
     for around in (outer, inner):
         scene.connect("around_think", around)
-    await scene.arm(is_hot)
+    await scene.arm()
     assert scene.agent.think("x") == "x"
     assert scene.bodies == ["x"]
 
 
-@either_way
-async def test_an_around_that_shields_its_attempt_cannot_keep_the_callers_cancellation(is_hot):
+async def test_an_around_that_shields_its_attempt_cannot_keep_the_callers_cancellation():
     scene = Scene()
 
     async def body(x):
@@ -295,14 +285,11 @@ async def test_an_around_that_shields_its_attempt_cannot_keep_the_callers_cancel
 
     scene.body = body
     scene.connect("around_reply", around)
-    await scene.arm(is_hot)
+    await scene.arm()
     await scene.cancelled()
 
 
-@either_way
-async def test_after_a_cancellation_no_second_attempt_runs_though_the_first_had_its_own_task(
-    is_hot,
-):
+async def test_after_the_callers_cancellation_no_second_attempt_runs_though_the_first_had_a_task_of_its_own():
     scene = Scene()
 
     async def around(agent, call_next):
@@ -316,13 +303,12 @@ async def test_after_a_cancellation_no_second_attempt_runs_though_the_first_had_
         return await call_next(x="second")
 
     scene.connect("around_reply", around)
-    await scene.arm(is_hot)
+    await scene.arm()
     await scene.cancelled()
     assert scene.bodies == ["first"]
 
 
-@either_way
-async def test_a_method_may_make_an_exception_of_its_own_of_a_cancellation(is_hot):
+async def test_a_method_may_make_an_exception_of_its_own_of_a_cancellation():
     scene = Scene()
 
     async def body(x):
@@ -336,7 +322,7 @@ async def test_a_method_may_make_an_exception_of_its_own_of_a_cancellation(is_ho
 
     scene.body = body
     scene.connect("around_reply", around)
-    await scene.arm(is_hot)
+    await scene.arm()
     call = asyncio.create_task(scene.agent.reply("x"))
     await asyncio.sleep(0.01)
     call.cancel()
@@ -344,9 +330,8 @@ async def test_a_method_may_make_an_exception_of_its_own_of_a_cancellation(is_ho
         await call
 
 
-@either_way
 @pytest.mark.parametrize("where", ["a plain receiver", "the method"])
-async def test_a_cancellation_that_is_still_to_be_delivered_was_swallowed_by_nobody(is_hot, where):
+async def test_a_cancellation_that_is_still_to_be_delivered_was_swallowed_by_nobody(where):
     scene = Scene()
 
     def asks(agent):
@@ -363,13 +348,12 @@ async def test_a_cancellation_that_is_still_to_be_delivered_was_swallowed_by_nob
     scene.body = body
     scene.connect("pre_reply", asks)
     scene.connect("post_reply", waits)
-    await scene.arm(is_hot)
+    await scene.arm()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.create_task(scene.agent.reply("x"))
 
 
-@either_way
-async def test_a_coroutine_that_is_closed_half_way_ends_without_waiting(is_hot):
+async def test_a_coroutine_that_is_closed_half_way_ends_without_waiting():
     scene, seen = Scene(), []
 
     async def body(x):
@@ -382,7 +366,7 @@ async def test_a_coroutine_that_is_closed_half_way_ends_without_waiting(is_hot):
     scene.body = body
     scene.connect("finally_reply", lambda agent, ctx: seen.append(ctx.outcome))
     scene.connect("finally_reply", waits)
-    await scene.arm(is_hot)
+    await scene.arm()
     seen.clear()
     call = scene.agent.reply("x")
     call.send(None)
@@ -399,8 +383,7 @@ def failures(scene):
     )
 
 
-@either_way
-async def test_of_several_attempts_at_once_the_last_to_end_says_what_the_call_came_to(is_hot):
+async def test_of_several_attempts_at_once_the_last_to_end_says_what_the_call_came_to():
     scene, outcomes = Scene(), []
 
     async def body(x):
@@ -421,16 +404,13 @@ async def test_of_several_attempts_at_once_the_last_to_end_says_what_the_call_ca
     scene.body = body
     scene.connect("around_reply", around)
     scene.connect("finally_reply", lambda agent, ctx: outcomes.append(ctx.outcome))
-    await scene.arm(is_hot)
+    await scene.arm()
     assert await scene.agent.reply("x") == "x"
     assert outcomes[-1] == "returned"
 
 
-@either_way
 @pytest.mark.parametrize("arounds", [1, 2])
-async def test_what_the_method_raises_in_one_of_several_attempts_is_no_failure_of_the_around(
-    is_hot, arounds
-):
+async def test_what_the_method_raises_in_one_of_several_attempts_is_no_failure_of_the_around(arounds):
     scene = Scene()
 
     async def body(x):
@@ -452,17 +432,14 @@ async def test_what_the_method_raises_in_one_of_several_attempts_is_no_failure_o
     scene.body = body
     for each in (around, passes_on)[:arounds]:
         scene.connect("around_reply", each)
-    await scene.arm(is_hot)
+    await scene.arm()
     with pytest.raises(ValueError):
         await scene.agent.reply("x")
     assert failures(scene) == 0
 
 
-@either_way
 @pytest.mark.parametrize("arounds", [1, 2])
-async def test_what_the_method_raises_in_one_of_several_threads_is_no_failure_of_the_around(
-    is_hot, arounds
-):
+async def test_what_the_method_raises_in_one_of_several_threads_is_no_failure_of_the_around(arounds):
     scene, has_begun, may_end = Scene(), threading.Event(), threading.Event()
 
     def think(x):
@@ -484,17 +461,14 @@ async def test_what_the_method_raises_in_one_of_several_threads_is_no_failure_of
     scene.think = think
     for each in (around, lambda agent, call_next: call_next())[:arounds]:
         scene.connect("around_think", each)
-    await scene.arm(is_hot)
+    await scene.arm()
     with pytest.raises(ValueError):
         scene.agent.think("x")
     assert failures(scene) == 0
 
 
-@either_way
 @pytest.mark.parametrize("then, error", [("call_next", HookError), ("raises", ValueError)])
-async def test_an_around_that_goes_on_in_a_thread_after_its_call_has_ended_does_nothing_more(
-    is_hot, then, error
-):
+async def test_an_around_that_goes_on_in_a_thread_after_its_call_has_ended_does_nothing_more(then, error):
     scene, threads, has_ended = Scene(), [], threading.Event()
 
     def outer(agent, call_next):
@@ -513,7 +487,7 @@ async def test_an_around_that_goes_on_in_a_thread_after_its_call_has_ended_does_
 
     for around in (outer, inner):
         scene.connect("around_think", around)
-    await scene.arm(is_hot)
+    await scene.arm()
     with ThreadPoolExecutor() as pool:
         assert scene.agent.think("x") == "its own"
         has_ended.set()
@@ -523,11 +497,8 @@ async def test_an_around_that_goes_on_in_a_thread_after_its_call_has_ended_does_
     assert failures(scene) == 0
 
 
-@either_way
 @pytest.mark.parametrize("then", ["call_next", "an answer"])
-async def test_an_inner_around_that_swallows_the_cancellation_of_its_attempt_runs_no_method(
-    is_hot, then
-):
+async def test_an_inner_around_that_swallows_the_cancellation_of_its_attempt_runs_no_method(then):
     scene, attempts = Scene(), []
 
     async def outer(agent, call_next):
@@ -547,14 +518,13 @@ async def test_an_inner_around_that_swallows_the_cancellation_of_its_attempt_run
 
     for around in (outer, inner):
         scene.connect("around_reply", around)
-    await scene.arm(is_hot)
+    await scene.arm()
     assert await scene.agent.reply("x") == "its own"
     assert attempts[0].cancelled()
     assert not scene.bodies
 
 
-@either_way
-async def test_an_attempt_that_is_never_awaited_is_none(is_hot):
+async def test_an_attempt_that_is_never_awaited_is_none():
     scene, asked = Scene(), []
 
     async def around(agent, call_next):
@@ -564,7 +534,7 @@ async def test_an_attempt_that_is_never_awaited_is_none(is_hot):
 
     scene.connect("pre_reply", lambda agent, x: asked.append(x), role="guard")
     scene.connect("around_reply", around)
-    await scene.arm(is_hot)
+    await scene.arm()
     asked.clear()
     assert await scene.agent.reply("x") == "x"
     assert asked == ["x"]

@@ -99,8 +99,7 @@ def test_two_cancels_at_any_two_steps_end_the_waiting_never_the_record(options):
             assert_the_cancel_went_through(play)
 
 
-@pytest.mark.parametrize("is_hot", [False, True])
-async def test_a_plain_receiver_that_cancels_its_own_task_ends_the_call_at_the_next_await(is_hot):
+async def test_a_plain_receiver_that_cancels_its_own_task_ends_the_call_at_the_next_await():
     bus, armed, ran = Bus(), [], []
 
     class Agent:
@@ -118,7 +117,7 @@ async def test_a_plain_receiver_that_cancels_its_own_task_ends_the_call_at_the_n
         await asyncio.sleep(0)
 
     agent = Agent()
-    for _ in range(20 if is_hot else 0):
+    for _ in range(1):
         await agent.reply()
     ran.clear()
     armed.append(True)

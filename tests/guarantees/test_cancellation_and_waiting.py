@@ -12,7 +12,6 @@ import pytest
 
 from hookbus import Block, HookBlocked, events
 
-from ._hot import HOT
 from ._waiting import Agent, Hung, connect, settle, telling
 
 
@@ -79,9 +78,9 @@ async def test_observers_side_by_side_have_all_settled_before_the_call_goes_on(p
     assert trace[-1] == "over"
 
 
-async def cancelled_while_somebody_waits(agent, is_patient, is_hot):
+async def cancelled_while_somebody_waits(agent, is_patient):
     """Make calls, and one more in which receivers wait for ever, and cancel that; return it."""
-    for _ in range(HOT if is_hot else 1):
+    for _ in range(1):
         await agent.reply()
     is_patient.append(True)
     call = asyncio.create_task(agent.reply())
@@ -90,8 +89,7 @@ async def cancelled_while_somebody_waits(agent, is_patient, is_hot):
     return call
 
 
-@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
-async def test_observers_side_by_side_are_cancelled_in_their_order(is_hot):
+async def test_observers_side_by_side_are_cancelled_in_their_order():
     agent, is_patient, cancelled = Agent(), [], []
 
     def observer(number):
@@ -107,13 +105,12 @@ async def test_observers_side_by_side_are_cancelled_in_their_order(is_hot):
 
     for number in range(20):
         connect(agent, "pre_reply", observer(number), role="observe")
-    call = await cancelled_while_somebody_waits(agent, is_patient, is_hot)
+    call = await cancelled_while_somebody_waits(agent, is_patient)
     await asyncio.wait({call})
     assert cancelled == [*range(20)]
 
 
-@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
-async def test_who_looks_on_and_swallows_the_cancellation_of_the_caller_has_not_failed(is_hot):
+async def test_who_looks_on_and_swallows_the_cancellation_of_the_caller_has_not_failed():
     agent, is_patient = Agent(), []
 
     async def observe(agent):
@@ -124,7 +121,7 @@ async def test_who_looks_on_and_swallows_the_cancellation_of_the_caller_has_not_
                 raise ValueError from None
 
     connect(agent, "finally_reply", observe)
-    call = await cancelled_while_somebody_waits(agent, is_patient, is_hot)
+    call = await cancelled_while_somebody_waits(agent, is_patient)
     with pytest.raises(asyncio.CancelledError):
         await call
     connections = Agent.bus.signal("finally_reply").connections()

@@ -7,15 +7,11 @@ import asyncio
 import pytest
 
 from hookbus import Bus, HookError, hookable
-from tests.properties.paths import is_compiled
 
-from ._hot import HOT, Stage
-
-both = pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+from ._calm import Stage
 
 
-@both
-async def test_an_around_that_goes_on_after_the_outermost_has_ended_asks_nobody_further_in(is_hot):
+async def test_an_around_that_goes_on_after_the_outermost_has_ended_asks_nobody_further_in():
     stage, is_left, go_on, left, late = Stage(), [], asyncio.Event(), [], []
 
     async def outermost(agent, call_next):
@@ -36,9 +32,7 @@ async def test_an_around_that_goes_on_after_the_outermost_has_ended_asks_nobody_
 
     for priority, around in enumerate((innermost, middle, outermost)):
         stage.bus.signal("around_reply").connect(around, priority=priority)
-    for _ in range(HOT if is_hot else 1):
-        assert await stage.agent.reply([]) == ["innermost", "body"]
-    assert is_compiled(stage.agent.reply) >= is_hot
+    assert await stage.agent.reply([]) == ["innermost", "body"]
     is_left.append(True)
     notes = []
     assert await stage.agent.reply(notes) == "at once"
@@ -49,8 +43,7 @@ async def test_an_around_that_goes_on_after_the_outermost_has_ended_asks_nobody_
     assert notes == []
 
 
-@both
-async def test_a_plain_call_in_a_cancelled_task_is_not_cancelled_itself(is_hot):
+async def test_a_plain_call_in_a_cancelled_task_is_not_cancelled_itself():
     stage, is_armed = Stage(), []
 
     def around(agent, call_next):
@@ -59,8 +52,6 @@ async def test_a_plain_call_in_a_cancelled_task_is_not_cancelled_itself(is_hot):
         return call_next()
 
     stage.bus.signal("around_think").connect(around)
-    if is_hot:
-        stage.heat()
     is_armed.append(True)
     assert stage.agent.think([]) == ["body"]
     with pytest.raises(asyncio.CancelledError):

@@ -12,7 +12,6 @@ from hookbus import Bus, hookable
 
 from .described import COLOURS
 from .examples import examples
-from .paths import compiled, walked
 from .signatures import Value, calls, signatures
 
 in_every_colour = pytest.mark.parametrize("colour", COLOURS)
@@ -82,12 +81,6 @@ def right_calls(data, colour):
     pair = Pair(signature, colour, data.draw(st.booleans()))
     arguments = data.draw(calls(signature).filter(lambda drawn: _fits(pair, drawn)))
     return pair, arguments
-
-
-@pytest.fixture(autouse=True, params=[walked, compiled], ids=["walked", "compiled"])
-def _way(request):
-    with request.param():
-        yield
 
 
 def _fits(pair, arguments):

@@ -1,0 +1,32 @@
+"""An agent whose calls carry a list."""
+
+from __future__ import annotations
+
+from hookbus import Bus, hookable
+
+
+class Stage:
+    """An agent whose calls carry a list, in which everybody who is asked leaves a note."""
+
+    def __init__(self):
+        stage, self.bus = self, Bus()
+
+        class Agent:
+            @hookable("think", bus=self.bus)
+            def think(self, notes):
+                notes.append("body")
+                return stage.body(notes)
+
+            @hookable("reply", bus=self.bus)
+            async def reply(self, notes):
+                notes.append("body")
+                return stage.body(notes)
+
+        self.Agent, self.agent = Agent, Agent()
+        self.body = lambda notes: notes
+
+    def connect(self, name, /, phase="pre", hook="think", **options):
+        def receiver(agent, notes):
+            notes.append(name)
+
+        return self.bus.signal(f"{phase}_{hook}").connect(receiver, **options)
