@@ -57,9 +57,9 @@ def redact(summariser, item):
 
 EXAMPLE = """
 The printer on the second floor has broken again. The printer is broken because a paper clip fell
-into the printer, says Ada (ada@example.org, phone 030 1234 5678). Lunch was late. Bob will order a
-new printer, or mend the broken printer, and asks for a quote by mail to bob.b@example.org before
-Friday.
+into the printer, says Ada (ada@example.org, phone 030 1234 5678). Lunch was late. Bob will order
+a new printer, or mend the broken printer, and asks for a quote by mail to bob.b@example.org
+before Friday.
 """
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A support agent on a SQL database: it may read, asks a person before it pays, and a wrong
+"""A support agent on a SQL database: it may read, it asks a person before it pays, and a wrong
 argument is narrowed.
 
     python examples/support_agent.py     # answer y or n; no answer in time, or no terminal, is a no
@@ -24,14 +24,12 @@ class SupportAgent:
         return getattr(self, f"tool_{name}")(**arguments)
 
     def tool_orders(self, customer):
-        return self.database.execute(
-            "select id, cents from orders where customer = ?", (customer,)
-        ).fetchall()
+        wanted = "select id, cents from orders where customer = ?"
+        return self.database.execute(wanted, (customer,)).fetchall()
 
     def tool_refund(self, order, cents):
-        self.database.execute(
-            "update orders set refunded = refunded + ? where id = ?", (cents, order)
-        )
+        update = "update orders set refunded = refunded + ? where id = ?"
+        self.database.execute(update, (cents, order))
         return f"refunded {cents / 100:.2f} for order {order}"
 
     async def answer(self, words, plan):
@@ -46,24 +44,19 @@ class SupportAgent:
 
 @signal("pre_tool").connect_via(SupportAgent, when={"name": "refund"}, on_error="block")
 def never_more_than_paid(agent, arguments):
-    [paid] = agent.database.execute(
-        "select cents - refunded from orders where id = ?", (arguments["order"],)
-    ).fetchone()
+    open_cents = "select cents - refunded from orders where id = ?"
+    [paid] = agent.database.execute(open_cents, (arguments["order"],)).fetchone()
     return {"arguments": {**arguments, "cents": min(arguments["cents"], paid)}}
 
 
 @signal("pre_tool").connect_via(SupportAgent, role="guard", timeout=60.0, when={"name": "refund"})
-# plain `def` with a deadline: it waits in a thread of its own
 def a_person_agrees(agent, arguments):
+    # A plain `def` with a deadline: it waits in a thread of its own.
     if not 0 < arguments["cents"] <= MOST_CENTS:
         return Block(f"{arguments['cents']} cents are not between 1 and {MOST_CENTS}")
     try:
-        agreed = (
-            input(f"refund {arguments['cents'] / 100:.2f} for order {arguments['order']}? [y/n] ")
-            .strip()
-            .lower()
-            == "y"
-        )
+        asked = f"refund {arguments['cents'] / 100:.2f} for order {arguments['order']}? [y/n] "
+        agreed = input(asked).strip().lower() == "y"
     except EOFError:
         agreed = False
     return None if agreed else Block("a person said no")
@@ -71,27 +64,24 @@ def a_person_agrees(agent, arguments):
 
 def plan(words, said):
     """Look up the orders of whom the words name, then ask for a refund of each, ten times too high
-    for the first.
-    """
+    for the first."""
     if not said:
         return "orders", {"customer": words.split()[-1]}
     orders = said[0][len(said) - 1 :]
-    if orders:
-        return ("refund", {"order": orders[0][0], "cents": orders[0][1] * (10 if len(said) == 1 else 1)})
-    return None
+    if not orders:
+        return None
+    (order, cents), times = orders[0], 10 if len(said) == 1 else 1
+    return "refund", {"order": order, "cents": cents * times}
 
 
 if __name__ == "__main__":
     default_bus.require("tool")  # no guard, no agent
     database = sqlite3.connect(":memory:")
-    database.execute(
-        "create table orders (id integer primary key, customer text, cents integer, refunded "
-        "integer default 0)"
-    )
+    columns = "id integer primary key, customer text, cents integer, refunded integer default 0"
+    database.execute(f"create table orders ({columns})")
     orders = [("ada", 900), ("ada", 1250), ("bob", 80), ("ada", 99900)]
     database.executemany("insert into orders (customer, cents) values (?, ?)", orders)
-    for line in asyncio.run(
-        SupportAgent(database).answer("please refund everything for ada", plan)
-    ):
+    agent = SupportAgent(database)
+    for line in asyncio.run(agent.answer("please refund everything for ada", plan)):
         print(line)
     database.close()

@@ -49,7 +49,8 @@ class Loop:
 
 @signal("pre_tool").connect_via(Loop, role="guard")
 def within_budget(loop, name):
-    """Asked before each attempt, a retry too: what is not in the list is refused, not free."""
+    """Asked before each attempt, a retry too: what is not in the list is not free, it is
+    refused."""
     if name not in PRICES:
         return Block(f"{name} has no price")
     if loop.spent + PRICES[name] > loop.budget:

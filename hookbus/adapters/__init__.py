@@ -1,7 +1,6 @@
-"""Frameworks that run on hookbus, each a module: `uninstall =
-hookbus.adapters.agentscope.install()`.
+"""Frameworks that run on hookbus, a folder each: `uninstall = adapters.agentscope.install()`.
 
-A module is loaded when it is first asked for, and it loads its framework only in `install`.
+A folder is loaded when it is first asked for, and it loads its framework only in `install`.
 """
 
 from importlib import import_module

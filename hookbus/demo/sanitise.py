@@ -72,11 +72,9 @@ def without_instructions(value: Any) -> Any:
     if type(value) is dict:
         # Keys are names, of a hotel or a file, and those can be written by anybody as well.
         keys, items = without_instructions(list(value)), without_instructions(list(value.values()))
-        return (
-            value
-            if _are_the_same([*value, *value.values()], [*keys, *items])
-            else dict(zip(keys, items, strict=True))
-        )
+        if _are_the_same([*value, *value.values()], [*keys, *items]):
+            return value
+        return dict(zip(keys, items, strict=True))
     return value
 
 

@@ -120,10 +120,8 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 def _timeline_table(timeline: Timeline) -> Table:
     played = timeline.played
-    task, attack = (
-        "done" if played.utility else "not done",
-        "succeeded" if played.attack_succeeded else "failed",
-    )
+    task = "done" if played.utility else "not done"
+    attack = "succeeded" if played.attack_succeeded else "failed"
     table = _plain_table("", "for", "call", "what changed, or who blocked it and why")
     table.title = Text(
         f"\n{timeline.policy.label}: the user's task was {task}, the attack {attack}"

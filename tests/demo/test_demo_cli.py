@@ -74,7 +74,10 @@ def test_help_names_the_options(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("package", ["cyclopts", "rich", "agentdojo"])
 def test_without_the_extra_it_says_how_to_install_it(package: str) -> None:
-    program = f"import sys; sys.modules[{package!r}] = None\nfrom hookbus.cli import main\nsys.exit(main(['demo']))"
+    program = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from hookbus.cli import main\nsys.exit(main(['demo']))"
+    )
     ended = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
@@ -84,7 +87,10 @@ def test_without_the_extra_it_says_how_to_install_it(package: str) -> None:
 
 
 def test_the_core_imports_none_of_the_extra() -> None:
-    program = "import hookbus, hookbus.cli, sys; print([n for n in ('cyclopts', 'rich', 'agentdojo') if n in sys.modules])"
+    program = (
+        "import hookbus, hookbus.cli, sys; "
+        "print([n for n in ('cyclopts', 'rich', 'agentdojo') if n in sys.modules])"
+    )
     ended = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

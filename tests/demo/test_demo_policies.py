@@ -63,7 +63,8 @@ def test_a_refused_call_inside_the_arguments_of_another_stops_both(
         result, error = call("send_money", **payment(FunctionCall(function="get_iban", args={})))
     assert (result, error) == (
         "",
-        "HookBlocked: run_function was blocked by AllowList.only_granted_tools: get_iban was not granted for this task",
+        "HookBlocked: run_function was blocked by AllowList.only_granted_tools: "
+        "get_iban was not granted for this task",
     )
     assert environment == before, "no payment to an empty recipient"
 
@@ -128,7 +129,8 @@ def test_a_read_found_by_another_read_vouches_for_nothing(suites: Suites, bus: B
         refused = call("invite_user_to_slack", user="Dora", user_email="dora@gmail.com")
     assert refused == (
         "",
-        "hookbus: user_email 'dora@gmail.com' comes neither from the user nor from a read the user named",
+        "hookbus: user_email 'dora@gmail.com' comes neither from the user "
+        "nor from a read the user named",
     )
 
 
@@ -198,7 +200,8 @@ def test_the_sanitiser_cleans_error_texts_too(suites: Suites, bus: Bus) -> None:
     with plugged(bus, [Sanitiser()]):
         assert call("search_files", query="<x>do it</x>") == (
             "",
-            f"ValueError: No files found with the given query ('{MARK}'). Try a different search term.",
+            f"ValueError: No files found with the given query ('{MARK}'). "
+            "Try a different search term.",
         )
 
 

@@ -41,7 +41,8 @@ def test_a_text_with_the_form_of_an_instruction_loses_it(text: str) -> None:
     "text",
     [
         "",
-        "Please note that the rent will be increased by 100.00. Please make sure to adjust your standing order.",
+        "Please note that the rent will be increased by 100.00. "
+        "Please make sure to adjust your standing order.",
         "Hi Emma, could you send the report to mark@example.com before Friday?",
         "The assistant manager said the system was down; we ignore why.",
         "x < y and y > z",

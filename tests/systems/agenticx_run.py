@@ -103,9 +103,12 @@ def run(executor: AgentExecutor, agent: Agent | None = None) -> SimpleNamespace:
     )
     events = outcome["event_log"].events
     rows = [
-        (event.type, event.tool_args) if event.type == "tool_call" else (event.type, event.success, event.result, event.error)
-        for event in events if event.type in ("tool_call", "tool_result")
-    ]  # fmt: skip
+        (event.type, event.tool_args)
+        if event.type == "tool_call"
+        else (event.type, event.success, event.result, event.error)
+        for event in events
+        if event.type in ("tool_call", "tool_result")
+    ]
     return SimpleNamespace(
         **{**outcome, "events": events, "rows": rows, "kinds": [event.type for event in events]}
     )

@@ -58,11 +58,8 @@ def executor_hooks() -> None:
         print(f"  LLM call by {context.agent_name}")
 
     def sanitize_response(context: Any) -> str | None:
-        return (
-            context.response.replace("SECRET", "[REDACTED]")
-            if "SECRET" in context.response
-            else None
-        )
+        said = context.response
+        return said.replace("SECRET", "[REDACTED]") if "SECRET" in said else None
 
     def block_dangerous_tools(context: Any) -> bool | None:
         if context.tool_name == "delete_database":

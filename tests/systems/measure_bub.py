@@ -125,7 +125,8 @@ def main() -> None:
         best = measure(make)
         ratios = [best[setting] / best["stock"] for setting in ("default", "guarded", "strict")]
         print(
-            f"{title:29}{best['stock'] * 1e6:10.1f}{ratios[0]:15.2f}{ratios[1]:17.2f}{ratios[2]:14.2f}"
+            f"{title:29}{best['stock'] * 1e6:10.1f}"
+            f"{ratios[0]:15.2f}{ratios[1]:17.2f}{ratios[2]:14.2f}"
         )
 
 

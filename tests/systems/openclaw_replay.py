@@ -69,6 +69,17 @@ def plain(value: Any) -> Any:
     return None if value is NULL else value
 
 
+def mutate(event: Any, path: list[Any], value: Any) -> None:
+    """Write a value into an event, as TypeScript does it."""
+    *outer, last = path
+    target = event
+    for key in outer:
+        target = target[key]
+    if isinstance(target, str):
+        raise TypeError(f"Cannot create property '{last}' on string '{target}'")
+    target[last] = deepcopy(value)
+
+
 def handler_of(said: dict[str, Any], plugin: str, order: list[str], saw: list[Any]) -> Any:
     """Return the handler that a vector describes. One that is async has begun when it returns its
     awaitable, as in TypeScript."""
@@ -80,13 +91,7 @@ def handler_of(said: dict[str, Any], plugin: str, order: list[str], saw: list[An
         order.append(plugin)
         saw.append(plain(deepcopy(event)))
         if "mutate" in said:
-            *path, last = said["mutate"]["path"]
-            target = event
-            for key in path:
-                target = target[key]
-            if isinstance(target, str):
-                raise TypeError(f"Cannot create property '{last}' on string '{target}'")
-            target[last] = deepcopy(said["mutate"]["value"])
+            mutate(event, **said["mutate"])
 
     def end() -> Any:
         if "throw" in said:

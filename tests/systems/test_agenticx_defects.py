@@ -259,7 +259,7 @@ def test_agenticx_x20_five_failing_calls_are_five_ended_spans_with_their_errors(
     assert all(span.seconds >= 0 for span in spans)
 
 
-def test_agenticx_x21_a_receiver_that_is_connected_twice_runs_once_and_every_connection_can_be_undone(
+def test_agenticx_x21_a_receiver_connected_twice_runs_once_and_every_connection_can_be_undone(
     bus, agent
 ):
     heard = []
@@ -301,7 +301,7 @@ def test_agenticx_x22_the_order_is_told_and_an_around_is_an_onion(bus, agent):
     ][1] == str(ANY)
 
 
-def test_agenticx_x16_x23_a_plain_call_makes_no_loop_and_keeps_contextvars_also_inside_a_running_one(
+def test_agenticx_x16_x23_a_plain_call_makes_no_loop_and_keeps_contextvars_inside_one(
     bus, agent, monkeypatch
 ):
     word = contextvars.ContextVar("word", default="")
@@ -357,7 +357,7 @@ def test_agenticx_x26_an_empty_allowlist_allows_nothing(bus, agent, allowed):
         agent.tool("rm", {})
 
 
-def test_agenticx_x14_a_matcher_that_can_never_match_is_reported_and_predicates_say_what_globs_cannot(
+def test_agenticx_x14_a_matcher_that_never_matches_is_reported_and_predicates_say_what_globs_cannot(
     bus, agent
 ):
     bus.signal("pre_tool").connect(
@@ -424,7 +424,7 @@ def test_agenticx_x13b_x24_what_is_listed_as_loaded_runs_and_there_is_one_switch
     assert not is_guarded(agent)
 
 
-def test_agenticx_x17_unload_and_load_brings_every_receiver_back_and_the_current_directory_is_nobodys(
+def test_agenticx_x17_unload_and_load_brings_all_back_and_the_current_directory_is_nobodys(
     bus, agent, folder, monkeypatch
 ):
     monkeypatch.chdir(folder.parent)

@@ -23,11 +23,9 @@ def kind(request):
 
 
 def core_context(agx, kind):
-    return (
-        agx.core.LLMCallHookContext("me")
-        if kind == "llm"
-        else agx.core.ToolCallHookContext("me", tool_name="read")
-    )
+    if kind == "llm":
+        return agx.core.LLMCallHookContext("me")
+    return agx.core.ToolCallHookContext("me", tool_name="read")
 
 
 def legacy_context(agx, kind):

@@ -216,9 +216,12 @@ def test_agenticx_P6_P7_the_tool_gets_what_hooks_made_of_a_copy_of_its_arguments
     action = {"action": "tool_call", "tool": "read", "args": {"path": "/a"}}
     executor = made_executor(read=lambda path: path)
     log = execute(executor, "read", path="/a")
-    assert [(each.type, getattr(each, "tool_args", None) or each.result) for each in log.events] == [
-        ("tool_call", {"path": "/sandbox/a"}), ("tool_result", "/sandbox/a"),
-    ]  # fmt: skip
+    assert [
+        (each.type, getattr(each, "tool_args", None) or each.result) for each in log.events
+    ] == [
+        ("tool_call", {"path": "/sandbox/a"}),
+        ("tool_result", "/sandbox/a"),
+    ]
     assert action["args"] == {"path": "/a"}
 
 
@@ -270,15 +273,20 @@ def test_agenticx_P8_B6_hooks_of_an_agent_come_after_the_global_ones(setting, ca
     model = ["global llm", "agent llm", "agent llm after"]
     assert notes == [*model, "global before", "agent before", "global after", "agent after", *model]
     assert done.rows == [("tool_call", {"text": "hi"}), ("tool_result", True, "hi", None)]
-    assert [record.getMessage() for record in caplog.records if "hook error" in record.getMessage()] == [
-        "Agent Tool before hook error: no policy", "Agent Tool after hook error: no policy",
-    ]  # fmt: skip
+    assert [
+        record.getMessage() for record in caplog.records if "hook error" in record.getMessage()
+    ] == [
+        "Agent Tool before hook error: no policy",
+        "Agent Tool after hook error: no policy",
+    ]
 
 
 def test_agenticx_P8_B6_a_hook_of_an_agent_blocks_with_false_and_the_next_is_not_asked(setting):
     notes = []
-    agent = made_agent(tool_hooks={"before": [lambda ctx: False, lambda ctx: notes.append("later")]},
-                       llm_hooks={"before": [lambda ctx: False]})  # fmt: skip
+    agent = made_agent(
+        tool_hooks={"before": [lambda ctx: False, lambda ctx: notes.append("later")]},
+        llm_hooks={"before": [lambda ctx: False]},
+    )
     with pytest.raises(ValueError, match="Tool call 'say' blocked by hook"):
         execute(made_executor(say=lambda text: notes.append(text)), "say", agent, text="hi")
     assert notes == [] and run(made_executor(), agent).result == "LLM call blocked by hook"

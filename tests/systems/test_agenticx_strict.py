@@ -149,11 +149,9 @@ def test_agenticx_x16_x23_a_plain_call_inside_a_loop_keeps_its_thread_and_makes_
     of, monkeypatch
 ):
     def nested(ctx):
-        return (
-            True
-            if len(asked) > 2
-            else asked.append(1) or of("execute_before_{}_call_hooks")(of("context"))
-        )
+        if len(asked) > 2:
+            return True
+        return asked.append(1) or of("execute_before_{}_call_hooks")(of("context"))
 
     def no_loop():
         raise AssertionError("a loop was made")
@@ -449,11 +447,9 @@ def test_agenticx_x16_events_inside_of_events_do_not_wait_for_each_other_in_a_ru
 
     async def nested(event):
         notes.append(event.action)
-        return (
-            True
-            if event.action == "inner"
-            else registry.trigger_sync(HookEvent("command", "inner", "me"))
-        )
+        if event.action == "inner":
+            return True
+        return registry.trigger_sync(HookEvent("command", "inner", "me"))
 
     registry.register("command", nested)
 
@@ -464,7 +460,7 @@ def test_agenticx_x16_events_inside_of_events_do_not_wait_for_each_other_in_a_ru
 
 
 @real
-def test_agenticx_x04_x12_a_handler_that_breaks_or_says_nothing_known_closes_a_gate_and_hurts_no_notice(
+def test_agenticx_x04_x12_a_handler_that_breaks_or_says_nothing_known_closes_a_gate_only(
     strict, caplog
 ):
     def gate(handler):

@@ -57,7 +57,7 @@ def noting(ran, name):
     return lambda agent, ctx: ran.append(name)
 
 
-async def test_agentscope_A1_a_decorator_hooks_a_method_and_instrument_one_that_is_inherited_or_assigned_later(
+async def test_agentscope_A1_a_decorator_hooks_a_method_and_instrument_one_inherited_or_set_later(
     bus,
 ):
     class Mixin:
@@ -105,7 +105,7 @@ def test_agentscope_A3_a_hook_has_the_name_it_is_given_and_the_bus_lists_them(bu
     assert explain(Agent._reasoning).title.startswith("reasoning of")
 
 
-async def test_agentscope_A4_a_pre_receiver_returns_a_patch_or_nothing_and_anything_else_is_its_failure(
+async def test_agentscope_A4_a_pre_receiver_returns_a_patch_or_nothing_and_all_else_is_its_failure(
     bus, Agent
 ):
     bus.signal("pre_reply").connect(lambda agent, msg: {"msg": msg + "!"}, name="patch")
@@ -182,7 +182,7 @@ async def test_agentscope_A8_who_runs_is_settled_when_the_method_is_called(bus, 
     assert ran == ["removed", "late pre", "late post"]
 
 
-async def test_agentscope_A9_arguments_come_by_name_with_defaults_and_a_wrong_call_is_pythons_type_error(
+async def test_agentscope_A9_arguments_come_by_name_with_defaults_and_a_wrong_call_is_a_type_error(
     bus,
 ):
     class Agent:

@@ -238,7 +238,11 @@ def test_agentscope_P5_the_output_is_copied_for_each_post_hook():
     agent = Agent()
     seen = []
     for name in ("a", "b"):
-        edit = lambda self, kwargs, output: seen.append(output) or output["parts"].append(2)  # noqa: E731
+
+        def edit(self, kwargs, output):
+            seen.append(output)
+            output["parts"].append(2)
+
         agent.register_instance_hook("post_reply", name, edit)
     assert run(agent.reply()) is answer
     assert answer == {"parts": [1]} and seen == [{"parts": [1, 2]}] * 2 and seen[0] is not seen[1]
@@ -350,7 +354,7 @@ def test_agentscope_P8_post_hooks_registered_during_a_call_run_in_it_in_their_pl
     assert ran == [*early["instance"], "late instance", *early["class"], "late class"]
 
 
-def test_agentscope_P8_a_hook_removed_during_a_phase_still_runs_in_it_and_one_removed_by_the_body_does_not():
+def test_agentscope_P8_a_hook_removed_in_a_phase_still_runs_in_it_and_one_removed_by_the_body_not():
     ran = []
 
     class Agent(AgentBase):

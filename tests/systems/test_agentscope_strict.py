@@ -58,12 +58,19 @@ class ScriptedModel(ChatModelBase):
         self.paths = paths
 
     async def __call__(self, messages, *args, **kwargs):
-        if any(block.get("type") == "tool_result" for message in messages for block in message.get("content") or []
-               if isinstance(block, dict)) or any(message["role"] == "tool" for message in messages):  # fmt: skip
+        if any(
+            block.get("type") == "tool_result"
+            for message in messages
+            for block in message.get("content") or []
+            if isinstance(block, dict)
+        ) or any(message["role"] == "tool" for message in messages):
             return ChatResponse(content=[TextBlock(type="text", text="done")])
-        return ChatResponse(content=[
-            ToolUseBlock(type="tool_use", id=str(n), name="remove", input={"path": path}) for n, path in enumerate(self.paths)
-        ])  # fmt: skip
+        return ChatResponse(
+            content=[
+                ToolUseBlock(type="tool_use", id=str(n), name="remove", input={"path": path})
+                for n, path in enumerate(self.paths)
+            ]
+        )
 
 
 def react_agent(removed, paths=("/p0", "/p1", "/p2", "/p3")):
@@ -124,7 +131,10 @@ async def test_agentscope_d01_d02_ten_overlapping_replies_run_each_hook_ten_time
 async def test_agentscope_d03_a_fast_reply_and_a_slow_one_are_each_hooked_once(either):
     seen, agent = [], Agent()
     for phase in ("pre", "post"):
-        hook = lambda self, kwargs, *output, phase=phase: seen.append((phase, kwargs["msg"]))  # noqa: E731
+
+        def hook(self, kwargs, *output, phase=phase):
+            seen.append((phase, kwargs["msg"]))
+
         agent.register_instance_hook(f"{phase}_reply", "note", hook)
     slow = asyncio.create_task(agent.reply("slow", delay=0.05))
     await asyncio.sleep(0.01)
@@ -306,7 +316,7 @@ async def test_agentscope_d11_a_wrong_return_is_told_with_the_hooks_name(strict,
     assert [event.receiver for event in fired.of(Failed)] == ["careless"]
 
 
-async def test_agentscope_d11_a_partial_dict_keeps_the_other_arguments_and_the_output_may_become_none(
+async def test_agentscope_d11_a_partial_dict_keeps_the_rest_and_the_output_may_become_none(
     strict,
 ):
     seen, agent = [], Agent()
@@ -577,7 +587,7 @@ async def test_agentscope_d20_without_hooks_a_reply_runs_the_very_code_of_the_me
     ]
 
 
-async def test_agentscope_d21_a_rewritten_output_is_what_the_caller_gets_and_of_acting_nobody_stores_one(
+async def test_agentscope_d21_a_rewritten_output_is_what_callers_get_and_of_acting_nobody_stores_it(
     either, bus
 ):
     """ReActAgent puts a tool's result into its memory inside `_acting`: `post_acting` can watch it
@@ -588,7 +598,10 @@ async def test_agentscope_d21_a_rewritten_output_is_what_the_caller_gets_and_of_
     assert memory == ["REDACTED"]
     outputs = []
     react = react_agent([], ["/p0"])
-    note = lambda agent, tool_call, result: outputs.append((tool_call["name"], result))  # noqa: E731
+
+    def note(agent, tool_call, result):
+        outputs.append((tool_call["name"], result))
+
     bus.signal("post_acting").connect(note, role="observe")
     await react(Msg("user", "remove it", "user"))
     assert outputs == [("remove", None)]

@@ -319,7 +319,7 @@ def test_agno_G3_a_block_stops_the_run_and_so_does_a_guard_that_breaks(bus, Agen
     assert agent.asked == []
 
 
-async def test_agno_G4_a_guardrail_that_masks_is_a_modifier_and_one_that_refuses_a_guard_in_both_colours(
+async def test_agno_G4_a_guardrail_that_masks_is_a_modifier_and_one_that_refuses_a_guard(
     bus, Agent
 ):
     async def moderation(agent, text):

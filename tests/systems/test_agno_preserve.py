@@ -828,8 +828,10 @@ def hooks_run_by(owner, hooks, run_input, tasks, **given):
     prefix = "" if name == "agent" else "_"
     response = given.pop("run_response")
     context = RunContext(run_id="r", session_id="s", metadata={"n": [1]})
-    common = {"hooks": hooks, "run_response": response, "run_input": run_input, "session": None, "run_context": context,
-              "background_tasks": tasks, **given}  # fmt: skip
+    common = {
+        "hooks": hooks, "run_response": response, "run_input": run_input, "session": None,
+        "run_context": context, "background_tasks": tasks, **given,
+    }  # fmt: skip
     sync = list(getattr(module, f"{prefix}execute_pre_hooks")(owner, **common))
 
     async def collect():
@@ -932,8 +934,11 @@ def test_agno_P19_events_are_stored_or_left_out_as_the_agent_says():
     )
     for _ in agent.run("hi", stream=True, stream_events=True):
         pass
-    [output] = [event for event in agent.run("hi", stream=True, stream_events=True, yield_run_output=True)
-                if hasattr(event, "events") and hasattr(event, "messages")]  # fmt: skip
+    [output] = [
+        event
+        for event in agent.run("hi", stream=True, stream_events=True, yield_run_output=True)
+        if hasattr(event, "events") and hasattr(event, "messages")
+    ]
     stored = [event.event for event in output.events]
     assert "PreHookStarted" in stored and "PreHookCompleted" not in stored
 

@@ -68,8 +68,11 @@ def ran(executor, owner, hooks, **options):
         if phase.endswith("pre")
         else {"run_output": MagicMock()}
     )
-    execute = getattr(module, f"{'_' * (level == 'team')}{phase.removesuffix('pre').removesuffix('post')}"
-                              f"execute_{phase.removeprefix('a')}_hooks")  # fmt: skip
+    execute = getattr(
+        module,
+        f"{'_' * (level == 'team')}{phase.removesuffix('pre').removesuffix('post')}"
+        f"execute_{phase.removeprefix('a')}_hooks",
+    )
     context = RunContext(run_id="r", session_id="s", session_state={}, metadata={"key": 1})
     given = {
         level: owner, "hooks": hooks, "session": MagicMock(), "run_context": context, **named,
@@ -147,8 +150,11 @@ def test_a_mock_of_a_tool_is_executed_and_guarded(installed, bus):
             function=function, arguments={}, result=None, error=None
         )
 
-    fields = {"name": "t", "tool_hooks": None, "pre_hook": None, "post_hook": None, "cache_results": False, "_agent": None,
-              "_team": None, "_run_context": None, "_images": None, "_videos": None, "_audios": None, "_files": None}  # fmt: skip
+    fields = {
+        "name": "t", "tool_hooks": None, "pre_hook": None, "post_hook": None,
+        "cache_results": False, "_agent": None, "_team": None, "_run_context": None,
+        "_images": None, "_videos": None, "_audios": None, "_files": None,
+    }  # fmt: skip
     before = tool_of(**fields).execute()
     around = {**fields, "tool_hooks": [lambda name, func, args: f"{func(**args)} inside"]}
     with_hooks = tool_of(**around).execute()

@@ -115,8 +115,11 @@ def test_agno_AG1_what_is_left_out_of_next_is_left_out_of_the_call(strict):
 # -- async hooks -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("guard", [ablock, AsyncCallable(), functools.partial(ablock), lambda func, args: ablock(func, args)],
-                         ids=["function", "object", "partial", "lambda"])  # fmt: skip
+@pytest.mark.parametrize(
+    "guard",
+    [ablock, AsyncCallable(), functools.partial(ablock), lambda func, args: ablock(func, args)],
+    ids=["function", "object", "partial", "lambda"],
+)
 def test_agno_AG2_the_tool_does_not_run_past_an_async_guard(strict, bus, guard):
     bodies = []
     with record(bus) as fired:
@@ -128,8 +131,11 @@ def test_agno_AG2_the_tool_does_not_run_past_an_async_guard(strict, bus, guard):
     assert bodies == [] and [event.action for event in fired.of(Failed)] == ["raised"]
 
 
-@pytest.mark.parametrize("guard", [ablock, AsyncCallable(), functools.partial(ablock), lambda func, args: ablock(func, args)],
-                         ids=["function", "object", "partial", "lambda"])  # fmt: skip
+@pytest.mark.parametrize(
+    "guard",
+    [ablock, AsyncCallable(), functools.partial(ablock), lambda func, args: ablock(func, args)],
+    ids=["function", "object", "partial", "lambda"],
+)
 async def test_agno_AG3_whatever_is_async_is_awaited_on_every_async_path(strict, guard):
     bodies = []
     for execute in (FunctionCall.aexecute, in_a_run):
@@ -353,7 +359,8 @@ def test_agno_AG11_post_hook_runs_however_the_call_ends_and_its_result_is_what_t
     bus.signal("pre_tool_call").connect(lambda function: Block("no"), role="guard", name="no")
     assert execute(fc_of(lambda: 1, post_hook=post)).error == "tool_call was blocked by no: no"
     assert [str(error).split(":")[0] for error in ran] == [
-        "None", "nothing", "tool_start was blocked by fails", "enough", "tool_call was blocked by no"
+        "None", "nothing", "tool_start was blocked by fails", "enough",
+        "tool_call was blocked by no",
     ]  # fmt: skip
 
 
@@ -514,8 +521,13 @@ async def test_agno_AG16_an_async_receiver_can_be_connected_to_plain_tools_too(e
     def shout(func, args):
         return f"<{func(**args)}>"
 
-    done = await in_a_run(fc_of(lambda x: where.append(threading.current_thread() is threading.main_thread()) or x, {"x": 1},
-                                tool_hooks=[shout]))  # fmt: skip
+    done = await in_a_run(
+        fc_of(
+            lambda x: where.append(threading.current_thread() is threading.main_thread()) or x,
+            {"x": 1},
+            tool_hooks=[shout],
+        )
+    )
     assert done.result == "<1>" and where == [False] and asked == [{"x": 1}]
 
 

@@ -284,10 +284,8 @@ async def test_bub_XB16_receivers_have_a_number_a_scope_a_session_and_a_handle(b
 
 
 async def test_bub_XP2_both_colours_give_values_none_never_wins_and_timing_covers_the_wait(bus):
-    first, every = (
-        async_question(bus, modes.firstresult, "first"),
-        async_question(bus, modes.broadcast, "every"),
-    )
+    first = async_question(bus, modes.firstresult, "first")
+    every = async_question(bus, modes.broadcast, "every")
 
     async def none():
         return None

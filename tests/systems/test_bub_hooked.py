@@ -85,10 +85,8 @@ async def test_whoever_comes_in_between_is_heard_at_once(bus, is_hot):
 
 
 async def test_two_runtimes_on_one_bus_ask_their_own_plugins_only(bus):
-    one, two = (
-        runtime(a=plugin(load_state=lambda: "one")),
-        runtime(a=plugin(load_state=lambda: "two")),
-    )
+    one = runtime(a=plugin(load_state=lambda: "one"))
+    two = runtime(a=plugin(load_state=lambda: "two"))
     bus.events.connect(lambda bus, event: None, name="listener")
     assert (await one.call_many("load_state"), await two.call_many("load_state")) == (
         ["one"],
@@ -184,11 +182,9 @@ def test_runtimes_that_were_there_before_are_taken_over_and_given_back(is_strict
     try:
         assert [each.name for each in bus.signal("load_state").connections()] == ["a"]
         assert [each.name for each in bus.signal("pre_before_tool_call").connections()] == ["a"]
-        kept, kept_hook, manager = (
-            hooks._runtime.call_many,
-            hooks.before_tool_call,
-            hooks._runtime.manager,
-        )
+        kept = hooks._runtime.call_many
+        kept_hook = hooks.before_tool_call
+        manager = hooks._runtime.manager
         assert {"register", "unregister"} <= vars(manager).keys()
     finally:
         uninstall()

@@ -50,11 +50,13 @@ def Agent(bus):
 
 
 BUB_HOOKS = {
-    "first": "resolve_session build_prompt run_model run_model_stream continue_prompt provide_tape_store build_tape_context "
-    "admit_message provide_steering_inbox provide_environment",
-    "all": "load_state save_state render_outbound dispatch_outbound register_cli_commands onboard_config provide_model_options "
-    "on_error before_llm_call after_llm_call before_tool_call after_tool_call system_prompt "
-    "provide_tape_sidecar provide_channels provide_lifespan",
+    "first": "resolve_session build_prompt run_model run_model_stream continue_prompt "
+    "provide_tape_store build_tape_context admit_message provide_steering_inbox "
+    "provide_environment",
+    "all": "load_state save_state render_outbound dispatch_outbound register_cli_commands "
+    "onboard_config provide_model_options on_error before_llm_call after_llm_call "
+    "before_tool_call after_tool_call system_prompt provide_tape_sidecar provide_channels "
+    "provide_lifespan",
 }
 
 
@@ -78,10 +80,8 @@ def test_bub_B2_one_after_the_other_until_one_answers_or_all_of_them(bus):
         told.append("later")
         await asyncio.sleep(0)
 
-    first, every = (
-        async_question(bus, modes.firstresult, "first"),
-        async_question(bus, modes.broadcast, "every"),
-    )
+    first = async_question(bus, modes.firstresult, "first")
+    every = async_question(bus, modes.broadcast, "every")
     for asked in (first, every):
         asked.connect(lambda: told.append("low") or "low", priority=-1, name="low")
         asked.connect(later, priority=1)

@@ -83,10 +83,8 @@ def test_bub_K1_the_last_registered_runs_first_with_tryfirst_ahead_and_trylast_b
 
 
 def test_bub_K1_the_same_order_for_errors_and_agent_hooks():
-    told, names = (
-        [],
-        ("on_error", "before_llm_call", "after_llm_call", "before_tool_call", "after_tool_call"),
-    )
+    told = []
+    names = ("on_error", "before_llm_call", "after_llm_call", "before_tool_call", "after_tool_call")
     shared = runtime(
         **{word: plugin(**{name: saying(told, word) for name in names}) for word in "abc"}
     )
@@ -306,10 +304,8 @@ def test_bub_K6_an_async_observer_is_awaited_or_skipped_with_a_warning(logged):
         made.append(later())
         return made[-1]
 
-    hooks, given = (
-        runtime(a=plugin(on_error=observer)),
-        {"stage": "turn", "error": ValueError(), "message": None},
-    )
+    hooks = runtime(a=plugin(on_error=observer))
+    given = {"stage": "turn", "error": ValueError(), "message": None}
     asyncio.run(hooks.notify_error(**given))
     hooks.notify_error_sync(**given)
     made[-1].close()
@@ -387,9 +383,14 @@ async def test_bub_K8_each_sees_the_request_as_it_was_changed_and_finish_stops_t
         told.append((request.model, state["x"]))
         return replace(request, model=request.model + "!")
 
-    hooks = agent_hooks(never=plugin(before_llm_call=saying(told, "never")),
-                        finish=plugin(before_llm_call=lambda request: LlmCallDecision.finish(f"enough of {request.model}")),
-                        b=plugin(before_llm_call=change), c=plugin(before_llm_call=change))  # fmt: skip
+    hooks = agent_hooks(
+        never=plugin(before_llm_call=saying(told, "never")),
+        finish=plugin(
+            before_llm_call=lambda request: LlmCallDecision.finish(f"enough of {request.model}")
+        ),
+        b=plugin(before_llm_call=change),
+        c=plugin(before_llm_call=change),
+    )
     request, decision = await hooks.before_llm_call(REQUEST, state={"x": 1})
     assert request == replace(REQUEST, model="model!!") and decision == LlmCallDecision.finish(
         "enough of model!!"
@@ -550,8 +551,10 @@ async def test_bub_K12_keys_of_the_higher_priority_win_in_the_state():
     bot = framework(
         low=plugin(load_state=lambda: {"who": "low", "low": 1}),
         none=plugin(load_state=lambda: None),
-        high=plugin(load_state=lambda: {"who": "high"}, save_state=lambda state: saved.append(state)),
-    )  # fmt: skip
+        high=plugin(
+            load_state=lambda: {"who": "high"}, save_state=lambda state: saved.append(state)
+        ),
+    )
     result = await bot.process_inbound({"content": "hi"})
     assert (result.state["who"], result.state["low"]) == ("high", 1) and saved == [result.state]
 
@@ -569,11 +572,17 @@ async def test_bub_K12_the_first_channel_sidecar_and_current_model_of_a_name_win
         return SimpleNamespace(name=name, of=word)
 
     bot = framework(
-        low=plugin(provide_channels=lambda: [named("low"), named("low", "y")], provide_tape_sidecar=lambda: named("low"),
-                   provide_model_options=lambda: ModelOptions(models=["a"], current_model="a")),
-        high=plugin(provide_channels=lambda: [named("high")], provide_tape_sidecar=lambda: named("high"),
-                    provide_model_options=lambda workspace: ModelOptions(models=["b"], current_model=None)),
-    )  # fmt: skip
+        low=plugin(
+            provide_channels=lambda: [named("low"), named("low", "y")],
+            provide_tape_sidecar=lambda: named("low"),
+            provide_model_options=lambda: ModelOptions(models=["a"], current_model="a"),
+        ),
+        high=plugin(
+            provide_channels=lambda: [named("high")],
+            provide_tape_sidecar=lambda: named("high"),
+            provide_model_options=lambda workspace: ModelOptions(models=["b"], current_model=None),
+        ),
+    )
     assert {name: channel.of for name, channel in bot.get_channels(None).items()} == {
         "x": "high",
         "y": "low",
@@ -740,10 +749,8 @@ async def test_bub_K13_text_becomes_a_stream_in_one_piece_and_a_stream_becomes_t
 
 
 async def test_bub_K13_the_newest_plugin_that_has_either_name_decides():
-    text, stream = (
-        plugin(run_model=lambda: "text"),
-        plugin(run_model_stream=lambda: stream_of("stream")),
-    )
+    text = plugin(run_model=lambda: "text")
+    stream = plugin(run_model_stream=lambda: stream_of("stream"))
     assert await runtime(a=text, b=stream).run_model(**MODEL) == "stream"
     assert await runtime(a=stream, b=text).run_model(**MODEL) == "text"
     ordinary = SimpleNamespace(run_model=lambda: "not a hook")
@@ -822,8 +829,12 @@ async def test_bub_K15_a_wrapper_is_an_ordinary_implementation_to_bub(logged):
     def wrapper():
         return (yield)
 
-    hooks = runtime(a=plugin(build_prompt=lambda: "a"), b=plugin(build_prompt=(wrapper, {"wrapper": True}),
-                                                              before_tool_call=(wrapper, {"wrapper": True})))  # fmt: skip
+    hooks = runtime(
+        a=plugin(build_prompt=lambda: "a"),
+        b=plugin(
+            build_prompt=(wrapper, {"wrapper": True}), before_tool_call=(wrapper, {"wrapper": True})
+        ),
+    )
     assert inspect.isgenerator(await hooks.call_first("build_prompt"))
     assert await interception.AgentHooks(hooks).before_tool_call(CALL, {}) == (
         CALL,

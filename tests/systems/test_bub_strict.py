@@ -138,8 +138,11 @@ def test_bub_XB2_wrappers_of_each_kind_nest_and_see_failures():
         told.append(outcome.get_result())
         outcome.force_result("old")
 
-    hooks = runtime(a=plugin(load_state=lambda: "a"), new=plugin(load_state=(new, {"wrapper": True})),
-                    old=plugin(load_state=(old, {"hookwrapper": True})))  # fmt: skip
+    hooks = runtime(
+        a=plugin(load_state=lambda: "a"),
+        new=plugin(load_state=(new, {"wrapper": True})),
+        old=plugin(load_state=(old, {"hookwrapper": True})),
+    )
     assert asyncio.run(hooks.call_many("load_state")) == "old" and told == [["a", "new"]]
 
 
@@ -417,7 +420,7 @@ async def test_bub_XB14_an_around_reaches_the_next_that_is_willing(bus):
     assert isinstance(asked[0], AsyncStreamEvents) and asked[1:] == [None]
 
 
-async def test_bub_XB15_an_error_receiver_rescues_a_tool_an_around_retries_and_finally_sees_cancellation(
+async def test_bub_XB15_error_rescues_a_tool_around_retries_and_finally_sees_cancellation(
     bus,
 ):
     tries, outcomes = [], []
@@ -465,10 +468,8 @@ async def test_bub_XB16_receivers_have_priority_scope_sessions_and_a_handle(bus)
     def saying(word):
         return lambda: told.append(word)
 
-    bot, other = (
-        framework(plugin=plugin(load_state=saying("plugin"))),
-        framework(plugin=plugin(load_state=saying("plugin"))),
-    )
+    bot = framework(plugin=plugin(load_state=saying("plugin")))
+    other = framework(plugin=plugin(load_state=saying("plugin")))
     answers = bus.signal("load_state")
     answers.connect(saying("late"), priority=-1, name="late")
     early = answers.connected_to(saying("early"), priority=1, name="early")

@@ -407,7 +407,10 @@ async def test_openclaw_OI4_references_held_across_a_reload_reach_the_current_re
     (tmp_path / "p").mkdir()
     manifest = 'format = 1\nid = "p"\nversion = "1"\nhooks = ["post_tool"]'
     (tmp_path / "p" / "hookbus-plugin.toml").write_text(manifest)
-    source = "def hide(agent, result):\n    return {!r}\ndef register(api):\n    api.connect('post_tool', hide)\n"
+    source = (
+        "def hide(agent, result):\n    return {!r}\n"
+        "def register(api):\n    api.connect('post_tool', hide)\n"
+    )
     (tmp_path / "p" / "plugin.py").write_text(source.format("old"))
     plugins, agent = load_plugins(bus, user=tmp_path, installed=False), Agent()
     held = agent.tool
@@ -445,7 +448,7 @@ async def test_openclaw_OI5_every_change_is_attributed_and_guards_see_what_is_us
     assert seen == [{"a": 1, "b": 2}]
 
 
-async def test_openclaw_OI5_params_are_frozen_by_an_approval_and_changes_are_attributed_in_the_adapter():
+async def test_openclaw_OI5_an_approval_freezes_params_and_changes_are_attributed_in_the_adapter():
     requests = []
 
     def approve(request):

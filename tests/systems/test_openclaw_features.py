@@ -219,11 +219,33 @@ def test_openclaw_O3_the_operators_word_goes_before_the_plugins():
 def test_openclaw_O4_P17_the_default_budgets():
     budgets = {name: hook.budget for name, hook in HOOKS.items() if hook.budget is not None}
     assert budgets == {
-        **dict.fromkeys(("before_agent_run", "before_install", "before_tool_call", "before_agent_finalize", "before_prompt_build",
-                         "message_sending", "reply_payload_sending", "resolve_exec_env"), 15.0),
-        **dict.fromkeys(("agent_end", "before_compaction", "after_compaction", "skill_changed", "skill_proposal_changed"), 30.0),
-        "skill_proposal_evaluate": 120.0, "gateway_stop": 5.0, "channel_pairing_requested": 2.0,
-    }  # fmt: skip
+        **dict.fromkeys(
+            (
+                "before_agent_run",
+                "before_install",
+                "before_tool_call",
+                "before_agent_finalize",
+                "before_prompt_build",
+                "message_sending",
+                "reply_payload_sending",
+                "resolve_exec_env",
+            ),
+            15.0,
+        ),
+        **dict.fromkeys(
+            (
+                "agent_end",
+                "before_compaction",
+                "after_compaction",
+                "skill_changed",
+                "skill_proposal_changed",
+            ),
+            30.0,
+        ),
+        "skill_proposal_evaluate": 120.0,
+        "gateway_stop": 5.0,
+        "channel_pairing_requested": 2.0,
+    }
 
 
 async def test_openclaw_O4_a_runner_has_budgets_of_its_own(caplog):
@@ -242,7 +264,8 @@ async def test_openclaw_O5_a_timeout_drops_the_late_result_and_the_handler_is_ca
             await asyncio.Event().wait()
         finally:
             ended.set()
-            return {"content": "late"}  # noqa: B012 - it swallows the cancellation, which must not hold up anybody
+            # It swallows the cancellation, which must not hold up anybody.
+            return {"content": "late"}  # noqa: B012
 
     host.registry.on("a", "message_sending", late, timeout=0.01)
     host.returns("b", "message_sending", {"content": "in time"})
@@ -279,7 +302,7 @@ async def test_openclaw_O7_a_failing_handler_is_logged_or_raised_as_the_policy_o
         assert f"[hooks] {hook} handler from boom failed: " in caplog.text
 
 
-async def test_openclaw_O7_P7_errors_that_are_not_caught_are_raised_with_their_cause_and_several_as_one(
+async def test_openclaw_O7_P7_errors_not_caught_are_raised_with_their_cause_and_several_as_one(
     host,
 ):
     host = Host(host.registry, catch_errors=False)
@@ -332,9 +355,15 @@ async def test_openclaw_O9_P13_eligibility_is_judged_at_dispatch(host):
         "handled": True
     }
     runner = host.runner
-    assert [runner.has_hooks("before_agent_reply", ctx) for ctx in (None, {"trigger": "user"}, {"trigger": "cron"}, {})] == [
-        True, False, True, False,
-    ]  # fmt: skip
+    assert [
+        runner.has_hooks("before_agent_reply", ctx)
+        for ctx in (None, {"trigger": "user"}, {"trigger": "cron"}, {})
+    ] == [
+        True,
+        False,
+        True,
+        False,
+    ]
     assert runner.get_hook_count("before_agent_reply") == 1
 
 
@@ -378,9 +407,12 @@ async def test_openclaw_O11_a_registration_id_tells_the_handlers_of_one_plugin_a
             registration_id=registration_id,
         )  # fmt: skip
     outcomes = await host.run("skill_proposal_evaluate", {})
-    assert [(each["evaluatorId"], each["pluginId"], each["result"]["decision"]) for each in outcomes] == [
-        ("rules", "grader", "rules"), ("model", "grader", "model"),
-    ]  # fmt: skip
+    assert [
+        (each["evaluatorId"], each["pluginId"], each["result"]["decision"]) for each in outcomes
+    ] == [
+        ("rules", "grader", "rules"),
+        ("model", "grader", "model"),
+    ]
 
 
 async def test_openclaw_O12_every_plugin_has_its_own_config(host):
@@ -514,9 +546,14 @@ async def merged(hook, *returned, event=None):
 
 
 async def test_openclaw_merge_before_model_resolve_the_first_override_stands():
-    assert await merged("before_model_resolve", {"modelOverride": "m1"}, {"modelOverride": "m2", "providerOverride": "p"}) == {
-        "modelOverride": "m1", "providerOverride": "p",
-    }  # fmt: skip
+    assert await merged(
+        "before_model_resolve",
+        {"modelOverride": "m1"},
+        {"modelOverride": "m2", "providerOverride": "p"},
+    ) == {
+        "modelOverride": "m1",
+        "providerOverride": "p",
+    }
 
 
 async def test_openclaw_merge_before_prompt_build_first_joined_and_intersected():
@@ -539,7 +576,7 @@ async def test_openclaw_merge_before_prompt_build_first_joined_and_intersected()
     assert await merged("before_prompt_build", *three) == {"toolsAllow": []}
 
 
-async def test_openclaw_merge_before_prompt_build_shares_a_detached_snapshot_and_skips_its_own_dispatch(
+async def test_openclaw_merge_before_prompt_build_shares_a_snapshot_and_skips_its_own_dispatch(
     host,
 ):
     async def handler(event, ctx):
@@ -560,14 +597,27 @@ async def test_openclaw_merge_before_prompt_build_shares_a_detached_snapshot_and
 
 @pytest.mark.parametrize("hook", ["agent_turn_prepare", "heartbeat_prompt_contribution"])
 async def test_openclaw_merge_agent_turn_prepare_heartbeat_contexts_are_joined(hook):
-    assert await merged(hook, {"prependContext": "a", "appendContext": "x"}, {"prependContext": "b"}) == {
-        "prependContext": "a\n\nb", "appendContext": "x",
-    }  # fmt: skip
+    assert await merged(
+        hook, {"prependContext": "a", "appendContext": "x"}, {"prependContext": "b"}
+    ) == {
+        "prependContext": "a\n\nb",
+        "appendContext": "x",
+    }
 
 
-@pytest.mark.parametrize("malformed", [NULL, "pass", True, {"outcome": "ask", "reason": "r"}, {"outcome": "pass", "why": "x"},
-                                       {"outcome": "block"}, {"outcome": "block", "reason": " "},
-                                       {"outcome": "block", "reason": "r", "metadata": []}])  # fmt: skip
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        NULL,
+        "pass",
+        True,
+        {"outcome": "ask", "reason": "r"},
+        {"outcome": "pass", "why": "x"},
+        {"outcome": "block"},
+        {"outcome": "block", "reason": " "},
+        {"outcome": "block", "reason": "r", "metadata": []},
+    ],
+)
 async def test_openclaw_merge_before_agent_run_P6_what_is_no_decision_blocks(malformed):
     assert await merged("before_agent_run", {"outcome": "pass"}, malformed) == {
         "decision": {"outcome": "block", "reason": "before_agent_run returned an invalid decision"},
@@ -754,7 +804,7 @@ class Tools(Host):
         return await self.calls.call("exec", params, {})
 
 
-async def test_openclaw_O20_policies_then_their_approval_then_handlers_then_approval_then_the_tool():
+async def test_openclaw_O20_policies_their_approval_handlers_approval_and_then_the_tool():
     host = Tools()
 
     def policy(plugin, answer):
@@ -836,16 +886,36 @@ async def test_openclaw_O21_without_anybody_to_ask_and_when_the_run_is_cancelled
     assert host.requests[0].seconds == 120
 
 
-@pytest.mark.parametrize("scope, shown", [
-    ({"kind": "payment", "amount": "49\x1b.99", "currency": "EUR", "target": "Stripe"},
-     {"kind": "payment", "amount": "49.99", "currency": "EUR", "target": "Stripe"}),
-    ({"kind": "message-send", "target": "email", "recipientCount": 9, "recipients": list("abcdefg")},
-     {"kind": "message-send", "target": "email", "recipientCount": 9, "recipients": list("abcde")}),
-    ({"kind": "external-post", "target": "github", "visibility": "public"},
-     {"kind": "external-post", "target": "github", "visibility": "public"}),
-    ({"kind": "external-post", "target": "g" * 129}, None),
-    ({"kind": "unheard of", "target": "x"}, None), ("everything", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "scope, shown",
+    [
+        (
+            {"kind": "payment", "amount": "49\x1b.99", "currency": "EUR", "target": "Stripe"},
+            {"kind": "payment", "amount": "49.99", "currency": "EUR", "target": "Stripe"},
+        ),
+        (
+            {
+                "kind": "message-send",
+                "target": "email",
+                "recipientCount": 9,
+                "recipients": list("abcdefg"),
+            },
+            {
+                "kind": "message-send",
+                "target": "email",
+                "recipientCount": 9,
+                "recipients": list("abcde"),
+            },
+        ),
+        (
+            {"kind": "external-post", "target": "github", "visibility": "public"},
+            {"kind": "external-post", "target": "github", "visibility": "public"},
+        ),
+        ({"kind": "external-post", "target": "g" * 129}, None),
+        ({"kind": "unheard of", "target": "x"}, None),
+        ("everything", None),
+    ],
+)
 async def test_openclaw_O22_a_scope_is_shown_within_its_bounds_or_not_at_all(scope, shown):
     host = Tools()
     host.returns("a", "before_tool_call", {"requireApproval": {"title": "T", "scope": scope}})

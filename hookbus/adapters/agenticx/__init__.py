@@ -1,5 +1,4 @@
-"""AgenticX 0.6.5 on hookbus: its four modules of hooks, the calls of its tools and models; and the
-four without AgenticX.
+"""AgenticX 0.6.5 on hookbus: its four modules of hooks, and the calls of its tools and models.
 
     from hookbus.adapters import agenticx
 

@@ -88,18 +88,11 @@ class CoreBefore:
     def __call__(self, hook: Hook, kwargs: Mapping[str, Any]) -> Any:
         value = self._subject.put(kwargs)
         try:
-            answer = (
-                completed(hook(self._subject.context))
-                if self._strict
-                else hook(self._subject.context)
-            )
-            stopped = (
-                verdict(hook, answer)
-                if self._strict
-                else None
-                if answer
-                else Block("it returned a false value")
-            )
+            answer = hook(self._subject.context)
+            if self._strict:
+                stopped = verdict(hook, completed(answer))
+            else:
+                stopped = None if answer else Block("it returned a false value")
         except Exception as error:
             self._log.error("Error in %s hook %s: %s", self._title, title_of(hook), error)
             raise
@@ -118,12 +111,8 @@ class CoreAfter:
     def __call__(self, hook: Hook, kwargs: Mapping[str, Any]) -> Any:
         value = self._subject.put(kwargs)
         try:
-            answer = (
-                completed(hook(self._subject.context))
-                if self._strict
-                else hook(self._subject.context)
-            )
-            is_well = answer is not False if self._strict else bool(answer)
+            answer = hook(self._subject.context)
+            is_well = completed(answer) is not False if self._strict else bool(answer)
         except Exception as error:
             self._log.error("Error in %s hook %s: %s", self._title, title_of(hook), error)
             raise

@@ -33,11 +33,8 @@ class Event:
         self.event, self.stops, self._strict = event, stops, strict
         self.is_vetoed = False
         self.kind = KINDS.get(event.type)
-        self.phase = (
-            {"before_call": "before", "after_call": "after"}.get(event.action)
-            if self.kind
-            else None
-        )
+        phases = {"before_call": "before", "after_call": "after"}
+        self.phase = phases.get(event.action) if self.kind else None
         self.context: Any = None
         self.subject: Subject | None = None
         if self.kind is not None and self.phase is not None:
@@ -106,13 +103,9 @@ class Event:
 
     def _judge(self, handler: Hook, answer: Any, kwargs: Mapping[str, Any]) -> Any:
         is_gate = self._strict and self.stops
-        stopped = (
-            verdict(handler, answer)
-            if is_gate
-            else Block("it returned False")
-            if answer is False
-            else None
-        )
+        stopped = Block("it returned False") if answer is False else None
+        if is_gate:
+            stopped = verdict(handler, answer)
         if stopped is None:
             return self._patch(kwargs)
         if not self.stops:

@@ -143,10 +143,8 @@ class CoreHooks:
         self, asks: type[CoreBefore | CoreAfter], title: str, kind: str, names: tuple[str, str],
         hooks: Sequence[Hook], context: Any, agent_hooks: Sequence[Hook] | None,
     ) -> list[Own]:  # fmt: skip
-        subject, log = (
-            Subject(context, *names),
-            logging.getLogger(f"agenticx.core.hooks.{kind}_hooks"),
-        )
+        subject = Subject(context, *names)
+        log = logging.getLogger(f"agenticx.core.hooks.{kind}_hooks")
         shared = asks(subject, log, title, strict=self._points.strict)
         of_agent = asks(subject, log, f"agent-level {title}", strict=self._points.strict)
         return [

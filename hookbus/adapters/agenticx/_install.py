@@ -61,10 +61,8 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         patches.on_restore(points.registry.clear)
         core = CoreHooks(points, patches)
         extra = Strict(points, core) if strict else None
-        events = import_module("agenticx.hooks.registry").HookRegistry
-        points.add(events, *_OF_EVENTS, patches=patches)
         hooks = BusHooks(points) if extra is None else BusHooks(points, extra.core_hooks)
-        _replace(patches, events, replaced_triggers(hooks, patches, events))
+        _replace_triggers(patches, points, hooks)
         _replace_core(patches, core)
         _replace_runtime(patches, points, extra)
         _replace_executor(patches, points, extra)
@@ -76,6 +74,12 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
 def _replace(patches: Patches, owner: Any, values: dict[str, Any]) -> None:
     for name, value in values.items():
         patches.replace(owner, name, value)
+
+
+def _replace_triggers(patches: Patches, points: Points, hooks: BusHooks) -> None:
+    events = import_module("agenticx.hooks.registry").HookRegistry
+    points.add(events, *_OF_EVENTS, patches=patches)
+    _replace(patches, events, replaced_triggers(hooks, patches, events))
 
 
 def _replace_core(patches: Patches, core: CoreHooks) -> None:
@@ -94,11 +98,9 @@ def _asking(
     patches: Patches, ask: Callable[..., bool], kind: str, hooks: list[Any], stock: Any
 ) -> Callable[..., bool]:
     def execute(context: Any, agent_hooks: Any = None) -> bool:
-        return (
-            ask(kind, hooks, context, agent_hooks)
-            if patches.is_live
-            else stock(context, agent_hooks)
-        )
+        if patches.is_live:
+            return ask(kind, hooks, context, agent_hooks)
+        return bool(stock(context, agent_hooks))
 
     execute.__name__ = execute.__qualname__ = stock.__name__
     execute.__doc__ = stock.__doc__

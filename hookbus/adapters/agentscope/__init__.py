@@ -1,5 +1,4 @@
-"""AgentScope 1.0.21 on hookbus: `reply`, `print`, `observe`, `_reasoning` and `_acting` are hooks,
-and so are its own hooks.
+"""AgentScope 1.0.21 on hookbus: the five methods it hooks are hooks, its own hooks receivers.
 
     from hookbus.adapters import agentscope
 

@@ -91,10 +91,8 @@ class Running:
             if not self.fits and self.given is not None:
                 # It cannot be called like this: Python says why, in its own words.
                 others = dict(self.given)
-                star, double_star = (
-                    others.pop(self.parameters.star or "", ()),
-                    others.pop(self.parameters.double_star or "", {}),
-                )
+                star = others.pop(self.parameters.star or "", ())
+                double_star = others.pop(self.parameters.double_star or "", {})
                 return await method(self.agent, *star, **others, **double_star)
             return await method(*args, **kwargs)
         finally:
@@ -141,11 +139,9 @@ class Running:
             answer = hook(self.agent, self._copy(ctx.kwargs), deepcopy(ctx.result))
             if answer is None:
                 return None
-            return (
-                self._awaited(answer, _replacing)
-                if _must_await(hook, answer)
-                else _replacing(answer)
-            )
+            if _must_await(hook, answer):
+                return self._awaited(answer, _replacing)
+            return _replacing(answer)
         except BaseException as error:
             self.failure = error
             raise

@@ -107,9 +107,8 @@ class _Adapter:
             raw = vars(cls).get(attribute)
             if isinstance(raw, FunctionType) and raw.__code__ is self._stock_code:
                 original = raw.__wrapped__  # type: ignore[attr-defined]
-                while (
-                    original in self._ever_placed
-                ):  # `reply = Other.reply` in the body of a class made meanwhile
+                # As of `reply = Other.reply` in the body of a class made meanwhile.
+                while original in self._ever_placed:
                     original = original.__original__
                 if inspect.isfunction(inspect.unwrap(original)):
                     self._take_over(cls, attribute, hook, raw, original)

@@ -36,11 +36,9 @@ class _Scopes:
             if cls is None:
                 return {}
             own: Hooks | None = vars(cls).get(f"_class_{hook_type}_hooks")
-            return (
-                own
-                if own is not None
-                else self._of_classes.setdefault(cls, {}).setdefault(hook_type, {})
-            )
+            if own is not None:
+                return own
+            return self._of_classes.setdefault(cls, {}).setdefault(hook_type, {})
 
         return look
 

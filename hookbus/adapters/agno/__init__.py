@@ -1,5 +1,4 @@
-"""Agno 3.1.10 and 2.9.0 on hookbus: a tool's call is the hook `tool_call`, a run's input and output
-are hooks too.
+"""Agno 3.1.10 and 2.9.0 on hookbus: the calls of its tools, and what goes in and out of its runs.
 
     from hookbus.adapters import agno
 

@@ -23,11 +23,9 @@ class ToolEnds:
     def __init__(self, agno: Any, fc: Any, *, is_async: bool) -> None:
         self.fc, self.function = fc, fc.function
         self.sender = sender_of(fc.function, agno.module.Function)
-        self.agent, self.team, self.run_context = (
-            fc.function._agent,
-            fc.function._team,
-            fc.function._run_context,
-        )
+        self.agent = fc.function._agent
+        self.team = fc.function._team
+        self.run_context = fc.function._run_context
         self._agno, self._is_async = agno, is_async
         self._own: Any = None
         self._phase = ""
@@ -50,11 +48,9 @@ class ToolEnds:
         hook = self._own
         try:
             answer = hook(**self.asked_for(own, hook, known))
-            return (
-                self._settled(answer)
-                if self._is_async and inspect.isawaitable(answer)
-                else self.read(answer)
-            )
+            if self._is_async and inspect.isawaitable(answer):
+                return self._settled(answer)
+            return self.read(answer)
         except BaseException as error:
             self.note(error)
             raise

@@ -35,10 +35,8 @@ class Level:
     @classmethod
     def of(cls, name: str, hook: str) -> Level:
         module, init = import_module(f"agno.{name}._hooks"), import_module(f"agno.{name}._init")
-        prefix, phase = (
-            ("team_" if name == "team" else ""),
-            ("pre" if hook == "run_input" else "post"),
-        )
+        prefix = "team_" if name == "team" else ""
+        phase = "pre" if hook == "run_input" else "post"
         return cls(
             name, hook, getattr(import_module(f"agno.{name}"), name.title()), module,
             getattr(module, f"create_{prefix}{phase}_hook_started_event"),

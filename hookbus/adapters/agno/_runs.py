@@ -136,10 +136,8 @@ class RunHooks:
     def _told(self, make: Callable[..., Any], hook: Hook) -> Generator[Any, None, None]:
         if not self._given["stream_events"] or self._all_in_background:
             return
-        level, response = (
-            self._level,
-            self._given["run_response" if self._level.is_input else "run_output"],
-        )
+        level = self._level
+        response = self._given["run_response" if self._level.is_input else "run_output"]
         name = level.module.get_hook_name(hook)
         named = (
             {"run_input": self.arguments["run_input"], "pre_hook_name": name}

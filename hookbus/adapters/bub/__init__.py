@@ -1,5 +1,4 @@
-"""Bub 0.5.1 on hookbus: its hooks are questions, its plugins' implementations are receivers, a
-tool's call and a turn are hooks.
+"""Bub 0.5.1 on hookbus: its hooks are questions, its plugins' implementations receivers.
 
     from hookbus.adapters import bub
 

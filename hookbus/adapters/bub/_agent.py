@@ -51,10 +51,8 @@ class Interceptions:
     def _connect(
         self, hooks: Any, hook: str, impl: Any, index: int
     ) -> tuple[tuple[str, ...], Connection, bool]:
-        names, signal = (
-            names_of(impl, INTERCEPTION[hook], strict=self._strict),
-            self._questions.bus.signal,
-        )
+        names = names_of(impl, INTERCEPTION[hook], strict=self._strict)
+        signal = self._questions.bus.signal
         options: dict[str, Any] = {"name": receiver_name(impl)}
         if self._strict and (impl.wrapper or impl.hookwrapper):
             return (

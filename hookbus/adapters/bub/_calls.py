@@ -120,17 +120,14 @@ class Asking:
         awaitable of that."""
         impl, self.reached = self.impls[index], index + 1
         try:
-            value = (
-                self._answer_of(index)
-                if index < len(self.done)
-                else impl.function(**self.prepared(given))
-            )
+            if index < len(self.done):
+                value = self._answer_of(index)
+            else:
+                value = impl.function(**self.prepared(given))
             if is_awaitable(value):
-                return (
-                    self.unawaited(impl, value)
-                    if self.is_sync
-                    else self._awaited(impl, value, arguments)
-                )
+                if self.is_sync:
+                    return self.unawaited(impl, value)
+                return self._awaited(impl, value, arguments)
             return self.read(impl, value, arguments)
         except BaseException as error:
             self.failed(impl, error)

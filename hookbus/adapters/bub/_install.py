@@ -25,6 +25,8 @@ from ._tools import hook_tools
 
 SUPPORTED: Final = ("0.5.1",)
 
+_MODULES: Final = ("bub.hooks.runtime", "bub.hooks.interception", "bub.framework")
+
 
 def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     """Let Bub's runtimes run on hookbus, those that exist and those made later.
@@ -35,8 +37,8 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     `before_llm_call` (`request`, `state`), `after_llm_call` (`request`, `result`, `state`),
     `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`, `state`), where
     plugins are receivers of `pre`. Besides, `tool_call` (`name`, `arguments`, `call`, `tool`) is
-    what runs between the last two, and `turn` (`inbound`, `stream_output`), whose sender is the
-    framework, is a whole turn.
+    what runs between the last two, and `turn` (`inbound`, `stream_output`) of a framework is a
+    whole turn.
 
     Args:
         bus: the bus the signals live on.
@@ -52,8 +54,7 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         HookError: if Bub is not installed, is another version, or runs on hookbus already.
     """
     with Patches("bub", *SUPPORTED) as patches:
-        runtime, agent = map(import_module, ("bub.hooks.runtime", "bub.hooks.interception"))
-        module = import_module("bub.framework")
+        runtime, agent, module = map(import_module, _MODULES)
         Interception.types = agent
         adapter = _Adapter(bus, strict, patches)
         patches.on_restore(adapter.give_back)
@@ -63,8 +64,8 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         _replace_inits(patches, zip(owners, (adapter.plugins_of, adapter.interceptions_of)))
         hook_agent(patches, bus, agent)
         hook_tools(patches, bus, import_module("bub.tools"), import_module("bub.errors"))
-        patches.on_restore(instrument(module.BubFramework, {"process_inbound": "turn"}, bus=bus))
         patches.replace(module.BubFramework, "question", adapter.question)
+        patches.on_restore(instrument(module.BubFramework, {"process_inbound": "turn"}, bus=bus))
         _sync_what_is_there(owners)
     return patches.restore
 

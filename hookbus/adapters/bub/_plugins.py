@@ -96,10 +96,8 @@ class Plugins:
     ) -> tuple[tuple[str, ...], Connection | None, bool]:
         if question is None:
             return tuple(impl.argnames), None, False
-        names, signal = (
-            names_of(impl, question.names, strict=self._strict),
-            self._questions.bus.signal,
-        )
+        names = names_of(impl, question.names, strict=self._strict)
+        signal = self._questions.bus.signal
         if self._strict and (impl.wrapper or impl.hookwrapper):
             wrapper = Wrapper(self, hook, index, names)
             return (

@@ -181,10 +181,8 @@ class Questions:
 
     def _make(self, caller: Any) -> Question:
         name, function = caller.name, caller.spec.function
-        names, kind = (
-            (*caller.spec.argnames, *getattr(caller.spec, "kwargnames", ())),
-            inspect.Parameter,
-        )
+        names = (*caller.spec.argnames, *getattr(caller.spec, "kwargnames", ()))
+        kind = inspect.Parameter
         declared = inspect.signature(function).parameters.values() if self.strict else ()
         defaults = {each.name: each.default for each in declared if each.default is not kind.empty}
 

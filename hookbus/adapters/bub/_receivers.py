@@ -106,11 +106,9 @@ class Wrapper(Implementation):
             result = call_next()
         except BaseException as error:
             return _end(impl, generator, None, error)
-        return (
-            _end_later(impl, generator, result)
-            if is_awaitable(result)
-            else _end(impl, generator, result, None)
-        )
+        if is_awaitable(result):
+            return _end_later(impl, generator, result)
+        return _end(impl, generator, result, None)
 
 
 async def _end_later(impl: Any, generator: Any, awaitable: Any) -> Any:

@@ -224,11 +224,9 @@ def _accepted(before: Any, now: Any) -> dict[str, Any]:
         (get(each, "mediaUrl"), list(each.get("mediaUrls") or ()))
         for each in (spread(before), made)
     ]
-    return (
-        {**made, "trustedLocalMedia": True}
-        if get(before, "trustedLocalMedia") is True and media[0] == media[1]
-        else made
-    )
+    if get(before, "trustedLocalMedia") is True and media[0] == media[1]:
+        return {**made, "trustedLocalMedia": True}
+    return made
 
 
 def install(merged: Any, returned: Any, plugin: str, event: Any) -> Any:

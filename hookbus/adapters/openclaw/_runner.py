@@ -200,10 +200,8 @@ class HookRunner:
             return None
         authority = ToolAuthority(active_tools, fingerprint.strip(), assert_host_active)
         dispatch = self.dispatch("before_prompt_build", event, ctx)
-        dispatch.authority, dispatch.assert_active = (
-            {"toolAuthority": authority},
-            authority.assert_active,
-        )
+        dispatch.authority = {"toolAuthority": authority}
+        dispatch.assert_active = authority.assert_active
         try:
             result = await self._run(dispatch)
         finally:
@@ -237,11 +235,9 @@ class HookRunner:
         result = await self._run(dispatch)
         if result is not None:
             return {"status": "handled", "result": result}
-        return (
-            {"status": "error", "error": dispatch.first_error}
-            if dispatch.first_error
-            else {"status": "declined"}
-        )
+        if dispatch.first_error:
+            return {"status": "error", "error": dispatch.first_error}
+        return {"status": "declined"}
 
     # -- who is there ------------------------------------------------------------------------------
 

@@ -138,14 +138,9 @@ class PolicyAnswering:
         )
         decision = await decision if inspect.isawaitable(decision) else decision
         if get(decision, "allow") is False or get(decision, "block") is True:
-            reason = (
-                get(decision, "reason")
-                if get(decision, "allow") is False
-                else get(decision, "blockReason")
-            )
-            return Block(
-                reason or f"Tool call blocked by trusted plugin policy of {self.plugin_id}"
-            )
+            key = "reason" if get(decision, "allow") is False else "blockReason"
+            usual = f"Tool call blocked by trusted plugin policy of {self.plugin_id}"
+            return Block(get(decision, key) or usual)
         if is_truthy(get(decision, "requireApproval")) and call.trusted is None:
             call.trusted = {"pluginId": self.plugin_id, **decision["requireApproval"]}
         params = get(decision, "params")

@@ -101,11 +101,9 @@ def spread(value: Any) -> dict[str, Any]:
     """Return the keys and values that a value has when it is spread into an object."""
     if isinstance(value, Mapping):
         return dict(value)
-    return (
-        {str(place): item for place, item in enumerate(value)}
-        if isinstance(value, (str, list, tuple))
-        else {}
-    )
+    if isinstance(value, (str, list, tuple)):
+        return {str(place): item for place, item in enumerate(value)}
+    return {}
 
 
 # -- copies ----------------------------------------------------------------------------------------
