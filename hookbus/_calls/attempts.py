@@ -1,7 +1,7 @@
 """What is rare of arounds: an attempt that patches, repeats or comes late; and what an around makes of what it has inside.
 
-Each level of arounds has a mark: 0 before `call_next` is used, `BEGUN` while what is inside runs, then how that ended;
-`ENDED` is added when the around has ended. The last mark says that something was still running when its around ended.
+Each level of arounds has a mark: 0 before `call_next` is used, `BEGUN` while what is inside runs and where that raised,
+then how it ended; `ENDED` is added when the around has ended.
 """
 
 from __future__ import annotations
@@ -20,51 +20,34 @@ from .plan import Seat
 BEGUN: Final = 1
 RETURNED: Final = 2
 REPLACED: Final = 3
-FAILED: Final = 4
 ENDED: Final = 8
 
 MARKS: Final = {
-    "returned": RETURNED, "instead": REPLACED, "broken": FAILED, "ended": ENDED, "returned_ended": RETURNED + ENDED,
-    "still_running": BEGUN + ENDED,
+    "begun": BEGUN, "returned": RETURNED, "instead": REPLACED, "ended": ENDED, "returned_ended": RETURNED + ENDED,
 }  # fmt: skip
 """What the texts call them."""
 
 
-class Attempt:
-    """An attempt with changed arguments, or one more: its arounds and guards are asked anew."""
-
-    def __init__(self, marks: list[int], depth: int, outer: Attempt | None) -> None:
-        self._marks, self._depth, self._outer = marks, depth, outer
-
-    def is_late(self) -> bool:
-        """Tell whether the around it was made by, or one further out, has ended."""
-        marks = self._marks
-        return marks[self._depth] >= ENDED or bool(marks[-1]) or (self._outer is not None and self._outer.is_late())
-
-
-def again(
-    call: Call, seat: Seat, marks: list[int], depth: int, outer: Attempt | None, patch: dict[str, Any], values: tuple[Any, ...]
-) -> tuple[Any, ...]:  # fmt: skip
+def again(call: Call, seat: Seat, is_late: bool, patch: dict[str, Any], values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments of an attempt that patches or repeats; refuse one that comes too late.
 
     Raises:
         HookError: for what comes too late, or a patch of what is no argument.
     """
-    check_open(call, marks, depth, outer)
+    check_open(call, is_late)
     names = call.plan.signature.names
     before = dict(zip(names, values))
     after = {**before, **patch}
     call.plan.signature.check(after)
     tell_changes(call, seat, before, after)
-    marks[depth] = BEGUN
     return tuple(after[name] for name in names)
 
 
-def check_open(call: Call, marks: list[int], depth: int, attempt: Attempt | None) -> None:
-    """Refuse to go in further where the call or the around has ended."""
+def check_open(call: Call, is_late: bool) -> None:
+    """Refuse to go in further where the call, or an around further out, has ended."""
     if call.blocked is not None:
         stand(call)
-    if call.is_over or marks[depth] >= ENDED or marks[-1] or (attempt is not None and attempt.is_late()):
+    if call.is_over or is_late:
         raise late_call_next()
 
 

@@ -89,6 +89,17 @@ ENCLOSING: ContextVar[int | None] = ContextVar("hookbus_enclosing_call", default
 """The number of the call around the running code, of those whose beginning or end somebody hears."""
 
 
+class _Made:
+    """A dict that is made when it is first asked for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, call: Any, owner: type) -> dict[Any, Any]:
+        made: dict[Any, Any] = call.__dict__.setdefault(self._name, {})
+        return made
+
+
 class Call:
     """What is rare of one call, and what its receivers share. The usual way through a call makes none.
 
@@ -99,6 +110,8 @@ class Call:
         parent_id: the number of the observed call it was made in.
         began: when, on the clock of `time.perf_counter`.
         state: what `ctx.state` is.
+        results: what came out of what each around has inside, by its depth, where somebody hears of changes.
+        tries: the attempts of each around, by its depth, for `Attempted`.
         blocked: the verdict and whose it is, once the call is blocked.
         parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
         inner: the last exception that came out of what an around has inside; it is no failure of the arounds it passes.
@@ -108,6 +121,9 @@ class Call:
         said: what the receiver whose turn it is has answered, for `Asked`.
     """
 
+    state = _Made()
+    results = _Made()
+    tries = _Made()
     parent_id: int | None = None
     blocked: Any = None
     parting: Any = NOTHING
@@ -124,9 +140,6 @@ class Call:
 
     def __init__(self, plan: Any, sender: Any) -> None:
         self.plan, self.sender, self.id = plan, sender, next_call_id()
-        self.state: dict[str, Any] = {}
-        self.results: dict[int, Any] = {}
-        self.tries: dict[int, Any] = {}
 
     def seconds(self) -> float:
         """Return how long ago it began."""

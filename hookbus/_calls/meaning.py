@@ -132,11 +132,14 @@ def meant(call: Call, seat: Seat, answer: Any) -> Any:
     return answer.result if issubclass(kind, Replace) else answer
 
 
-def refused(call: Call, seat: Seat, answer: Any) -> NoReturn:
-    """Block by the answer of a guard, or say what is wrong with it."""
+def refused(call: Call, seat: Seat, answer: Any) -> None:
+    """Block by the answer of a guard; an answer that is none is its failure, which blocks, too."""
     if issubclass(type(answer), Block):
         block(call, seat, answer)
-    wrong_return(seat, answer, "None or Block(reason): a guard changes nothing")
+    try:
+        wrong_return(seat, answer, "None or Block(reason): a guard changes nothing")
+    except HookError as error:
+        failed(call, seat, error)
 
 
 def decided(call: Call, seat: Seat, answer: Any) -> None:

@@ -42,13 +42,14 @@ STREAM: Final = """
     try:
         try:
             <pre>
-            marks = {marks}  #? around
+            {marks} = 0  #? around
+            <arounds>  #? around
             index = -1  #? told
             if replaced: source = as_items(result)  #? replaceable
             else: source = {source}  #? replaceable
             source = {source}  #? !replaceable
             <pump>
-            replaced = replaced or marks[0] != {returned_ended}  #? around
+            replaced = replaced or mark_0 != {returned_ended}  #? around
             <post>
             if fresh: fired()
             outcome = 'replaced' if replaced else 'returned'
@@ -112,69 +113,73 @@ result = {w}{body}
 # -- arounds: functions inside each other, the method innermost --------------------------------------------------------
 
 AROUND: Final = """
-marks = {marks}
+{marks} = 0
+<arounds>
 try:
-    {next} = nest({owner}{arguments}call, marks, None)[0]
     <level>
 finally:
     call.is_over, call.inner = True, None
     if call.arguments is not None: {rebound}call.arguments
 result = answer
-replaced = marks[0] != {returned_ended}
+replaced = mark_0 != {returned_ended}
+"""
+
+NEST: Final = """
+def nest({owner}{arguments}call, late):
+    {marks} = 0
+    <arounds>
+    def marks(): return {tuple}
+    return {nexts}, marks
 """
 
 NEXT: Final = """
-{d}def {next}(**patch):
-    if patch or marks[{i}] or marks[-1] or call.is_over or call.blocked is not None or attempt is not None and attempt.is_late():
+{d}def next_{i}(**patch):
+    nonlocal {changed}
+    if patch or mark_{i}{shut}:
         <again>
-    marks[{i}] = 1
+    mark_{i} = {begun}
     began_{i} = clock()  #? attempted
     try:  #? attempted
         <deeper>
     finally:  #? attempted
-        tried(call, {i}, marks[{i}], began_{i})
+        tried(call, {i}, mark_{i}, began_{i})
     <deeper>  #? !attempted
     return {result}  #? !stream
     return {result}  #? stream !async
 """
 
 AGAIN: Final = """
-deeper = {marks}
-values = again(call, {seat}, marks, {i}, attempt, patch, ({arguments}))
-inside = nest({owner}*values, call, deeper, Attempt(marks, {i}, attempt))[{i}]
+values = again(call, {seat}, {late}, patch, ({arguments}))
+mark_{i} = {begun}
+inside, marks = nest({owner}*values, call, lambda: {late})
 try:
-    return {w}inside()  #? !stream
-    source = inside()  #? stream
+    return {w}inside[{i}]()  #? !stream
+    source = inside[{i}]()  #? stream
     <pump>  #? stream
     return result  #? stream !async
     return  #? stream async
 finally:
-    if marks[{i}] < {ended}: marks[{i}] = deeper[{i}]
+    if mark_{i} < {ended}: mark_{i} = marks()[{i}]
 """
 
 INNERMOST: Final = """
 try:
-    if attempt is not None:
-        <guards>
-        check_open(call, marks, {i}, attempt)
-        call.arguments = ({arguments})
+    <guards>  #? nested
+    check_open(call, {late})  #? nested
+    call.arguments = ({arguments})  #? nested
     <inside>  #? !stream
     source = {body}  #? stream
     <pump>  #? stream
 except BaseException as raised:
-    call.inner, marks[{i}] = raised, {broken}
+    call.inner = raised
     raise
-marks[{i}] = {returned}
+mark_{i} = {returned}
 call.results[{i}] = result  #? told
 """
 
 DEEPER: Final = """
-try:
-    <level>
-except BaseException:
-    marks[{i}] = {broken}
-    raise
-marks[{i}] = {returned} if marks[{j}] == {returned_ended} else {instead}
+<level>
+mark_{i} = {returned} if mark_{j} == {returned_ended} else {instead}
 call.results[{i}] = answer  #? told
 """
 
@@ -186,26 +191,27 @@ try:
         {seat}.receiver.has_fired = True
         <turn>
     else:  #? conditional
-        answer = {w}{next}()  #? !stream
-        source = {next}()  #? stream
+        answer = {w}next_{i}()  #? !stream
+        source = next_{i}()  #? stream
         <pump>  #? stream
         answer = result  #? stream
     <turn>  #? !conditional
 except BaseException as error:
+    mark_{i} += {ended}
     {w}{closed}(opened_{i})  #? stream
     escaped(call, {seat}, error)
     raise
-finally:
-    marks[{i}] += {ended}
-    if marks[{i}] == {still_running}: marks[-1] = 1  #? !stream
-    if {w}{closed}(opened_{i}): marks[-1] = 1  #? stream
+finally:  #? noted
     attempted(call, {seat}, {i})  #? attempted
     asked(call, {seat}, turn_{i})  #? asked
+mark_{i} += {ended}
+{w}{closed}(opened_{i})  #? stream
 if call.blocked is not None: stand(call)
 """
 
 OUTERMOST: Final = """
 {d}def outermost():
+    nonlocal mark_0
     if False: yield
     <level>
     return answer  #? !async
@@ -216,7 +222,7 @@ AROUND_TURN: Final = """
 answer = {asked}
 <settle>
 check_untampered({seat}, view, answer)  #? view
-answer = judged_around(call, {seat}, answer, marks[{i}], call.results.get({i}))  #? told
+answer = judged_around(call, {seat}, answer, mark_{i}, call.results.get({i}))  #? told
 if type(answer) not in PLAIN: answer = meant(call, {seat}, answer)  #? !told
 """
 
@@ -227,7 +233,7 @@ source = {asked}
 source = opened(call, {seat}, source)
 <pump>
 check_untampered({seat}, view)  #? view
-answer = judged_around(call, {seat}, result, marks[{i}], call.results.get({i}))  #? told
+answer = judged_around(call, {seat}, result, mark_{i}, call.results.get({i}))  #? told
 if type(result) not in PLAIN: result = meant(call, {seat}, result)  #? !told
 answer = result  #? !told
 """
@@ -299,14 +305,33 @@ finally:  #? asked
     asked(call, {seat}, began)
 """
 
+GUARD: Final = """
+try:
+    answer = None  #? conditional
+    if {condition}:  #? conditional
+        {seat}.receiver.has_fired = True
+        <ask>
+    <ask>  #? !conditional
+except BaseException as error:
+    failed({call}, {seat}, error)
+if answer is not None: refused({call}, {seat}, answer)
+"""
+
+ASK: Final = """
+<view>
+answer = {asked}
+<settle>
+check_untampered({seat}, view, answer)  #? view
+"""
+
 READ: Final = """
 <view>
 answer = {asked}  #? long
-<settle>
+<settle>  #? long
 check_untampered({seat}, view, answer)  #? view
 if answer is not None:  #? long
     <take>
-if (answer := {asked}) is not None:  #? !long
+if {heard}:  #? !long
     <take>
 """
 

@@ -139,6 +139,8 @@ class Turns:
         noted = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
         read = f"misfit({name})" if seat.problem is not None else self._read(seat, kind, name, receiver)
         more = {"conditional"} if self.is_conditional(seat) else set()
+        if kind == "guard" and "asked" not in self.flags and seat.problem is None:
+            return self.fill(story.GUARD, more, {"ask": read}, **pieces)
         more |= {"several"} if self.is_beside(seat) else set()
         more |= {"rare"} if seat.phase in ("error", "item") else set()  # who has had a turn there is noted at once
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
@@ -191,7 +193,16 @@ class Turns:
         if kind in ("wait", "maybe wait"):
             text = story.WAIT if kind == "wait" else story.MAYBE_WAIT
             return self.fill(text, more, parts, looked="view" if "view" in more else "None", **pieces)
-        more |= {"long"} if parts["view"] or parts["settle"] else set()
+        if kind == "guard" and "asked" not in self.flags:
+            return self.fill(story.ASK, more, parts, **pieces)
+        more |= {"long"} if parts["view"] else set()
+        if parts["settle"]:
+            pieces["heard"] = (
+                f"(answer := {pieces['asked']}) is not None "
+                "and (type(answer) in PLAIN or (answer := await settled(answer)) is not None)"
+            )
+        else:
+            pieces["heard"] = f"(answer := {pieces['asked']}) is not None"
         parts["take"] = self.fill(self.taking(kind), parts=self._rebinding(), **pieces)
         return self.fill(story.READ, more, parts, **pieces)
 

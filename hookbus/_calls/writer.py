@@ -28,7 +28,7 @@ TOOLS: Final[dict[str, Any]] = {
         "rescued", "revised", "settled", "stand", "unawaited",
     )},
     **{name: getattr(attempts, name) for name in (
-        "Attempt", "again", "attempted", "check_open", "closed", "closed_async", "judged_around", "opened", "recorded", "tried",
+        "again", "attempted", "check_open", "closed", "closed_async", "judged_around", "opened", "recorded", "tried",
     )},
     **{name: getattr(deadline, name) for name in ("timed", "timed_async", "within")},
     "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
@@ -70,13 +70,14 @@ class Writer(Turns):
             "replaceable": bool(plan.pre.modify), "asked": asked, "told": asked or events.Mutated in heard,
             "attempted": events.Attempted in heard, "stream": hook.is_stream, "async": hook.is_async,
             "eager": observed or wants_ctx or around or hook.is_stream or asked,
+            "noted": asked or events.Attempted in heard,
             "flagged": bool(plan.pre.modify) or around or rescue or hook.is_stream,
         }  # fmt: skip
         self.flags |= {name for name, is_so in holds.items() if is_so}
-        marks = [0] * (self.count + 1)
+        marks = [f"mark_{i}" for i in range(self.count)]
         self.pieces |= {
             "d": "async " if hook.is_async else "", "w": "await " if hook.is_async else "",
-            "name": self.name, "marks": marks, "closed": "closed_async" if hook.is_async else "closed", "values": self.pieces["shown"] if plan.shows_values else "None",
+            "name": self.name, "marks": " = ".join(marks), "tuple": "".join(f"{mark}, " for mark in marks), "closed": "closed_async" if hook.is_async else "closed", "values": self.pieces["shown"] if plan.shows_values else "None",
             **attempts.MARKS, **(_ASYNC_GENERATOR if hook.is_async else _GENERATOR),
         }  # fmt: skip
 
@@ -91,9 +92,8 @@ class Writer(Turns):
         as_items = partial(attempts.as_items, is_async=hook.is_async)
         tools = {"plan": self.plan, "body": hook.body, "names": frozenset(self.simple), "fresh": True, "fired": self._fired}
         text = self._stream() if self.is_stream else self._call()
-        if self.count:
-            text = f"{self._nest()}\n\n{text}"
-        source, scope = sealed(text, hook.function_signature.names, {**TOOLS, "as_items": as_items, **tools, **self.tools, **self.given})
+        self._tools = {**TOOLS, "as_items": as_items, **tools, **self.tools, "nest": self._nest}
+        source, scope = sealed(text, hook.function_signature.names, {**self._tools, **self.given})
         self._scope = scope
         exec(fresh(compiled(source)), scope)
         run = scope[self.name]
@@ -117,9 +117,10 @@ class Writer(Turns):
     def _stream(self) -> str:
         error = self._error()
         pump = self._pump(["main"], error=error, items=self._items())
-        source = f"nest({self.pieces['owner']}{self.pieces['arguments']}call, marks, None)[-1]()" if self.count else self.pieces["body"]
+        source = "outermost()" if self.count else self.pieces["body"]
         leave = self.fill(story.LEAVE)
-        return self.fill(story.STREAM, parts={**self._frame(), "pump": pump, "leave": leave}, source=source)
+        arounds = self._functions() if self.count else ""
+        return self.fill(story.STREAM, parts={**self._frame(), "pump": pump, "leave": leave, "arounds": arounds}, source=source)
 
     def inside(self) -> str:
         """Write what the arounds are around."""
@@ -172,36 +173,57 @@ class Writer(Turns):
     # -- arounds -------------------------------------------------------------------------------------------------------
 
     def _around(self) -> str:
-        return self.fill(story.AROUND, parts={"level": self._level(0)}, next="next_0")
+        return self.fill(story.AROUND, parts={"arounds": self._functions(), "level": self._level(0)})
 
-    def _nest(self) -> str:
+    def _functions(self) -> str:
+        """Write the `call_next` of each around, the innermost first."""
         parts = [self._next(i) for i in reversed(range(self.count))]
         if self.is_stream:
             parts.append(self.fill(story.OUTERMOST, parts={"level": self._level(0)}))
-        names = [*(f"next_{i}" for i in range(self.count)), *(["outermost"] if self.is_stream else [])]
-        parts.append(f"return {', '.join(names)},")
-        given = f"{self.pieces['owner']}{self.pieces['arguments']}call, marks, attempt"
-        return f"def nest({given}):\n" + "\n".join(f"    {line}" for line in "\n".join(parts).splitlines())
+        return lines(*parts)
+
+    def _nest(self, *given: Any) -> Any:
+        """Make the arounds of an attempt that patches or repeats; their text is written for the first one."""
+        self.flags.add("nested")
+        nexts = "(" + "".join(f"next_{i}, " for i in range(self.count)) + ")"
+        text = self.fill(story.NEST, parts={"arounds": self._functions()}, nexts=nexts)
+        source, scope = sealed(text, self.hook.function_signature.names, {**self._tools, **self.given})
+        exec(fresh(compiled(source)), scope)
+        nest = next(scope[name] for name in ("nest", "nest_") if name in scope and scope[name] != self._nest)
+        for name in ("nest", "nest_"):
+            if name in self._scope:
+                self._scope[name] = nest
+            scope[name] = nest
+        return nest(*given)
+
+    def _late(self, i: int) -> str:
+        """Write that an around down to number `i`, or one further out, has ended."""
+        ended = [f"mark_{j} >= {attempts.ENDED}" for j in range(i + 1)]
+        return " or ".join([*ended, "late()"] if "nested" in self.flags else ended)
 
     def _next(self, i: int) -> str:
         """Write the `call_next` of around number `i`."""
-        seat = self._seat_name(i)
-        again = self.fill(story.AGAIN, parts={"pump": self._pump(["inner"])}, i=i, seat=seat)
+        again = self.fill(
+            story.AGAIN, parts={"pump": self._pump(["inner"])}, i=i, seat=self._seat_name(i), late=self._late(i)
+        )
+        changed, shut, result = f"mark_{i}, mark_{i + 1}", "", "answer"
         if i == self.count - 1:
-            guards = self.turns(self.plan.pre.guard, "guard") or "pass"
+            changed, result = f"mark_{i}", "result"
+            late = self._late(i - 1)
+            shut = " or call.is_over or call.blocked is not None" + (f" or {late}" if late else "")
+            guards = self.turns(self.plan.pre.guard, "guard")
             parts = {"guards": guards, "inside": self.inside(), "pump": self._pump(["inner"])}
-            deeper = self.fill(story.INNERMOST, parts=parts, i=i)
-            result = "result"
+            deeper = self.fill(story.INNERMOST, parts=parts, i=i, late=self._late(i))
         else:
             deeper = self.fill(story.DEEPER, parts={"level": self._level(i + 1)}, i=i, j=i + 1)
-            result = "answer"
-        return self.fill(story.NEXT, parts={"again": again, "deeper": deeper}, i=i, next=f"next_{i}", result=result)
+        parts = {"again": again, "deeper": deeper}
+        return self.fill(story.NEXT, parts=parts, i=i, changed=changed, shut=shut, result=result)
 
     def _level(self, i: int) -> str:
         """Write the turn of around number `i`."""
         seat, name = self.plan.around[i], self._seat_name(i)
         asks_ctx = "ctx" in seat.receiver.asks.names
-        pieces = {"i": i, "seat": name, "next": f"next_{i}", "condition": self.condition(seat, name)}
+        pieces = {"i": i, "seat": name, "condition": self.condition(seat, name)}
         more = {"view"} if asks_ctx else set()
         if seat.problem is not None:
             turn = f"misfit({name})"
