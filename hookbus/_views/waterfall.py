@@ -177,9 +177,10 @@ def summary(lines: Sequence[Line]) -> str:
     calls = Counter(line.word for line in lines if line.seconds is not None)
     marks = Counter(line.word for line in lines if line.word in ("changed", "failed"))
     said = ", ".join(f"{count} {word}" for word, count in (calls + marks).items())
-    if lines:
-        return f"{calls.total()} call{'s' * (calls.total() != 1)} in {duration(_length(lines))}: {said}"
-    return "nothing fired"
+    if not lines:
+        return "nothing fired"
+    count = f"{calls.total()} call{'s' * (calls.total() != 1)}"
+    return f"{count} in {duration(_length(lines))}: {said}"
 
 
 def as_text(lines: Sequence[Line]) -> str:

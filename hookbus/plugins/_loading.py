@@ -275,7 +275,7 @@ def _buses(bus: Bus) -> list[Bus]:
 def _all_receivers(bus: Bus) -> Iterator[tuple[HookSignal, Connected]]:
     for each in _buses(bus):
         for signal in (each.events, *each.signals()):
-            for receiver in signal.connections():
+            for receiver in signal.connections() if signal.receivers else ():
                 yield signal, receiver
 
 

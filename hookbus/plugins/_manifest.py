@@ -134,7 +134,8 @@ def _check_values(table: Table) -> None:
     for _ in range(DEEPEST):
         inner = [each for value in level for each in _inside(value)]
         if any(isinstance(each, int) and each.bit_length() > 63 for each in inner):
-            raise PluginError("the manifest holds an integer of over 64 bits", "write a smaller one")
+            problem = "the manifest holds an integer of over 64 bits"
+            raise PluginError(problem, "write a smaller one")
         level = [each for each in inner if isinstance(each, (dict, list))]
         if not level:
             return

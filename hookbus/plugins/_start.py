@@ -56,12 +56,7 @@ def load_plugins(
     words = {plugin: Word.of(plugin, each) for plugin, each in said.items()}
     settled = _by_id("settings", settings or {})
     plugins = Plugins(bus, places, installed, selection, settled, words)
-    _take(bus, plugins)
-    try:
-        plugins.load()
-    except BaseException:
-        plugins.close()
-        raise
+    _begin(bus, plugins)
     return plugins
 
 
@@ -73,12 +68,17 @@ def _places(**folders: Path | None) -> dict[str, str]:
     }
 
 
-def _take(bus: Bus, plugins: Plugins) -> None:
+def _begin(bus: Bus, plugins: Plugins) -> None:
     with bus.lock:
         if bus.plugins is not None:
             problem = "this bus has plugins already"
             raise HookError(f"{problem}: call load() on them, or close() them first")
         bus.plugins = plugins
+    try:
+        plugins.load()
+    except BaseException:
+        plugins.close()
+        raise
 
 
 def _by_id(option: str, said: ById) -> ById:

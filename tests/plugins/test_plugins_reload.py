@@ -276,7 +276,7 @@ def test_no_call_slips_past_a_guard_and_none_is_stamped_twice_while_its_plugin_i
     for caller in callers:
         caller.start()
     try:
-        for _ in range(150):
+        for _ in range(50):
             plugins.reload("a")
     finally:
         is_over.set()
@@ -292,7 +292,7 @@ def test_plugins_are_loaded_and_unloaded_by_one_thread_at_a_time(load, bus, agen
     plugins = load(user=user)
 
     def play(plugin):
-        for _ in range(25):
+        for _ in range(10):
             (
                 plugins.unload(plugin), plugins.load(plugin), plugins.reload(plugin),
                 plugins.disable(plugin), plugins.enable(plugin),
