@@ -68,10 +68,10 @@ def plan(words, said):
     if not said:
         return "orders", {"customer": words.split()[-1]}
     orders = said[0][len(said) - 1 :]
-    if not orders:
-        return None
-    (order, cents), times = orders[0], 10 if len(said) == 1 else 1
-    return "refund", {"order": order, "cents": cents * times}
+    if orders:
+        times = 10 if len(said) == 1 else 1
+        return "refund", {"order": orders[0][0], "cents": orders[0][1] * times}
+    return None
 
 
 if __name__ == "__main__":
