@@ -142,18 +142,15 @@ class Code:
             _forget(self._modules())
             _take_out(finder)
         self._aside.clear()
-        sweep()
 
     def abandon(self) -> None:
         """Let go of the modules, as their bus is gone without having unloaded the plugin.
 
-        The collector may run this inside an import, which walks the finders, so that none of them
-        may leave now; the next plugin that comes or goes takes it out.
+        The collector may run this anywhere, also while somebody walks the modules or the finders
+        of the process, so that none may leave now: the next plugin that comes sweeps them out.
         """
-        finder, self._finder = self._finder, None
-        if finder is not None and finder in sys.meta_path:
-            finder.is_left = True
-            _forget(self._modules())
+        if self._finder is not None:
+            self._finder.is_left = True
 
     def undo(self) -> None:
         """Take out what a failed loading has imported, and put back what it was to replace."""
@@ -163,14 +160,7 @@ class Code:
             self._replaced._step_back()
 
     def _modules(self) -> dict[str, ModuleType]:
-        if self._aside:
-            return self._aside
-        package, inside = self.package, f"{self.package}."
-        return {
-            name: module
-            for name, module in list(sys.modules.items())
-            if name.startswith(package) and (name == package or name.startswith(inside))
-        }
+        return self._aside or _modules_of(self.package)
 
     def _step_aside(self) -> None:
         self._aside = self._modules()
@@ -204,10 +194,20 @@ def _take_out(finder: _FolderFinder) -> None:
 
 
 def sweep() -> None:
-    """Take out the finders of those who were abandoned."""
+    """Take out the finders of those who were abandoned, and their modules."""
     for finder in list(sys.meta_path):
         if isinstance(finder, _FolderFinder) and finder.is_left:
+            _forget(_modules_of(finder.package))
             _take_out(finder)
+
+
+def _modules_of(package: str) -> dict[str, ModuleType]:
+    inside = f"{package}."
+    return {
+        name: module
+        for name, module in list(sys.modules.items())
+        if name.startswith(package) and (name == package or name.startswith(inside))
+    }
 
 
 def _forget(names: Iterable[str]) -> None:
