@@ -22,7 +22,7 @@ def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     except TimeoutError:
         raise _late(seat) from None
     finally:
-        workers.abandon(job, seat.signal.bus)
+        workers.abandon(job, seat.signal._home)
     _bring_back(context)
     if error is not None:
         try:
@@ -45,7 +45,7 @@ async def timed_async(seat: Seat, function: Callable[..., Any], /, *args: Any, *
             raise _late(seat)
         value, error = waiter.result()
     finally:
-        workers.abandon(job, seat.signal.bus)
+        workers.abandon(job, seat.signal._home)
         waiter.cancel()
     _bring_back(context)
     if error is not None:
