@@ -509,9 +509,8 @@ def test_super_diamonds_recursion_and_explicit_parent_calls_fire_as_they_should(
     bus.signal("pre_reply").connect(lambda a, n: ran.append(n), role="observe")
     assert Diamond().reply(2) == [2, 1, 0] and ran == [2, 1, 0]
     ran.clear()
-    # Which hookable runs the hooks is settled by the MRO alone: a parent's is bare for a child that has its own.
-    Base.reply(Diamond(), 0)
-    assert ran == []
+    assert Base.reply(Diamond(), 0) == [0] and ran == []  # of the MRO, the first hookable alone runs the hooks
+    assert Right().reply(0) == [0] and ran == [0]
 
 
 def test_hooks_of_one_name_on_two_attributes_are_two_hooks(bus, ran):
@@ -753,24 +752,5 @@ def test_an_abandoned_stream_in_a_circle_still_tells_its_end(bus, tokens, ran):
     circle.append(circle)
     del stream, circle
     gc.collect()
-    assert [event.outcome for event in told if isinstance(event, events.Finished)] == ["cancelled"]
-    assert sorted(ran) == ["cancelled", "closed"]
-
-
-@pytest.mark.parametrize("depth", range(4))
-def test_a_stream_whose_parts_the_collector_closes_before_it_still_tells_its_end(
-    bus, tokens, ran, depth
-):
-    told = []
-    bus.events.connect(lambda bus, event: told.append(event))
-    bus.signal("finally_tokens").connect(lambda f, ctx: ran.append(ctx.outcome))
-    stream = tokens(9)
-    next(stream)
-    # the collector closes what nobody holds in any order
-    part = stream.gi_frame.f_locals["story"]._parts
-    for _ in range(depth):
-        part = part.gi_yieldfrom
-    part.close()
-    stream.close()
     assert [event.outcome for event in told if isinstance(event, events.Finished)] == ["cancelled"]
     assert sorted(ran) == ["cancelled", "closed"]

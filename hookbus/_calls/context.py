@@ -85,8 +85,8 @@ class HookContext(NamedTuple):
 
 next_call_id: Final = count(1).__next__
 
-ENCLOSING: ContextVar[int | None] = ContextVar("hookbus_enclosing_call", default=None)
-"""The number of the call around the running code, of those whose beginning or end somebody hears."""
+ENCLOSING: ContextVar[list[int] | None] = ContextVar("hookbus_enclosing_call", default=None)
+"""The number of the call around the running code, of those whose beginning or end somebody hears; empty once it is over."""
 
 
 class _Made:
@@ -136,7 +136,8 @@ class Call:
     began = 0.0
     cancels = 0
     arguments: Any = None
-    outer: int | None = None
+    outer: list[int] | None = None
+    inside: list[int]
 
     def __init__(self, plan: Any, sender: Any) -> None:
         self.plan, self.sender, self.id = plan, sender, next_call_id()

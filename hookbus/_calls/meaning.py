@@ -47,10 +47,18 @@ def begun(plan: Plan, sender: Any, values: Mapping[str, Any] | None) -> Call:
     """Begin a call whose beginning or end somebody hears."""
     call = Call(plan, sender)
     call.began = time.perf_counter()
-    call.parent_id = call.outer = ENCLOSING.get()
-    ENCLOSING.set(call.id)
+    call.outer = ENCLOSING.get()
+    call.parent_id = enclosing()
+    call.inside = [call.id]
+    ENCLOSING.set(call.inside)
     tell(call, Started, arguments=plan.signature.names, values=HIDDEN if values is None else values)
     return call
+
+
+def enclosing() -> int | None:
+    """Return the number of the observed call around the running code, None once it is over."""
+    inside = ENCLOSING.get()
+    return inside[0] if inside else None
 
 
 def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
@@ -80,8 +88,9 @@ def parted(call: Call | None, blocked: HookBlocked) -> bool:
 
 def finished(call: Call, outcome: str, error: BaseException | None, result: Any) -> None:
     """Tell the end of a call that was begun here."""
-    if ENCLOSING.get() == call.id:
+    if ENCLOSING.get() is call.inside:
         ENCLOSING.set(call.outer)
+    call.inside.clear()
     told = error if outcome in ("raised", "cancelled") else None
     tell(call, Finished, outcome=outcome, seconds=call.seconds(), error=told, result=shown(call, result))
 
@@ -317,7 +326,8 @@ def deferred(
 
 def escaped(call: Call, seat: Seat, error: BaseException) -> None:
     """Tell that an around failed, unless what comes out of it is only what it has inside, or the caller's."""
-    if is_own_block(call, error) or is_closing(error):
+    is_late = call.is_over and not call.plan.hook.is_stream
+    if is_late or is_own_block(call, error) or is_closing(error):
         return
     is_cancel = is_cancelled_error(error)
     is_of_caller = is_cancel and _is_of_caller(call)
@@ -388,7 +398,7 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> None:
     """Give an event to those who hear its kind."""
     hook = call.plan.hook
     if kind in call.plan.heard:
-        parent = call.parent_id if call.began else ENCLOSING.get()
+        parent = call.parent_id if call.began else enclosing()
         hook.bus.events.tell(hook.bus, kind.of(
             call_id=call.id, parent_id=parent, hook=hook.name, sender=describe(call.sender),
             at=time.time(), **facts,

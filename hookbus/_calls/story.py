@@ -269,9 +269,10 @@ try:
             raise
         except BaseException as thrown:
             advance, value = source.{throw}, thrown
+            call.inner = thrown  #? main around
         finally:  #? observed main
             call.outer = ENCLOSING.get()
-            ENCLOSING.set(call.id)
+            ENCLOSING.set(call.inside)
         if call.is_over or call.blocked is not None: break  #? inner
 finally:
     call.is_over, call.inner = True, None  #? main around

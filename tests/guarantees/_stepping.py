@@ -51,7 +51,6 @@ class Play:
 
     colour: str = "async"
     body_fails: bool = False
-    swallows: bool = False
     bus: Bus = attrs.field(factory=Bus)
     trace: list[str] = attrs.field(factory=list)
     events: list[events.Event] = attrs.field(factory=list)
@@ -81,14 +80,9 @@ class Play:
         self.trace.append(f"{name}:out")
 
     async def pause(self) -> None:
-        """Take two steps, and, where receivers swallow a cancel, swallow it."""
+        """Take two steps."""
         for _ in range(2):
-            try:
-                await asyncio.sleep(0)
-            except asyncio.CancelledError:
-                if not self.swallows:
-                    raise
-                self.trace.append("swallowed")
+            await asyncio.sleep(0)
 
     def slow(self, name: str) -> Callable[..., Any]:
         async def receiver(agent: Any) -> None:
@@ -97,11 +91,11 @@ class Play:
 
         return receiver
 
-    def retrying_around(self) -> Callable[..., Any]:
+    def waiting_around(self) -> Callable[..., Any]:
         async def around(agent: Any, call_next: Any) -> Any:
             with self.scene("around"):
                 await self.pause()
-                return await self._attempts(call_next)
+                return await call_next()
 
         async def around_stream(agent: Any, call_next: Any) -> Any:
             with self.scene("around"):
@@ -110,15 +104,6 @@ class Play:
                     yield item
 
         return around_stream if self.colour == "async_generator" else around
-
-    async def _attempts(self, call_next: Any) -> Any:
-        try:
-            return await call_next()
-        except asyncio.CancelledError:
-            if not self.swallows:
-                raise
-            self.trace.append("swallowed")
-            return await call_next()
 
     def agent(self) -> Any:
         play = self
@@ -156,7 +141,7 @@ class Play:
                 signal.connect(self.slow(f"{phase} guard"), role="guard")
             for number in (1, 2):
                 signal.connect(self.slow(f"{phase} observer {number}"), role="observe")
-        self.bus.signal(f"around_{hook}").connect(self.retrying_around())
+        self.bus.signal(f"around_{hook}").connect(self.waiting_around())
 
     async def call(self) -> None:
         agent = self.agent()

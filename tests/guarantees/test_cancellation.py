@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 
 import pytest
 
@@ -13,14 +14,14 @@ from hookbus import Bus, events, hookable
 
 from ._stepping import Play
 
+STRIDE = 1 if "HOOKBUS_EXAMPLES" in os.environ else 3
+"""Of every pair of steps, so many are left out in the short form."""
+
 PLAYS = {
     "async": {},
     "async, failing body": {"body_fails": True},
-    "async, receivers that swallow": {"swallows": True},
-    "async, failing body, receivers that swallow": {"body_fails": True, "swallows": True},
     "stream": {"colour": "async_generator"},
     "stream, failing body": {"colour": "async_generator", "body_fails": True},
-    "stream, receivers that swallow": {"colour": "async_generator", "swallows": True},
 }
 
 
@@ -93,7 +94,7 @@ def test_a_cancel_from_before_does_not_cut_what_runs_in_finally(options):
 @pytest.mark.parametrize("options", [PLAYS["async"], PLAYS["stream"]], ids=["async", "stream"])
 def test_two_cancels_at_any_two_steps_end_the_waiting_never_the_record(options):
     whole = undisturbed(options)
-    for first, second in itertools.combinations(range(1, whole.steps + 1), 2):
+    for first, second in itertools.combinations(range(1, whole.steps + 1, STRIDE), 2):
         play = Play(**options).run(first, second)
         if play.trace.count("cancel") == 2:
             assert_the_cancel_went_through(play)

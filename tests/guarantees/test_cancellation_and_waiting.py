@@ -110,24 +110,6 @@ async def test_observers_side_by_side_are_cancelled_in_their_order():
     assert cancelled == [*range(20)]
 
 
-async def test_who_looks_on_and_swallows_the_cancellation_of_the_caller_has_not_failed():
-    agent, is_patient = Agent(), []
-
-    async def observe(agent):
-        if is_patient:
-            try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                raise ValueError from None
-
-    connect(agent, "finally_reply", observe)
-    call = await cancelled_while_somebody_waits(agent, is_patient)
-    with pytest.raises(asyncio.CancelledError):
-        await call
-    connections = Agent.bus.signal("finally_reply").connections()
-    assert [each.failures for each in connections if each.function is observe] == [0]
-
-
 def around_that(trace, fails):
     async def around(agent, call_next):
         trace.append("around")
@@ -222,27 +204,3 @@ async def test_a_cancel_after_a_block_changes_nothing_but_the_ending(told):
         await asyncio.wait_for(asyncio.shield(call), 10)
     assert agent.bodies == 0
     assert len(told(events.Finished)) == len(told(events.Blocked)) == 1
-
-
-async def test_a_cancel_that_the_outermost_around_swallows_ends_a_blocked_call_too(told):
-    agent = Agent()
-
-    async def swallow(agent, call_next):
-        with contextlib.suppress(HookBlocked):
-            await call_next()
-        asyncio.current_task().cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(0)
-
-    async def refuse(agent, call_next):
-        return Block("no", result="instead")
-
-    async def never_asked(agent, call_next): ...
-
-    connect(agent, "around_reply", never_asked, when=lambda wait: False)
-    connect(agent, "around_reply", swallow)
-    connect(agent, "around_reply", refuse)
-    call = asyncio.create_task(agent.reply())
-    with pytest.raises(asyncio.CancelledError):
-        await call
-    assert [finished.outcome for finished in told(events.Finished)] == ["cancelled"]

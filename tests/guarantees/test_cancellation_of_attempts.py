@@ -60,24 +60,6 @@ async def test_an_around_that_gives_up_an_attempt_may_make_another(told, attempt
     assert not told(events.Failed)
 
 
-async def test_after_a_cancel_of_the_caller_there_is_no_further_attempt(told):
-    agent = Agent()
-
-    async def insists(agent, call_next):
-        with contextlib.suppress(asyncio.CancelledError):
-            return await call_next()
-        return await call_next()
-
-    connect(agent, "around_hang", insists)
-    call = asyncio.create_task(agent.hang())
-    await settle()
-    call.cancel()
-    await asyncio.wait({call}, timeout=10)
-    assert call.cancelled()
-    assert agent.bodies == 1
-    assert [finished.outcome for finished in told(events.Finished)] == ["cancelled"]
-
-
 @pytest.mark.parametrize("is_watched", [False, True], ids=["no around", "around"])
 async def test_a_body_that_swallows_a_cancel_does_so_as_it_would_bare(told, is_watched):
     """Agents answer an interruption this way; it is the receivers who may not swallow."""
@@ -94,24 +76,6 @@ async def test_a_body_that_swallows_a_cancel_does_so_as_it_would_bare(told, is_w
 
 async def passes_on(agent, call_next):
     return await call_next()
-
-
-async def test_an_around_that_swallows_a_cancel_starts_no_body(told):
-    agent, hung = Agent(), Hung()
-
-    async def swallows(agent, call_next):
-        with contextlib.suppress(asyncio.CancelledError):
-            await hung(agent)
-        return await call_next()
-
-    connect(agent, "around_reply", swallows)
-    call = asyncio.create_task(agent.reply())
-    await hung.started.wait()
-    call.cancel()
-    await asyncio.wait({call}, timeout=10)
-    assert call.cancelled()
-    assert agent.bodies == 0
-    assert [finished.outcome for finished in told(events.Finished)] == ["cancelled"]
 
 
 def waiting_in(bus, where):
@@ -176,28 +140,6 @@ async def test_an_around_may_give_up_an_attempt_wherever_that_waits(where, attem
         assert await agent.reply("hi") == "too long"
         assert [finished.outcome for finished in told(events.Finished)] == ["replaced"]
         assert not told(events.Failed) and not told(events.Blocked)
-
-
-@pytest.mark.parametrize("where", EVERYWHERE)
-async def test_the_cancel_of_the_caller_goes_through_every_around_that_would_keep_it(where):
-    bus = Bus()
-    agent, is_patient = waiting_in(bus, where)
-
-    async def outer(agent, call_next):
-        try:
-            return await call_next(**patch_for(where))
-        except asyncio.CancelledError:
-            return "kept"
-
-    bus.signal("around_reply").connect(outer, priority=1)
-    for _ in range(1):
-        assert await agent.reply("hi") in ("hi", "patched")
-    is_patient.set()
-    call = asyncio.create_task(agent.reply("hi"))
-    await asyncio.sleep(0.01)
-    call.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await call
 
 
 async def test_a_block_inside_an_attempt_that_is_given_up_later_stands():

@@ -232,7 +232,7 @@ async def test_super_fires_nothing_again_in_any_of_a_thousand_overlapping_calls_
     counts.assert_each_ran(once_each())
 
 
-async def test_an_explicit_call_of_the_base_from_outside_is_bare_beside_running_calls(bus):
+async def test_an_explicit_call_of_the_base_runs_bare_beside_running_calls(bus):
     Base, Left, Right, Bottom = family(bus, Meeting(CALLS))
     agent, counts = Bottom(), Counts(bus)
     counts.connect_everywhere(agent, Base, ANY)

@@ -145,22 +145,6 @@ def test_a_late_write_changes_nothing_even_while_its_call_is_still_on(bus, agent
     assert not told(events.Mutated)
 
 
-def test_the_deadline_of_an_around_counts_its_own_time_only(bus, agent, told):
-    never = threading.Event()
-    bus.signal("around_think").connect(lambda agent, call_next: call_next(), timeout=LENIENT)
-    assert agent.think("slow", beat=lambda: never.wait(2 * LENIENT)) == "slow"
-    assert not told(events.Failed)
-
-
-async def test_the_deadline_of_an_async_around_counts_its_own_time_only(bus, agent, told):
-    async def around(agent, call_next):
-        return await call_next()
-
-    bus.signal("around_reply").connect(around, timeout=LENIENT)
-    assert await agent.reply("slow", beat=lambda: asyncio.sleep(2 * LENIENT)) == "slow"
-    assert not told(events.Failed)
-
-
 @pytest.mark.parametrize("role", ["modify", "guard", "observe"])
 def test_a_deadline_of_the_bus_is_the_deadline_of_receivers_without_one(role, gate):
     bus = Bus(timeout=DEADLINE)
