@@ -104,26 +104,24 @@ def recorded(call_next: Any, opened: list[Any]) -> Any:
     return recorded_call_next
 
 
-def closed(opened: list[Any]) -> bool:
+def closed(call: Call, opened: list[Any]) -> bool:
     """Close what an around has opened and left; True where something runs on elsewhere."""
-    is_running = False
+    inner = call.inner
     for source in opened:
-        if source.gi_running:
-            is_running = True
-        else:
+        if not source.gi_running:
             source.close()
-    return is_running
+    call.inner = inner
+    return any(source.gi_running for source in opened)
 
 
-async def closed_async(opened: list[Any]) -> bool:
+async def closed_async(call: Call, opened: list[Any]) -> bool:
     """Close what an around has opened and left; True where something runs on elsewhere."""
-    is_running = False
+    inner = call.inner
     for source in opened:
-        if source.ag_running:
-            is_running = True
-        else:
+        if not source.ag_running:
             await source.aclose()
-    return is_running
+    call.inner = inner
+    return any(source.ag_running for source in opened)
 
 
 def as_items(items: Any, *, is_async: bool) -> Any:

@@ -137,7 +137,7 @@ class Call:
     cancels = 0
     arguments: Any = None
     outer: list[int] | None = None
-    inside: list[int]
+    inside: Any = ()
 
     def __init__(self, plan: Any, sender: Any) -> None:
         self.plan, self.sender, self.id = plan, sender, next_call_id()

@@ -43,16 +43,14 @@ Action = Literal["isolated", "blocked", "raised"]
 # -- beginning and end -------------------------------------------------------------------------------------------------
 
 
-def begun(plan: Plan, sender: Any, values: Mapping[str, Any] | None) -> Call:
+def begun(call: Call, values: Mapping[str, Any] | None) -> None:
     """Begin a call whose beginning or end somebody hears."""
-    call = Call(plan, sender)
-    call.began = time.perf_counter()
     call.outer = ENCLOSING.get()
     call.parent_id = enclosing()
     call.inside = [call.id]
     ENCLOSING.set(call.inside)
-    tell(call, Started, arguments=plan.signature.names, values=HIDDEN if values is None else values)
-    return call
+    call.began = time.perf_counter()
+    tell(call, Started, arguments=call.plan.signature.names, values=HIDDEN if values is None else values)
 
 
 def enclosing() -> int | None:
@@ -87,12 +85,15 @@ def parted(call: Call | None, blocked: HookBlocked) -> bool:
 
 
 def finished(call: Call, outcome: str, error: BaseException | None, result: Any) -> None:
-    """Tell the end of a call that was begun here."""
+    """Tell the end of a call that was begun; an interrupt may have come before that, or has it told once more."""
     if ENCLOSING.get() is call.inside:
         ENCLOSING.set(call.outer)
-    call.inside.clear()
     told = error if outcome in ("raised", "cancelled") else None
-    tell(call, Finished, outcome=outcome, seconds=call.seconds(), error=told, result=shown(call, result))
+    seconds = call.seconds()
+    if call.began:
+        tell(call, Finished, outcome=outcome, seconds=seconds, error=told, result=shown(call, result))
+        call.began = 0.0
+        call.inside.clear()
 
 
 # -- what a receiver answered ------------------------------------------------------------------------------------------
@@ -398,7 +399,7 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> None:
     """Give an event to those who hear its kind."""
     hook = call.plan.hook
     if kind in call.plan.heard:
-        parent = call.parent_id if call.began else enclosing()
+        parent = call.parent_id if call.inside else enclosing()
         hook.bus.events.tell(hook.bus, kind.of(
             call_id=call.id, parent_id=parent, hook=hook.name, sender=describe(call.sender),
             at=time.time(), **facts,

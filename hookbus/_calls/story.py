@@ -17,6 +17,7 @@ CALL: Final = """
 {d}def {name}({parameters}):
     <begin>
     try:
+        begun(call, {values})  #? observed
         <pre>
         if not replaced:  #? replaceable
             <run>
@@ -41,6 +42,7 @@ STREAM: Final = """
     <begin>
     try:
         try:
+            begun(call, {values})  #? observed
             <pre>
             {marks} = 0  #? around
             <arounds>  #? around
@@ -67,8 +69,7 @@ STREAM: Final = """
 
 BEGIN: Final = """
 call = None  #? !eager
-call = Call(plan, {sender})  #? eager !observed
-call = begun(plan, {sender}, {values})  #? observed
+call = Call(plan, {sender})  #? eager
 replaced = False  #? flagged
 outcome, leaving = 'returned', None  #? ended
 result = None  #? ended
@@ -83,7 +84,10 @@ finally:  #? ended
         result = None
         raise
     finally:
-        finished(call, outcome, leaving, result)  #? observed
+        try:  #? observed
+            finished(call, outcome, leaving, result)
+        finally:  #? observed
+            if call.began: finished(call, outcome, leaving, result)
         leaving = None
 """
 
@@ -198,14 +202,14 @@ try:
     <turn>  #? !conditional
 except BaseException as error:
     mark_{i} += {ended}
-    {w}{closed}(opened_{i})  #? stream
+    {w}{closed}(call, opened_{i})  #? stream
     escaped(call, {seat}, error)
     raise
 finally:  #? noted
     attempted(call, {seat}, {i})  #? attempted
     asked(call, {seat}, turn_{i})  #? asked
 mark_{i} += {ended}
-{w}{closed}(opened_{i})  #? stream
+{w}{closed}(call, opened_{i})  #? stream
 if call.blocked is not None: stand(call)
 """
 

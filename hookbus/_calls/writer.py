@@ -90,22 +90,15 @@ class Writer(Turns):
         """Return the function."""
         hook = self.hook
         as_items = partial(attempts.as_items, is_async=hook.is_async)
-        tools = {"plan": self.plan, "body": hook.body, "names": frozenset(self.simple), "fresh": True, "fired": self._fired}
+        tools = {"plan": self.plan, "body": hook.body, "names": frozenset(self.simple), "fresh": True, "fired": None}
         text = self._stream() if self.is_stream else self._call()
         self._tools = {**TOOLS, "as_items": as_items, **tools, **self.tools, "nest": self._nest}
         source, scope = sealed(text, hook.function_signature.names, {**self._tools, **self.given})
         self._scope = scope
         exec(fresh(compiled(source)), scope)
-        run = scope[self.name]
+        run = scope.pop(self.name)
         run.__qualname__ = hook.body.__qualname__  # a coroutine that nobody awaits is warned of by this name
         return Written(run, source, {name: value for name, value in self.given.items() if name[-1].isdigit()})
-
-    def _fired(self) -> None:
-        """Note at the end of the first call that went through who has had a turn."""
-        for name in ("fresh", "fresh_"):
-            if name in self._scope:
-                self._scope[name] = False
-        meaning.fire(self.plan)
 
     # -- the whole -----------------------------------------------------------------------------------------------------
 
@@ -243,3 +236,11 @@ class Writer(Turns):
         name = f"around{i}"
         self.given[name] = seat
         return name
+
+
+def _fired(scope: dict[str, Any], plan: Plan) -> None:
+    """Note at the end of the first call that went through who has had a turn."""
+    for name in ("fresh", "fresh_"):
+        if name in scope:
+            scope[name] = False
+    meaning.fire(plan)
