@@ -13,58 +13,67 @@ from __future__ import annotations
 
 from typing import Final
 
-CALL: Final = """
+FUNCTION: Final = """
 {d}def {name}({parameters}):
     <begin>
-    try:
-        begun(call, {values})  #? observed
-        <pre>
-        if not replaced:  #? replaceable
-            <run>
-        <run>  #? !replaceable
-        <post>
-        if fresh: fired()
-        outcome = 'replaced' if replaced else 'returned'  #? ended flagged
-        return result
-    except HookBlocked as blocked:  #? !ended
-        if not parted(call, blocked): raise
-        return call.parting
-    except BaseException as left:  #? ended
-        outcome, leaving = over(call, left)
-        result = None
-        if leaving is not None: raise
-        return call.parting
-    <end>
+    try:  #? observed
+        try:
+            <whole>
+        finally: finished(call, outcome, leaving, result)
+    finally:  #? observed
+        if call.began: finished(call, outcome, leaving, result)
+        leaving = None
+    <whole>  #? !observed
+"""
+
+CALL: Final = """
+try:
+    begun(call, {values})  #? observed
+    <pre>
+    if not replaced:  #? replaceable
+        <run>
+    <run>  #? !replaceable
+    <post>
+    if fresh: fired()
+    outcome = 'replaced' if replaced else 'returned'  #? ended flagged
+    return result
+except HookBlocked as blocked:  #? !ended
+    if not parted(call, blocked): raise
+    return call.parting
+except BaseException as left:  #? ended
+    outcome, leaving = over(call, left)
+    result = None
+    if leaving is not None: raise
+    return call.parting
+<end>
 """
 
 STREAM: Final = """
-{d}def {name}({parameters}):
-    <begin>
+try:
     try:
-        try:
-            begun(call, {values})  #? observed
-            <pre>
-            {marks} = 0  #? around
-            <arounds>  #? around
-            index = -1  #? told
-            if replaced: source = as_items(result)  #? replaceable
-            else: source = {source}  #? replaceable
-            source = {source}  #? !replaceable
-            <pump>
-            replaced = replaced or mark_0 != {returned_ended}  #? around
-            <post>
-            if fresh: fired()
-            outcome = 'replaced' if replaced else 'returned'
-        except BaseException as left:
-            outcome, leaving = over(call, left)
-            result = None
-            if leaving is not None: raise
-        if outcome == 'blocked':
-            <leave>
-            yield call.parting
-        else:  #? !async
-            return result
-    <end>
+        begun(call, {values})  #? observed
+        <pre>
+        {marks} = 0  #? around
+        <arounds>  #? around
+        index = -1  #? told
+        if replaced: source = as_items(result)  #? replaceable
+        else: source = {source}  #? replaceable
+        source = {source}  #? !replaceable
+        <pump>
+        replaced = replaced or mark_0 != {returned_ended}  #? around
+        <post>
+        if fresh: fired()
+        outcome = 'replaced' if replaced else 'returned'
+    except BaseException as left:
+        outcome, leaving = over(call, left)
+        result = None
+        if leaving is not None: raise
+    if outcome == 'blocked':
+        <leave>
+        yield call.parting
+    else:  #? !async
+        return result
+<end>
 """
 
 BEGIN: Final = """
@@ -83,11 +92,7 @@ finally:  #? ended
         outcome, leaving = over(call, left)
         result = None
         raise
-    finally:
-        try:  #? observed
-            finished(call, outcome, leaving, result)
-        finally:  #? observed
-            if call.began: finished(call, outcome, leaving, result)
+    finally:  #? !observed
         leaving = None
 """
 

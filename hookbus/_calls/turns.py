@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable
 from inspect import ismethod
 from itertools import groupby
 from typing import Any, Final
@@ -22,6 +23,15 @@ def mine(name: str) -> str:
     return MINE + name
 
 
+def _is(sender: Any) -> Callable[[Any], bool]:
+    """Return what tells whether something is this sender, without keeping it alive."""
+    try:
+        reference = weakref.ref(sender)
+    except TypeError:
+        return lambda other: False
+    return lambda other: other is reference()
+
+
 class Turns:
     """The turns of a plan, as text, and what their names stand for.
 
@@ -32,7 +42,9 @@ class Turns:
     """
 
     def __init__(self, plan: Plan, sender: Any = None) -> None:
-        self.plan, self.hook, self._sender_object = plan, plan.hook, sender
+        self.plan, self.hook = plan, plan.hook
+        # The arounds of an attempt may be written later, and must not keep the sender alive until then.
+        self._is_sender = _is(sender)
         self.flags: set[str] = set()
         self.pieces: dict[str, Any] = {}
         self.given: dict[str, Any] = {}
@@ -296,7 +308,7 @@ class Turns:
         if not receiver.is_weak:
             return "strong"
         held = receiver.function
-        return "own" if ismethod(held) and held.__self__ is self._sender_object else "weak"
+        return "own" if ismethod(held) and self._is_sender(held.__self__) else "weak"
 
     def _receiver(self, seat: Seat) -> str:
         """Return the name by which a receiver is called."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 
 from .. import events
-from .._hooks.shell import compiled
+from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
 from ..exceptions import HookBlocked
 from . import attempts, deadline, meaning, story
@@ -84,7 +84,7 @@ class Writer(Turns):
     @property
     def name(self) -> str:
         own = self.hook.body.__name__
-        return f"call_{own}" if own.isidentifier() else "call_it"
+        return free_name(f"call_{own}" if own.isidentifier() else "call_it", {*self.hook.function_signature.names})
 
     def written(self) -> Written:
         """Return the function."""
@@ -94,6 +94,9 @@ class Writer(Turns):
         text = self._stream() if self.is_stream else self._call()
         self._tools = {**TOOLS, "as_items": as_items, **tools, **self.tools, "nest": self._nest}
         source, scope = sealed(text, hook.function_signature.names, {**self._tools, **self.given})
+        self._own = {name.rstrip("_"): name for name in scope}
+        if "fired" in self._own:
+            scope[self._own["fired"]] = partial(_fired, scope, self._own["fresh"], self.plan)
         self._scope = scope
         exec(fresh(compiled(source)), scope)
         run = scope.pop(self.name)
@@ -105,7 +108,7 @@ class Writer(Turns):
     def _call(self) -> str:
         inside = self._around() if self.count else self.inside()
         run = self.fill(story.RUN, parts={"inside": inside, "error": self._error()})
-        return self.fill(story.CALL, parts={**self._frame(), "run": run})
+        return self._function(story.CALL, run=run)
 
     def _stream(self) -> str:
         error = self._error()
@@ -113,7 +116,13 @@ class Writer(Turns):
         source = "outermost()" if self.count else self.pieces["body"]
         leave = self.fill(story.LEAVE)
         arounds = self._functions() if self.count else ""
-        return self.fill(story.STREAM, parts={**self._frame(), "pump": pump, "leave": leave, "arounds": arounds}, source=source)
+        self.pieces["source"] = source
+        return self._function(story.STREAM, pump=pump, leave=leave, arounds=arounds)
+
+    def _function(self, text: str, **parts: str) -> str:
+        frame = self._frame()
+        whole = self.fill(text, parts={**frame, **parts})
+        return self.fill(story.FUNCTION, parts={"begin": frame["begin"], "whole": whole})
 
     def inside(self) -> str:
         """Write what the arounds are around."""
@@ -181,12 +190,9 @@ class Writer(Turns):
         nexts = "(" + "".join(f"next_{i}, " for i in range(self.count)) + ")"
         text = self.fill(story.NEST, parts={"arounds": self._functions()}, nexts=nexts)
         source, scope = sealed(text, self.hook.function_signature.names, {**self._tools, **self.given})
+        name = next(name for name in ("nest", *scope) if name.rstrip("_") == "nest")
         exec(fresh(compiled(source)), scope)
-        nest = next(scope[name] for name in ("nest", "nest_") if name in scope and scope[name] != self._nest)
-        for name in ("nest", "nest_"):
-            if name in self._scope:
-                self._scope[name] = nest
-            scope[name] = nest
+        nest = self._scope[self._own["nest"]] = scope[name]
         return nest(*given)
 
     def _late(self, i: int) -> str:
@@ -238,9 +244,7 @@ class Writer(Turns):
         return name
 
 
-def _fired(scope: dict[str, Any], plan: Plan) -> None:
+def _fired(scope: dict[str, Any], fresh: str, plan: Plan) -> None:
     """Note at the end of the first call that went through who has had a turn."""
-    for name in ("fresh", "fresh_"):
-        if name in scope:
-            scope[name] = False
+    scope[fresh] = False
     meaning.fire(plan)
