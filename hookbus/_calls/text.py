@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from types import CodeType
 from typing import Any, Final

@@ -42,7 +42,9 @@ class Workers:
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Future[Pair], Context]:
         """Run a call in a worker, in a copy of this context; the future's result is a pair and never raises."""
-        from concurrent.futures import Future  # with logging behind it: not for programs without deadlines
+        from concurrent.futures import (
+            Future,  # with logging behind it: not for programs without deadlines
+        )
 
         future: Future[Pair] = Future()
         context = copy_context()

@@ -113,7 +113,7 @@ class Scope:
             raise HookError(f"a scope of {self.spec.name} is one with block; write {self.spec.name}.scope() again")
         self._is_open = True
         with self.spec.bus.lock:
-            self.spec.open_scopes += 1
+            self.spec.open_scopes[id(self)] = self
             self.spec.forget()
         _OPEN.set((*_OPEN.get(), self))
 
