@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any, Final, NamedTuple, NoReturn
 
+from .._connections.senders import describe
 from .verdicts import NOTHING
 
 
@@ -141,6 +142,14 @@ class Call:
 
     def __init__(self, plan: Any, sender: Any) -> None:
         self.plan, self.sender, self.id = plan, sender, next_call_id()
+
+    @property
+    def description(self) -> str:
+        """What the sender is called in events."""
+        found = self.__dict__.get("_description")
+        if found is None:
+            found = self.__dict__["_description"] = describe(self.sender)
+        return found
 
     def seconds(self) -> float:
         """Return how long ago it began."""

@@ -53,22 +53,18 @@ async def timed_async(seat: Seat, function: Callable[..., Any], /, *args: Any, *
             raise error
         finally:
             del error
-    return await _until(seat, end, value) if hasattr(type(value), "__await__") else value
+    return await within(seat, value, end) if hasattr(type(value), "__await__") else value
 
 
-async def within(seat: Seat, awaitable: Awaitable[Any]) -> Any:
+async def within(seat: Seat, awaitable: Awaitable[Any], end: float | None = None) -> Any:
     """Await until the deadline. What blocks the loop cannot be interrupted, but a late answer is late."""
     try:
-        end = _asyncio().get_running_loop().time() + seat.timeout
+        asyncio = _asyncio()
+        loop = asyncio.get_running_loop()
     except BaseException:
         awaitable.close()  # type: ignore[attr-defined]
         raise
-    return await _until(seat, end, awaitable)
-
-
-async def _until(seat: Seat, end: float, awaitable: Awaitable[Any]) -> Any:
-    asyncio = _asyncio()
-    limit = asyncio.timeout_at(end)
+    limit = asyncio.timeout_at(loop.time() + seat.timeout if end is None else end)
     try:
         async with limit:
             value = await awaitable
@@ -76,7 +72,7 @@ async def _until(seat: Seat, end: float, awaitable: Awaitable[Any]) -> Any:
         if limit.expired():
             raise _late(seat) from None
         raise
-    if end <= asyncio.get_running_loop().time():
+    if limit.when() <= loop.time():
         raise _late(seat)
     return value
 

@@ -14,8 +14,8 @@ from types import CoroutineType, GeneratorType
 from typing import Any, Final, Literal, NoReturn
 
 from .._connections.callables import is_running
-from .._connections.senders import describe
 from .._connections.wanted import close_unawaited
+from .._surroundings import current_surrounding
 from ..events import (
     HIDDEN,
     Asked,
@@ -33,6 +33,8 @@ from .verdicts import NOTHING, VERDICTS, Block, Drop, Replace
 
 DROPPED: Final = object()
 """What an item becomes that does not reach the consumer."""
+
+_CHANGES: Final = frozenset((Mutated, Asked))
 
 PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple, set, type(None)})
 """Types of answers that need no second look: neither verdicts nor to be awaited."""
@@ -253,11 +255,11 @@ def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
     receiver = seat.receiver
     receiver.has_blocked = True
     call.said = "blocked"
-    fire(call.plan, seat)
-    tell(
-        call, Blocked, receiver=receiver.name, reason=verdict.reason, code=verdict.code,
-        details=verdict.details, phase=seat.phase,
-    )  # fmt: skip
+    if not receiver.has_fired:
+        fire(call.plan, seat)
+    if Blocked in call.plan.heard:
+        said = {"reason": verdict.reason, "code": verdict.code, "details": verdict.details}
+        tell(call, Blocked, receiver=receiver.name, phase=seat.phase, **said)
     if call.blocked is None:  # of attempts side by side, the first that is blocked says why
         call.blocked, call.parting = (seat, verdict), verdict.result
     stand(call)
@@ -266,18 +268,15 @@ def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
 def stand(call: Call) -> NoReturn:
     """Raise that the call is blocked: whatever an around did with it, a block stands."""
     seat, verdict = call.blocked
-    _raise(HookBlocked(
+    blocked = HookBlocked(
         verdict.reason, seat.receiver.name, call.plan.hook.name, verdict=verdict, call_id=call.id
-    ))  # fmt: skip
-
-
-def _raise(error: BaseException) -> NoReturn:
-    """Raise an exception that tells nothing of the one that is being handled: a model may read it."""
+    )
     try:
-        raise error
+        raise blocked
     finally:
-        error.__context__ = None
-        del error
+        # It tells nothing of the exception that is being handled: a model may read it. And no circle.
+        blocked.__context__ = None
+        del blocked
 
 
 def is_own_block(call: Call | None, error: BaseException) -> bool:
@@ -298,7 +297,8 @@ def failed(call: Call, seat: Seat, error: BaseException, noted: BaseException | 
     if is_cancel and _is_of_caller(call):
         raise
     call.said = "failed"
-    fire(call.plan, seat)
+    if not receiver.has_fired:
+        fire(call.plan, seat)
     if not is_cancel and not isinstance(error, Exception):
         tell_failed(call, seat, error, "raised")
         raise
@@ -397,12 +397,12 @@ def is_closing(error: BaseException) -> bool:
 
 def tell(call: Call, kind: type[Event], **facts: Any) -> None:
     """Give an event to those who hear its kind."""
-    hook = call.plan.hook
-    if kind in call.plan.heard:
-        parent = call.parent_id if call.inside else enclosing()
-        hook.bus.events.tell(hook.bus, kind.of(
-            call_id=call.id, parent_id=parent, hook=hook.name, sender=describe(call.sender),
-            at=time.time(), **facts,
+    plan = call.plan
+    if kind in plan.heard:
+        bus = plan.hook.bus
+        bus.events.tell(bus, kind.of(
+            call_id=call.id, parent_id=call.parent_id if call.inside else enclosing(), hook=plan.hook.name,
+            sender=call.description, at=time.time(), surrounding=current_surrounding(), **facts,
         ))  # fmt: skip
 
 
@@ -417,7 +417,7 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
 
 
 def tell_changes(call: Call, seat: Seat, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    if Mutated in call.plan.heard or Asked in call.plan.heard:
+    if not call.plan.heard.isdisjoint(_CHANGES):
         for name, value in after.items():
             if value is not before[name]:
                 tell_change(call, seat, name, before[name], value)
@@ -425,8 +425,8 @@ def tell_changes(call: Call, seat: Seat, before: Mapping[str, Any], after: Mappi
 
 def tell_change(call: Call, seat: Seat, name: str, before: Any, after: Any, index: int | None = None) -> None:
     call.said = "changed"
-    facts = {"before": shown(call, before), "after": shown(call, after), "index": index}
-    tell(call, Mutated, receiver=seat.receiver.name, name=name, **facts)
+    before, after = (before, after) if call.plan.shows_values else (HIDDEN, HIDDEN)
+    tell(call, Mutated, receiver=seat.receiver.name, name=name, before=before, after=after, index=index)
 
 
 def asked(call: Call, seat: Seat, began: float) -> None:
