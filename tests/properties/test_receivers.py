@@ -41,11 +41,13 @@ def outcome(receiver, names):
 
 
 def shown(value, agent):
+    if isinstance(value, HookContext):
+        return "HookContext"
     if isinstance(value, (tuple, list)):
         return [shown(each, agent) for each in value]
     if isinstance(value, dict):
         return {name: shown(each, agent) for name, each in value.items()}
-    if value is agent or isinstance(value, HookContext):
+    if value is agent:
         return type(value).__name__
     return "owner" if "Owner" in (type(value).__name__, getattr(value, "__name__", None)) else value
 
