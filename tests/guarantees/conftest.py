@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+from ._calm import Stage
+
 
 @pytest.fixture
 def hasty_threads():
@@ -11,3 +13,12 @@ def hasty_threads():
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(interval)
+
+
+@pytest.fixture
+def stage():
+    stage = Stage()
+    stage.connect("first")
+    stage.connect("guard", role="guard")
+    stage.warm()
+    return stage
