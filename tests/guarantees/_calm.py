@@ -43,36 +43,3 @@ class Broken(Exception):
 
 def raises(*given, **named):
     raise Broken("on purpose")
-
-
-class Plural(Stage):
-    """Two hooks of one class, and a child that overrides both."""
-
-    def __init__(self):
-        super().__init__()
-        bus, stage = self.bus, self
-
-        class Parent:
-            @hookable("think", bus=bus)
-            def think(self, notes):
-                notes.append("think")
-                return notes
-
-            @hookable("plan", bus=bus)
-            def plan(self, notes):
-                notes.append("plan")
-                return notes
-
-        class Child(Parent):
-            @hookable("think", bus=bus)
-            def think(self, notes):
-                stage.inside(notes)
-                return super().think(notes)
-
-            @hookable("plan", bus=bus)
-            def plan(self, notes):
-                return super().plan(notes)
-
-        self.Parent, self.agent, self.inside = Parent, Child(), lambda notes: None
-        self.connect("asked")
-        self.connect("asked to plan", hook="plan")

@@ -12,7 +12,7 @@ import pytest
 from hookbus import Bus, hookable
 from hookbus._calls import runner as _runner
 
-from ._calm import Plural, Stage
+from ._calm import Stage
 
 
 def test_a_receiver_that_comes_or_goes_is_asked_or_not_from_the_next_call_on(stage):
@@ -150,40 +150,6 @@ def test_who_is_asked_once_is_asked_once(stage):
     assert told == [["first", "once", "guard", "body"], *[["first", "guard", "body"]] * 2]
 
 
-def test_super_fires_nothing_again_in_calls_of_either_class(stage):
-    class Child(stage.Agent):
-        @hookable("think", bus=stage.bus)
-        def think(self, notes):
-            notes.append("child")
-            return super().think(notes)
-
-    child = Child()
-    stage.warm(child)
-    stage.warm()
-    assert child.think([]) == ["first", "guard", "child", "body"]
-    assert stage.Agent.think(child, []) == ["first", "guard", "body"]
-    stage.connect("of the child", sender=Child)
-    for _ in range(3):
-        assert child.think([]) == ["of the child", "first", "guard", "child", "body"]
-        assert stage.agent.think([]) == ["first", "guard", "body"]
-
-
-async def test_super_fires_nothing_again_in_calls_that_are_awaited():
-    stage = Stage()
-    stage.connect("first", hook="reply")
-
-    class Child(stage.Agent):
-        @hookable("reply", bus=stage.bus)
-        async def reply(self, notes):
-            notes.append("child")
-            return await super().reply(notes)
-
-    child = Child()
-    for _ in range(3):
-        assert await child.reply([]) == ["first", "child", "body"]
-    assert await asyncio.create_task(stage.Agent.reply(child, [])) == ["first", "body"]
-
-
 def test_a_class_is_collected_after_calls_also_with_receivers_on_it(stage):
     class Child(stage.Agent):
         @hookable("think", bus=stage.bus)
@@ -232,19 +198,6 @@ def test_a_receiver_that_dies_during_a_call_is_passed_over():
     assert stage.agent.think(["drop"]) == ["drop", "body"]
     (first,) = stage.bus.signal("pre_think").connections()
     assert first.failures == 0
-
-
-def test_a_call_is_only_what_it_is_of_its_own_object_and_its_own_hook():
-    stage = Plural()
-    other = type(stage.agent)()
-    for _ in range(3):
-        stage.agent.think([])
-        stage.Parent.plan(stage.agent, [])
-        stage.Parent.think(other, [])
-    stage.inside = lambda notes: stage.Parent.plan(stage.agent, notes)
-    assert stage.agent.think([]) == ["asked", "asked to plan", "plan", "think"]
-    stage.inside = lambda notes: stage.Parent.think(other, notes)
-    assert stage.agent.think([]) == ["asked", "asked", "think", "think"]
 
 
 def test_a_receiver_of_one_agent_that_comes_while_a_plan_is_made_is_not_part_of_that_of_its_class(stage, monkeypatch):
