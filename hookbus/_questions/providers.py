@@ -112,9 +112,8 @@ class Scope:
         if self._is_open or self._managers:
             raise HookError(f"a scope of {self.spec.name} is one with block; write {self.spec.name}.scope() again")
         self._is_open = True
-        with self.spec.bus.lock:
-            self.spec.open_scopes[id(self)] = self
-            self.spec.forget()
+        self.spec.open_scopes[id(self)] = self
+        self.spec.forget()
         _OPEN.set((*_OPEN.get(), self))
 
     def _end(self) -> list[tuple[Seat, Any]]:
