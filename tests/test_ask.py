@@ -373,10 +373,10 @@ async def test_an_around_that_asks_several_times_at_once_gets_the_answers_of_eac
             await asyncio.sleep(0)
         return "first" if x == 1 else None
 
-    @hookspec(modes.broadcast, bus=bus, dedup=lambda value: value)
+    @hookspec(modes.unique(lambda value: value), bus=bus)
     async def no_doubles(x): ...
 
-    @hookspec(modes.firstresult, bus=bus, fallback=lambda x: f"fallback {x}")
+    @hookspec(modes.otherwise(modes.firstresult, lambda x: f"fallback {x}"), bus=bus)
     async def with_fallback(x): ...
 
     def others(receivers):

@@ -1,5 +1,5 @@
-"""A mode says how the answers to a question become one: the four there are, the rules of merge, and
-modes of one's own.
+"""A mode says how the answers to a question become one: those there are, the rules of merge, modes
+made of others, and modes of one's own.
 """
 
 import asyncio
@@ -336,18 +336,18 @@ def fails_when_it_is_closed(receivers):
 
 
 @pytest.mark.parametrize(
-    ("mode", "options", "error"),
+    ("mode", "error"),
     [
-        (takes_nobody, {}, TypeError),
-        (fails_when_it_is_closed, {}, ValueError),
-        (lambda answers: ambiguous(), {"fallback": lambda: 1, "fallback_on": "falsy"}, ValueError),
+        (takes_nobody, TypeError),
+        (fails_when_it_is_closed, ValueError),
+        (modes.otherwise(modes.void, lambda: ambiguous() or 1), ValueError),
     ],
 )
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_wherever_the_mode_or_its_result_fails_the_question_ends_as_calls_do(
-    bus, declare, mode, options, error, is_async
+    bus, declare, mode, error, is_async
 ):
-    question, seen = declare(mode, 1, is_async=is_async, **options), []
+    question, seen = declare(mode, 1, is_async=is_async), []
     bus.signal("finally_question").connect(lambda spec, error: seen.append(type(error)))
     with record(bus) as fired, pytest.raises(error):
         answer = question()
@@ -360,19 +360,120 @@ async def async_mode(answers):
 
 
 async def async_steps(receivers):
-    yield receivers
+    for receiver in receivers:
+        [answer] = yield [receiver]
+        if answer.value == "found":
+            yield modes.Result(answer.receiver)
 
 
-@pytest.mark.parametrize("wrong", [async_mode, async_steps, partial(async_mode)])
-def test_a_mode_or_a_dedup_that_nobody_would_await_is_refused(bus, declare, wrong):
+@pytest.mark.parametrize("wrong", [async_mode, partial(async_mode)])
+def test_a_mode_that_nobody_would_await_is_refused(bus, declare, wrong):
     with pytest.raises(HookError, match="the mode .* is async"):
         declare(wrong, is_async=True)
-    with pytest.raises(HookError, match="the dedup .* is async"):
-        declare(modes.broadcast, is_async=True, dedup=wrong)
     assert bus.hook_names() == []
 
 
-@pytest.mark.parametrize("rule", [modes.merge, *modes.RULES.values()])
+@pytest.mark.parametrize(
+    ("values", "result", "asked"),
+    [(["no", "found", "late"], "r1", [0, 1]), (["no", None], None, [0, 1]), ([], None, [])],
+)
+async def test_a_mode_of_an_async_question_may_be_an_async_generator(
+    declare, values, result, asked
+):
+    question = declare(async_steps, *values, is_async=True)
+    assert await question() == result and question.asked == asked
+
+
+class Judge:
+    async def __call__(self, receivers, arguments):
+        try:
+            await asyncio.sleep(0)
+            yield modes.Result(arguments["x"])
+        finally:
+            self.is_closed = True
+
+
+async def test_an_async_mode_is_closed_when_it_has_a_result(declare):
+    judge = Judge()
+    assert await declare(judge, is_async=True)(3) == 3 and judge.is_closed
+
+
+@pytest.mark.parametrize("mode", [async_steps, Judge()])
+def test_an_async_mode_of_a_plain_question_is_refused(bus, declare, mode):
+    with pytest.raises(HookError, match="question is a plain def and cannot await it"):
+        declare(mode)
+    assert bus.hook_names() == []
+
+
+def test_the_result_of_a_plain_mode_is_what_it_returns(declare):
+    def mode(receivers):
+        yield modes.Result(1)
+
+    with pytest.raises(HookError, match="it yields lists of the receivers"):
+        declare(mode)()
+
+
+def with_steps(receivers, arguments):
+    answers = yield receivers
+    return arguments["x"], [answer.value for answer in answers]
+
+
+@pytest.mark.parametrize(
+    ("mode", "result"),
+    [
+        (with_steps, (3, [1])),
+        (lambda answers, arguments: (arguments["x"], answers), (3, [1])),
+        (lambda answers, factor=2: answers * factor, [1, 1]),
+    ],
+)
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_mode_that_takes_two_parameters_gets_the_arguments(
+    declare, mode, result, is_async
+):
+    question = declare(mode, 1, is_async=is_async)
+    assert (await question(3) if is_async else question(3)) == result
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_mode_may_ask_with_other_arguments_than_it_was_asked_with(declare, is_async):
+    def doubling(receivers, arguments):
+        x, found = arguments["x"], []
+        for receiver in receivers:
+            [answer] = yield [receiver], {"x": x}
+            found.append(answer.value)
+            x *= 2
+        return found
+
+    question = declare(doubling, is_async=is_async)
+    for name in "abc":
+        question.connect(lambda x: x + 1, name=name)
+    assert (await question(3) if is_async else question(3)) == [4, 7, 13]
+
+
+@pytest.mark.parametrize("changed", [{"y": 1}, {1: 2}])
+def test_a_mode_that_changes_what_is_no_argument_is_told_so(declare, changed):
+    def mode(receivers):
+        yield receivers, changed
+
+    with pytest.raises(HookError, match="there is no argument"):
+        declare(mode, 1)()
+
+
+def test_who_was_not_asked_is_told_from_who_had_nothing_to_say(declare):
+    def who(receivers):
+        answers = yield receivers
+        return [(answer.asked, answer.value) for answer in answers]
+
+    question = declare(who, None)
+    question.connect(lambda x: 1, name="never", when=lambda x: False)
+    question.connect(lambda x: 2, name="once", once=True)
+    assert question() == [(True, None), (False, None), (True, 2)]
+    assert question() == [(True, None), (False, None)]
+
+
+@pytest.mark.parametrize(
+    "rule", [modes.merge, modes.fold, modes.unique, modes.otherwise, *modes.RULES.values()]
+)
 def test_a_rule_and_merge_without_rules_are_no_modes(bus, declare, rule):
     with pytest.raises(
         HookError, match=f"{rule.__name__} is no mode: write modes.merge.*, or modes.firstresult"
@@ -400,46 +501,56 @@ def test_a_mode_sees_name_place_and_priority_of_who_may_be_asked(declare):
     assert question() == [("late", 3), ("r0", 0)] and question.asked == []
 
 
-# -- fallback and dedup ----------------------------------------------------------------------------
+# -- modes made of others ---------------------------------------------------------------------------
+
+
+def fallback(x):
+    return f"fallback {x}"
 
 
 @pytest.mark.parametrize(
-    ("mode", "values", "on", "result"),
+    ("mode", "values", "result"),
     [
-        (modes.firstresult, [None], "none", "fallback 7"),
-        (modes.firstresult, [], "none", "fallback 7"),
-        (modes.firstresult, [ValueError], "none", "fallback 7"),
-        (modes.firstresult, [0], "none", 0),
-        (modes.firstresult, ["", 2], "falsy", "fallback 7"),
-        (modes.broadcast, [None], "none", "fallback 7"),
-        (modes.broadcast, [[]], "none", [[]]),
-        (modes.merge("last"), [{}], "none", {}),
-        (modes.merge("last"), [{}], "falsy", "fallback 7"),
-        (sum, [0], "falsy", "fallback 7"),
+        (modes.firstresult, [None], "fallback 7"),
+        (modes.firstresult, [], "fallback 7"),
+        (modes.firstresult, [ValueError], "fallback 7"),
+        (modes.firstresult, [0], 0),
+        (modes.firstresult, ["", 2], ""),
+        (modes.broadcast, [None], "fallback 7"),
+        (modes.broadcast, [[]], [[]]),
+        (modes.merge("last"), [{}], "fallback 7"),
+        (sum, [], 0),
+        (modes.void, [1], "fallback 7"),
+        (modes.otherwise(modes.firstresult, lambda: None), [None], "fallback 7"),
     ],
 )
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_a_fallback_answers_where_nobody_did_or_where_the_result_is_falsy(
-    declare, mode, values, on, result, is_async
-):
-    question = declare(
-        mode, *values, fallback=lambda x: f"fallback {x}", fallback_on=on, is_async=is_async
-    )
+async def test_otherwise_answers_where_nobody_did(declare, mode, values, result, is_async):
+    question = declare(modes.otherwise(mode, fallback), *values, is_async=is_async)
     assert (await question(7) if is_async else question(7)) == result
+    asked = question.ask(7)
+    assert (await asked if is_async else asked).result == result
 
 
-async def test_an_async_fallback_is_awaited_and_refused_for_a_plain_question(declare):
+async def test_an_async_fallback_is_awaited_and_none_of_a_plain_question(declare):
     async def fallback():
         return "awaited"
 
-    assert await declare(modes.firstresult, is_async=True, fallback=fallback)() == "awaited"
-    with pytest.raises(HookError, match="fallback of question is async"):
-        declare(modes.firstresult, fallback=fallback)
+    mode = modes.otherwise(modes.firstresult, fallback)
+    question = declare(mode, is_async=True)
+    assert await question() == "awaited"
+    question.retire()
+    with pytest.raises(HookError, match="gave an awaitable, but the hook is a plain def"):
+        declare(mode)()
 
 
 def test_a_fallback_is_the_hosts_own_and_what_it_raises_goes_out(declare):
     with pytest.raises(ZeroDivisionError):
-        declare(modes.firstresult, fallback=lambda x: 1 / x)(0)
+        declare(modes.otherwise(modes.firstresult, lambda x: 1 / x))(0)
+
+
+def test_a_fallback_keeps_its_own_defaults(declare):
+    assert declare(modes.otherwise(modes.firstresult, lambda x=1, y=2: (x, y)))(7) == (7, 2)
 
 
 @pytest.mark.parametrize(
@@ -448,38 +559,69 @@ def test_a_fallback_is_the_hosts_own_and_what_it_raises_goes_out(declare):
         (["apple", "bee", "ant"], ["apple", "bee"]),
         ([["apple", "bee"], ["ant", "cat", "cow"], "bug"], [["apple", "bee"], ["cat"]]),
         ([("apple", "ant"), None], [("apple",)]),
+        ([["apple"], ["ant"]], [["apple"]]),
     ],
 )
-def test_dedup_leaves_out_answers_and_items_of_answers_whose_key_came_before(
+def test_unique_leaves_out_answers_and_items_of_answers_whose_key_came_before(
     declare, values, result
 ):
-    question = declare(modes.broadcast, *values, dedup=lambda word: word[0])
+    question = declare(modes.unique(lambda word: word[0]), *values)
     assert question() == result
     assert question() == result, "each time anew"
 
 
-def test_a_dedup_that_fails_is_told_with_the_receiver_whose_answer_it_was(bus, declare):
-    result, failed = failures(
-        bus, declare(modes.broadcast, "a", 3, "b", dedup=lambda word: word[0])
-    )
+def test_a_key_that_fails_is_told_with_the_receiver_whose_answer_it_was(bus, declare):
+    question = declare(modes.unique(lambda word: word[0]), "a", 3, "b")
+    result, failed = failures(bus, question)
     assert result == ["a", "b"] and [name for name, _ in failed] == ["r1"]
+    asked = question.ask()
+    assert [a.value for a in asked.answers] == ["a", "b"]
+    assert [a.receiver for a in asked.failures] == ["r1"]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_fold_hands_each_receiver_what_the_one_before_answered(declare, is_async):
+    question = declare(modes.fold("x"), is_async=is_async)
+    question.connect(lambda x: [*x, "a"], name="a")
+    question.connect(lambda x: None, name="nothing to say")
+    question.connect(lambda x: x[5], name="fails")
+    question.connect(lambda x: [*x, len(x)], name="b")
+    assert (await question([1]) if is_async else question([1])) == [1, "a", 2]
+    asked = await question.ask([1]) if is_async else question.ask([1])
+    assert asked.result == [1, "a", 2], "ask leads the mode, too"
+    assert [each.value for each in asked.answers] == [[1, "a"], None, [1, "a", 2]]
+    assert [each.receiver for each in asked.failures] == ["fails"]
+
+
+def test_fold_without_receivers_gives_the_argument(declare):
+    assert declare(modes.fold("x"))(3) == 3
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("mode", "says"),
     [
-        ({"fallback": 3}, "fallback=3 must be a function"),
-        ({"dedup": "name"}, "dedup='name' must be a function"),
-        ({"fallback": lambda y: 1}, "the fallback of question asks for 'y'"),
-        ({"fallback_on": "nothing"}, "fallback_on='nothing' is unknown"),
+        (lambda: modes.otherwise(modes.firstresult, 3), "otherwise cannot take"),
+        (lambda: modes.otherwise(async_steps, fallback), "with a mode that is a plain def"),
+        (lambda: modes.otherwise(3, fallback), "3 is no mode"),
+        (lambda: modes.otherwise(modes.void, lambda xx: 1), "asks for 'xx'.*did you mean 'x'"),
+        (lambda: modes.otherwise(modes.fold("y"), fallback), "asks for 'y', which question does"),
+        (lambda: modes.fold("y"), "the mode fold\\('y'\\) asks for 'y', which question does not"),
     ],
 )
-def test_options_that_cannot_be_are_refused_when_declared(bus, declare, options, says):
+def test_what_cannot_be_is_refused_when_declared(bus, declare, mode, says):
     with pytest.raises(HookError, match=says):
-        declare(modes.broadcast, **options)
+        declare(mode())
     assert bus.hook_names() == []
 
 
-def test_nothing_comes_back_of_void_so_it_has_no_fallback(declare):
-    with pytest.raises(HookError, match="nothing comes back of void"):
-        declare(modes.void, fallback=lambda: 1)
+@pytest.mark.parametrize(
+    ("mode", "name"),
+    [
+        (modes.unique(len), "unique(len)"),
+        (modes.fold("x"), "fold('x')"),
+        (modes.otherwise(modes.merge("last"), fallback), "otherwise(merge(last))"),
+        (sum, "sum"),
+    ],
+)
+def test_explain_names_the_mode(declare, mode, name):
+    assert explain(declare(mode)).title == f"question, a question (sync, {name})"

@@ -1,37 +1,50 @@
-"""How a question is asked whose mode says whom to ask: the mode is led, its receivers are asked, their answers kept."""
+"""How a question is asked whose mode says whom to ask: told once, as a coroutine.
+
+Of a plain `def` nothing in it waits, so that `unwaited` runs it to its end in one step.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
 from .. import modes
+from .._calls import meaning
 from .._calls.beside import settle
 from .._calls.context import Call
-from .._calls.meaning import block, failed, is_awaitable, wrong_return
+from .._calls.meaning import is_awaitable
 from .._calls.plan import Seat
 from .._calls.verdicts import VERDICTS, Block
 from .._connections.wanted import close_unawaited
+from ..events import Asked
 from ..exceptions import HookError
-from .providers import Scope
+from .providers import Scope, unwaited
 
 NOT_ASKED: Final = object()
 """What the turn of a receiver gives that was not asked."""
 
+Values = tuple[Any, ...]
+
 
 def answered(call: Call, seat: Seat, answer: Any) -> Any:
     """Return an answer of a question, or say what is wrong with it; a `Block` blocks."""
-    kind = type(answer)
-    if issubclass(kind, Block) and call.plan.hook.rules.steps is not modes.void:
-        block(call, seat, answer)
+    kind, hook = type(answer), call.plan.hook
+    if issubclass(kind, Block) and hook.rules.mode is not modes.void:
+        meaning.block(call, seat, answer)
     if issubclass(kind, VERDICTS):
-        wrong_return(seat, answer, "an answer, or None for none: a question has nothing to drop or replace")
-    if not call.plan.hook.is_async and is_awaitable(answer):
-        close_unawaited(answer)
-        raise HookError("it returned an awaitable, but the hook is a plain def and cannot await it")
-    return answer
+        allowed = "an answer, or None for none: a question has nothing to drop or replace"
+        meaning.wrong_return(seat, answer, allowed)
+    return answer if hook.is_async else _not_to_await(answer, "it returned")
+
+
+def _not_to_await(value: Any, who: str) -> Any:
+    if is_awaitable(value):
+        close_unawaited(value)
+        raise HookError(f"{who} an awaitable, but the hook is a plain def and cannot await it")
+    return value
 
 
 @attrs.define(eq=False)
@@ -42,59 +55,65 @@ class Round:
         seats: who may be asked, in order, each as the mode sees it and as the call does.
         past: the entry of a historic question, where it is asked again.
         asks_all: whether everyone is asked whatever the mode needs.
-        answers: what was answered so far, in the order it was asked for.
-        failures: who failed so far, likewise.
+        answers: what was answered so far, and by whom, in the order it was asked for.
+        failures: who failed so far, likewise; kept where everyone is asked.
+        ending: what ends the question once everyone has been asked.
     """
 
     seats: Any
     past: Any = None
     asks_all: bool = False
     scope: Scope | None = None
-    answers: list[modes.Answer[Any]] = attrs.field(factory=list)
+    answers: list[tuple[Seat, modes.Answer[Any]]] = attrs.field(factory=list)
     failures: list[modes.Answer[Any]] = attrs.field(factory=list)
-    given: dict[int, tuple[Seat, modes.Answer[Any]]] = attrs.field(factory=dict)
+    waits: dict[Seat, None] = attrs.field(factory=dict)
     ending: BaseException | None = None
 
-    def begin(self, call: Call, values: tuple[Any, ...]) -> Any:
+    def begin(self, call: Call, values: Values) -> Any:
         """Begin to ask with these values, and return the mode as a generator."""
         spec = call.plan.hook
         self.scope = self.scope or Scope.around(spec)
-        self.answers, self.failures, self.given = [], [], {}
+        self.answers, self.failures = [], []
+        self.waits = {seat: None for _, seat in self.seats}
         if spec.rules.is_historic and self.past is None:
             self.past = spec.remember(values, self.seats)
         arguments = dict(zip(spec.function_signature.names, values))
         return spec.rules.steps([token for token, _ in self.seats], arguments)
 
-    def wanted(self, call: Call, request: Any, values: tuple[Any, ...]) -> tuple[list[Seat], tuple[Any, ...]]:
+    def wanted(self, call: Call, request: Any, values: Values) -> tuple[list[Seat], Values]:
         """Return whom a mode wants to ask, and the values it wants to ask with."""
-        signature = call.plan.hook.function_signature
-        if isinstance(request, tuple) and len(request) == 2 and isinstance(request[1], Mapping):
-            request, changed = request
-            after = {**dict(zip(signature.names, values)), **changed}
+        signature, given = call.plan.hook.function_signature, request
+        is_pair = isinstance(request, tuple) and len(request) == 2
+        if is_pair and isinstance(request[1], Mapping):
+            given, changed = request
+            after = {**signature.bind(values), **changed}
             signature.check(after)
             values = tuple(after[name] for name in signature.names)
         known = {id(token): seat for token, seat in self.seats}
-        if not isinstance(request, Sequence) or any(id(token) not in known for token in request):
+        if not isinstance(given, Sequence) or any(id(token) not in known for token in given):
             raise HookError(
-                f"the mode of {call.plan.hook.name} yielded {request!r:.60}; it yields lists of the receivers it was given"
+                f"the mode of {call.plan.hook.name} yielded {request!r:.60}; "
+                "it yields lists of the receivers it was given"
             )
-        return [known[id(token)] for token in request], values
+        return [known[id(token)] for token in given], values
 
-    def take(self, call: Call, seat: Seat, value: Any) -> modes.Answer[Any]:
-        """Keep an answer."""
-        if value is NOT_ASKED:
-            return answer_of(seat, asked=False)
-        answer = answer_of(seat, answered(call, seat, value))
-        self.answers.append(answer)
-        self.given[id(answer)] = seat, answer
+    def keep(self, call: Call, seat: Seat, value: Any) -> modes.Answer[Any]:
+        """Keep what a receiver answered."""
+        receiver, was_asked = seat.receiver, value is not NOT_ASKED
+        if not was_asked:
+            call.said = "not asked"
+            return modes.Answer(receiver.name, receiver.where, asked=False)
+        answer = modes.Answer(receiver.name, receiver.where, answered(call, seat, value))
+        self.answers.append((seat, answer))
         return answer
 
     def fail(self, call: Call, seat: Seat, error: BaseException) -> modes.Answer[Any]:
-        """Do what a failure does; while everybody is asked, what ends the question does so at the end. An error is handled."""
-        answer = answer_of(seat, error=error)
-        self.failures.append(answer)
+        """Do what a failure does, at the end where everyone is asked. An error is handled."""
+        answer = modes.Answer[Any](seat.receiver.name, seat.receiver.where, error=error)
+        if self.asks_all:
+            self.failures.append(answer)
         try:
-            failed(call, seat, error)
+            meaning.failed(call, seat, error)
         except Exception as ending:
             if not self.asks_all:
                 raise
@@ -103,173 +122,130 @@ class Round:
 
     def reject(self, call: Call, rejected: modes.Reject) -> None:
         """Make an answer that the mode cannot use a failure of who gave it."""
-        found = self.given.pop(id(rejected.answer), None)
-        if found is None:
-            raise HookError(f"the mode of {call.plan.hook.name} rejects an answer that nobody gave")
-        seat, answer = found
-        self.answers = [each for each in self.answers if each is not answer]
         name = call.plan.hook.name
+        for index, (seat, answer) in enumerate(self.answers):
+            if answer is rejected.answer:
+                del self.answers[index]
+                break
+        else:
+            raise HookError(f"the mode of {name} rejects an answer that nobody gave")
+        label = seat.receiver.label
         try:
-            raise HookError(f"{seat.receiver.label} answered {name} with what it cannot use: {rejected.reason}")
+            raise HookError(f"{label} answered {name} with what it cannot use: {rejected.reason}")
         except HookError as error:
             self.fail(call, seat, error)
 
 
-def answer_of(
-    seat: Seat, value: Any = None, error: BaseException | None = None, *, asked: bool = True
-) -> modes.Answer[Any]:
-    return modes.Answer(seat.receiver.name, seat.receiver.where, value, error, asked)
+def ask(round_: Round, call: Call, values: Values) -> Any:
+    """Ask a question of a plain `def`; return what its mode makes of the answers."""
+    return unwaited(ask_async(round_, call, values))
 
 
-# -- two drivers, one for each colour ----------------------------------------------------------------------------------
+def ask_async(round_: Round, call: Call, values: Values) -> Coroutine[Any, Any, Any]:
+    """Ask a question of an `async def`."""
+    return (_everyone if round_.asks_all else _led)(round_, call, values)
 
 
-def ask(round_: Round, call: Call, values: tuple[Any, ...]) -> Any:
-    """Ask as the mode says; return what it makes of the answers."""
-    steps = round_.begin(call, values)
-    ready = _everybody(round_, call, values) if round_.asks_all else None
-    sent: Any = None
+async def _everyone(round_: Round, call: Call, values: Values) -> Any:
+    """Ask as the mode says, then whom it did not ask; what ends the question waits for all."""
+    result, out = None, None
     try:
-        while True:
-            request = steps.send(sent)
-            if isinstance(request, modes.Reject):
-                round_.reject(call, request)
-                sent = None
-                continue
-            seats, asked_with = round_.wanted(call, request, values)
-            sent = [ready[seat] for seat in seats] if ready is not None else _ask_several(round_, call, seats, asked_with)
-    except StopIteration as end:
-        result = end.value
-    finally:
-        steps.close()
-    return result
-
-
-def _everybody(round_: Round, call: Call, values: tuple[Any, ...]) -> dict[Seat, modes.Answer[Any]]:
-    ready = {seat: _ask_one(round_, call, seat, values) for _, seat in round_.seats}
-    _end_by(round_)
-    return ready
-
-
-def _end_by(round_: Round) -> None:
-    ending, round_.ending = round_.ending, None
-    _raise(ending)
-
-
-def _ask_several(
-    round_: Round, call: Call, seats: Sequence[Seat], values: tuple[Any, ...]
-) -> list[modes.Answer[Any]]:
-    """Ask one, or several, of whom the first that ends the question does so once all have been asked."""
-    found, out = [], None
-    for seat in seats:
-        try:
-            found.append(_ask_one(round_, call, seat, values))
-        except BaseException as ending:
-            out = worst(out, ending)
-    _raise(out)
-    return found
-
-
-def _ask_one(round_: Round, call: Call, seat: Seat, values: tuple[Any, ...]) -> modes.Answer[Any]:
-    scope = round_.scope
-    try:
-        if scope is not None and scope.has(seat) and seat.receiver.function is not None:
-            return round_.take(call, seat, scope.provided(seat))
-        value = call.plan.turns[seat](*values, call)
-        if scope is not None:
-            value = scope.entered(seat, value)
-        return round_.take(call, seat, value)
-    except BaseException as error:
-        return round_.fail(call, seat, error)
-
-
-async def ask_async(round_: Round, call: Call, values: tuple[Any, ...]) -> Any:
-    """Do the same on an event loop, with a mode that may be an async generator."""
-    steps = round_.begin(call, values)
-    ready = await _everybody_async(round_, call, values) if round_.asks_all else None
-    is_async = hasattr(type(steps), "asend")
-    sent: Any = None
-    try:
-        while True:
-            request = await steps.asend(sent) if is_async else steps.send(sent)
-            if isinstance(request, modes.Reject):
-                round_.reject(call, request)
-                sent = None
-                continue
-            if isinstance(request, modes.Result):
-                result = request.value
-                break
-            seats, asked_with = round_.wanted(call, request, values)
-            sent = [ready[seat] for seat in seats] if ready is not None else await _ask_several_async(round_, call, seats, asked_with)
-    except StopIteration as end:
-        result = end.value
-    except StopAsyncIteration:
-        result = None
-    finally:
-        await steps.aclose() if is_async else steps.close()
-    return await result if is_awaitable(result) else result
-
-
-async def _everybody_async(round_: Round, call: Call, values: tuple[Any, ...]) -> dict[Seat, modes.Answer[Any]]:
-    seats = [seat for _, seat in round_.seats]
-    groups = [seats] if call.plan.hook.rules.steps is modes.void else [[seat] for seat in seats]
-    ready: dict[Seat, modes.Answer[Any]] = {}
-    for group in groups:
-        ready.update(zip(group, await _ask_several_async(round_, call, group, values)))
-    _end_by(round_)
-    return ready
-
-
-async def _ask_several_async(
-    round_: Round, call: Call, seats: Sequence[Seat], values: tuple[Any, ...]
-) -> list[modes.Answer[Any]]:
-    """Ask one, or several side by side, who then fail by their roles once all are settled."""
-    if len(seats) == 1:
-        return [await _ask_one_async(round_, call, seats[0], values)]
-    brought, out = await settle(_value(round_, call, seat, values) for seat in seats)
-    found = []
-    for seat, (value, error) in zip(seats, brought):
-        try:
-            found.append(_brought(round_, call, seat, value, error))
-        except BaseException as ending:
-            out = worst(out, ending)
-    _raise(out)
-    return found
-
-
-def _brought(round_: Round, call: Call, seat: Seat, value: Any, error: BaseException | None) -> modes.Answer[Any]:
-    try:
-        if error is not None:
-            raise error
-        return round_.take(call, seat, value)
-    except BaseException as failure:
-        return round_.fail(call, seat, failure)
-
-
-def worst(out: BaseException | None, ending: BaseException) -> BaseException:
-    """Return what goes out of two exceptions: the first, but an interrupt or a cancellation before any failure."""
-    is_first = out is None or (isinstance(out, Exception) and not isinstance(ending, Exception))
-    return ending if is_first else out  # type: ignore[return-value]
-
-
-def _raise(out: BaseException | None) -> None:
+        result = await _led(round_, call, values)
+    except Exception as error:
+        out = error
+    for seat in list(round_.waits):
+        await _several(round_, call, [seat], values)
+    out, round_.ending = round_.ending or out, None
     if out is not None:
         try:
             raise out
         finally:
             del out
+    return result
 
 
-async def _ask_one_async(round_: Round, call: Call, seat: Seat, values: tuple[Any, ...]) -> modes.Answer[Any]:
+async def _led(round_: Round, call: Call, values: Values) -> Any:
+    """Ask as the mode says."""
+    steps, answers = round_.begin(call, values), None
+    is_async = hasattr(type(steps), "asend")
     try:
-        return round_.take(call, seat, await _value(round_, call, seat, values))
+        while True:
+            try:
+                request = await steps.asend(answers) if is_async else steps.send(answers)
+            except StopIteration as end:
+                result = end.value
+                break
+            except StopAsyncIteration:
+                result = None
+                break
+            if is_async and isinstance(request, modes.Result):
+                result = request.value
+                break
+            answers = None
+            if isinstance(request, modes.Reject):
+                round_.reject(call, request)
+            else:
+                answers = await _several(round_, call, *round_.wanted(call, request, values))
+    finally:
+        await steps.aclose() if is_async else steps.close()
+    if not call.plan.hook.is_async:
+        return _not_to_await(result, f"the mode of {call.plan.hook.name} gave")
+    return await result if is_awaitable(result) else result
+
+
+async def _several(
+    round_: Round, call: Call, seats: Sequence[Seat], values: Values
+) -> list[modes.Answer[Any]]:
+    """Ask several, side by side where they can wait: the worst that happens happens at the end."""
+    pairs: Sequence[Any] = [None] * len(seats)
+    began, out = time.perf_counter(), None
+    if len(seats) > 1 and call.plan.hook.is_async:
+        pairs, out = await settle(_turn(round_, call, seat, values) for seat in seats)
+    found = []
+    for seat, pair in zip(seats, pairs):
+        try:
+            found.append(await _one(round_, call, seat, values, pair))
+        except BaseException as ending:
+            out = worst(out, ending)
+        finally:
+            if Asked in call.plan.heard:
+                meaning.asked(call, seat, began)
+                began = time.perf_counter() if pair is None else began
+    if out is not None:
+        try:
+            raise out
+        finally:
+            del out, pairs
+    return found
+
+
+async def _one(
+    round_: Round, call: Call, seat: Seat, values: Values, pair: Any
+) -> modes.Answer[Any]:
+    """Give one receiver its turn; or take what it brought, where it has had it."""
+    try:
+        value, error = pair or (await _turn(round_, call, seat, values), None)
+        del pair
+        if error is not None:
+            raise error
+        return round_.keep(call, seat, value)
     except BaseException as error:
         return round_.fail(call, seat, error)
 
 
-async def _value(round_: Round, call: Call, seat: Seat, values: tuple[Any, ...]) -> Any:
+async def _turn(round_: Round, call: Call, seat: Seat, values: Values) -> Any:
     scope = round_.scope
+    round_.waits.pop(seat, None)
     if scope is not None and scope.has(seat) and seat.receiver.function is not None:
         return scope.provided(seat)
-    value = await call.plan.turns[seat](*values, call)
-    return value if scope is None else await scope.entered_async(seat, value)
+    value = call.plan.turns[seat](*values, call)
+    if call.plan.hook.is_async:
+        value = await value
+    return value if scope is None else await scope.entered(seat, value)
+
+
+def worst(out: BaseException | None, ending: BaseException) -> BaseException:
+    """Return what goes out of two: the first, but what is no failure before any failure."""
+    if out is None or (isinstance(out, Exception) and not isinstance(ending, Exception)):
+        return ending
+    return out

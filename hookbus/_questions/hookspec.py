@@ -12,10 +12,11 @@ from .. import modes
 from .._bus import Bus, default_bus
 from .._connections.callables import is_coroutine_callable
 from .._hooks.hook import colour_of, hook_of
-from ..exceptions import HookError
+from ..exceptions import HookError, did_you_mean
 from .asking import Round
 from .protocols import Many, Of, OfMany, OfOne, One, R, Void
-from .spec import Rules, Spec, check_name
+from .providers import AsyncScope, SyncScope
+from .spec import Panel, Rules, Spec, check_name
 
 
 @overload
@@ -59,8 +60,11 @@ def hookspec(mode: Any, *, name: str | None = None, bus: Bus = default_bus, hist
         HookError: if it cannot be a question, naming what to write instead; or if the name is taken.
     """
     if is_coroutine_callable(mode):
-        raise HookError(f"the mode {mode!r:.60} is async, and nobody would await it: write a plain def, or an async generator")
-    rules = Rules(modes.steps_of(mode), historic)
+        raise HookError(
+            f"the mode {mode!r:.60} is async, and nobody would await it: "
+            "write a plain def, or an async generator"
+        )
+    rules = Rules(mode, historic)
 
     def declare(function: Any, /) -> Any:
         return _declared(function, name, bus, rules)
@@ -71,65 +75,90 @@ def hookspec(mode: Any, *, name: str | None = None, bus: Bus = default_bus, hist
 def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> FunctionType:
     if not isinstance(function, FunctionType):
         raise HookError(
-            f"hookspec cannot take {function!r:.60}: decorate a def or an async def, with a mode: @hookspec(modes.firstresult)"
+            f"hookspec cannot take {function!r:.60}: "
+            "decorate a def or an async def, with a mode: @hookspec(modes.firstresult)"
         )
     name = function.__name__ if given is None else given
-    colour = colour_of(function)
+    colour, written_as = colour_of(function), function.__qualname__
     if hook_of(function) is not None:
-        raise HookError(f"{function.__qualname__} is a hook already; one function is one hook")
+        raise HookError(f"{written_as} is a hook already; one function is one hook")
     if "generator" in colour:
-        raise HookError(f"{function.__qualname__} is a {colour}, but a question has one result: write a def or an async def")
+        raise HookError(
+            f"{written_as} is a {colour}, but a question has one result: write a def or an async def"
+        )
     check_name(name)
-    if inspect.isasyncgenfunction(rules.steps) and colour == "sync":
-        raise HookError(f"the mode of {name} is async, but {name} is a plain def and cannot await it: write an async def")
+    if modes.is_async(rules.mode) and colour == "sync":
+        raise HookError(
+            f"the mode {rules.mode_name} is async, "
+            f"but {name} is a plain def and cannot await it: write an async def"
+        )
+    _check_needs(function, name, rules)
     spec = Spec(name, bus, function, rules)
     shell = spec.shell
-    own = {"signal": spec.signal, "connect": spec.connect, "connect_via": spec.connect_via, "connected_to": spec.connected_to,
-           "disconnect": spec.signal.disconnect, "muted": spec.signal.muted, "ask": partial(_ask, spec),
-           "replay": partial(_replay, spec), "scope": partial(_scope, spec), "retire": spec.retire}  # fmt: skip
+    own = {
+        "signal": spec.signal, "connect": spec.connect, "connect_via": spec.connect_via,
+        "connected_to": spec.connected_to, "disconnect": spec.signal.disconnect,
+        "muted": spec.signal.muted, "ask": partial(_ask, spec), "replay": partial(_replay, spec),
+        "scope": partial(_scope, spec), "retire": spec.retire,
+    }  # fmt: skip
     shell.__dict__.update(own)
     return shell
 
 
+def _check_needs(function: FunctionType, name: str, rules: Rules) -> None:
+    names = inspect.signature(function).parameters
+    for needed in getattr(rules.mode, "needs", ()):
+        if needed not in names:
+            raise HookError(
+                f"the mode {rules.mode_name} asks for {needed!r}, "
+                f"which {name} does not have{did_you_mean(needed, names)}"
+            )
+
+
 def _ask(spec: Spec, /, *args: Any, **kwargs: Any) -> Any:
-    try:
-        bound = inspect.signature(spec.body).bind(*args, **kwargs)
-    except TypeError as error:
-        raise TypeError(f"{spec.name}.ask() {error}") from None
-    bound.apply_defaults()
-    return _round(spec, tuple(bound.arguments.values()), spec.asked().seats)
+    panel = spec.panel()
+    return _answers(spec, panel, Round(panel.seats, asks_all=True), args, kwargs)
 
 
 def _replay(spec: Spec) -> Any:
     if not spec.rules.is_historic:
-        raise HookError(f"{spec.name} keeps nothing to replay: declare it with @hookspec(mode, historic=True)")
-    # Each is settled when its turn comes: what one that raises keeps from being asked is there for the next replay.
-    late = ((past, spec.newcomers(past)) for past in list(spec.history))
-    asked = (_round(spec, past.values, seats, past) for past, seats in late if seats)
+        name = spec.name
+        raise HookError(
+            f"{name} keeps nothing to replay: declare it with @hookspec(mode, historic=True)"
+        )
+    asked = _asked_anew(spec)
     return _replay_later(asked) if spec.is_async else tuple(asked)
+
+
+def _asked_anew(spec: Spec) -> Iterator[Any]:
+    # Each when its turn comes: what one that raises keeps from being asked is there for the next
+    # replay.
+    for past in list(spec.history):
+        panel = spec.panel()
+        seats = panel.newcomers(past)
+        if seats:
+            args, kwargs = spec.function_signature.spread(spec.function_signature.bind(past.values))
+            yield _answers(spec, panel, Round(seats, past, asks_all=True), args, kwargs)
 
 
 async def _replay_later(asked: Iterator[Any]) -> tuple[modes.Answers[Any, Any], ...]:
     return tuple([await answers for answers in asked])
 
 
-def _round(spec: Spec, values: tuple[Any, ...], seats: Any, past: Any = None) -> Any:
+def _answers(spec: Spec, panel: Panel, round_: Round, args: Any, kwargs: Any) -> Any:
     """Ask everybody, and return who answered what."""
-    round_ = Round(seats, past, asks_all=True)
-    args, kwargs = spec.function_signature.spread(spec.function_signature.bind(values))
-    result = spec.asked().writer.written_for_rounds().run(round_, *args, **kwargs)
-    return _answers_later(round_, result) if spec.is_async else _answers(round_, result)
+    result = panel.run_round(round_, *args, **kwargs)
+    return _answers_later(round_, result) if spec.is_async else _told(round_, result)
 
 
 async def _answers_later(round_: Round, result: Any) -> modes.Answers[Any, Any]:
-    return _answers(round_, await result)
+    return _told(round_, await result)
 
 
-def _answers(round_: Round, result: Any) -> modes.Answers[Any, Any]:
-    return modes.Answers(tuple(round_.answers), tuple(round_.failures), result)
+def _told(round_: Round, result: Any) -> modes.Answers[Any, Any]:
+    answers = tuple(answer for _, answer in round_.answers)
+    return modes.Answers(answers, tuple(round_.failures), result)
 
 
 def _scope(spec: Spec) -> Any:
-    from .providers import AsyncScope, SyncScope
-
     return AsyncScope(spec) if spec.is_async else SyncScope(spec)

@@ -1,11 +1,11 @@
-"""`with spec.scope():` providers that answer with a context manager are entered once and closed in reverse."""
+"""`with spec.scope():` what providers answer with is entered once, and closed in reverse."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
-from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from .._calls.context import Call
 from .._calls.deadline import timed, timed_async, within
@@ -15,13 +15,16 @@ from ..exceptions import HookError, ReceiverError
 
 _OPEN: ContextVar[tuple[Scope, ...]] = ContextVar("hookbus_scopes", default=())
 
+_TOO_LATE: Final = "it was entered after its scope had ended, and closed at once"
 
-_TOO_LATE = "it was entered after its scope had ended, and closed at once"
 
-
-def is_manager(value: Any, *, is_async: bool) -> bool:
-    """Tell whether a value is a context manager that this colour of question can enter."""
-    return hasattr(type(value), "__enter__") or (is_async and hasattr(type(value), "__aenter__"))
+def unwaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Return what a coroutine returns in which nothing waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise HookError("something waits in a question that is a plain def")
 
 
 class Scope:
@@ -33,7 +36,8 @@ class Scope:
         self._managers: list[tuple[Seat, Any]] = []
         self._is_open = False
         self._lock = threading.Lock()
-        # For each receiver: one that hangs as it is entered, and was left at its deadline, holds up nobody else.
+        # For each receiver: one that hangs as it is entered, and was left at its deadline, holds
+        # up nobody else.
         self._entering: dict[tuple[int, ...], Any] = {}
         self._async_entering: dict[tuple[int, ...], Any] = {}
         self._tasks: dict[tuple[int, ...], Any] = {}
@@ -44,7 +48,8 @@ class Scope:
         """Return the innermost open scope of a hookspec that the running code is in."""
         if not spec.open_scopes:
             return None
-        return next((scope for scope in reversed(_OPEN.get()) if scope.spec is spec and scope._is_open), None)
+        inner_first = reversed(_OPEN.get())
+        return next((each for each in inner_first if each.spec is spec and each._is_open), None)
 
     def has(self, seat: Seat) -> bool:
         """Tell whether this receiver has provided already."""
@@ -53,22 +58,24 @@ class Scope:
     def provided(self, seat: Seat) -> Any:
         return self._entered[seat.receiver.key]
 
-    # -- entering -------------------------------------------------------------------------------------------------------
+    # -- entering ------------------------------------------------------------------------------
 
-    def entered(self, seat: Seat, value: Any) -> Any:
-        """Enter a context manager that was answered, once, and return what it provides; any other answer as it is."""
-        if not is_manager(value, is_async=False):
-            return value
-        return timed(seat, self._enter, seat, value) if seat.timeout is not None else self._enter(seat, value)
-
-    async def entered_async(self, seat: Seat, value: Any) -> Any:
-        """Do the same on an event loop."""
-        if not is_manager(value, is_async=True):
-            return value
-        if hasattr(type(value), "__aenter__"):
+    async def entered(self, seat: Seat, value: Any) -> Any:
+        """Enter a context manager, once, and return what it provides; any other answer as it is."""
+        kind = type(value)
+        if self.spec.is_async and hasattr(kind, "__aenter__"):
             entering = self._enter_async(seat, value)
-            return await (within(seat, entering) if seat.timeout is not None else entering)
-        return await timed_async(seat, self._enter, seat, value) if seat.timeout is not None else self._enter(seat, value)
+            return await (entering if seat.timeout is None else within(seat, entering))
+        is_manager = hasattr(kind, "__enter__")
+        return await self._in_time(seat, self._enter, seat, value) if is_manager else value
+
+    async def _in_time(self, seat: Seat, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a plain function, within the deadline of a receiver."""
+        if seat.timeout is None:
+            return function(*args)
+        if self.spec.is_async:
+            return await timed_async(seat, function, *args)
+        return timed(seat, function, *args)
 
     def _enter(self, seat: Seat, manager: Any) -> Any:
         with self._entering.setdefault(seat.receiver.key, threading.RLock()):
@@ -82,9 +89,9 @@ class Scope:
     async def _enter_async(self, seat: Seat, manager: Any) -> Any:
         import asyncio
 
-        key = seat.receiver.key
+        key, label = seat.receiver.key, seat.receiver.label
         if self._tasks.get(key, self) is asyncio.current_task():
-            raise HookError(f"{seat.receiver.label} asks {self.spec.name} while it is being entered for it")
+            raise HookError(f"{label} asks {self.spec.name} while it is being entered for it")
         async with self._async_entering.setdefault(key, asyncio.Lock()):
             self._tasks[key] = asyncio.current_task()
             try:
@@ -106,11 +113,12 @@ class Scope:
                 self._entered[seat.receiver.key] = value
             return self._is_open
 
-    # -- the block ------------------------------------------------------------------------------------------------------
+    # -- the block -----------------------------------------------------------------------------
 
     def _begin(self) -> None:
+        name = self.spec.name
         if self._is_open or self._managers:
-            raise HookError(f"a scope of {self.spec.name} is one with block; write {self.spec.name}.scope() again")
+            raise HookError(f"a scope of {name} is one with block; write {name}.scope() again")
         self._is_open = True
         self.spec.open_scopes[id(self)] = self
         self.spec.forget()
@@ -121,35 +129,54 @@ class Scope:
             self._is_open = False
         self.spec.open_scopes.pop(id(self), None)
         self.spec.forget()
-        # Not by a token: a block may be left in another context than it was entered in, as fixtures do.
+        # Not by a token: a block may be left in another context than it was entered in, as
+        # fixtures do.
         _OPEN.set(tuple(scope for scope in _OPEN.get() if scope is not self))
         self._entered.clear()
         return self._managers[::-1]
 
-    def _left(self, seat: Seat, failure: BaseException, error: BaseException | None) -> BaseException | None:
-        """Tell what a manager did that failed to close; return what is to be raised once all are closed."""
+    async def _close(self, details: tuple[Any, ...]) -> None:
+        """Close all; then the worst goes out, but no failure instead of the block's own."""
+        error, errors = details[1], []
+        for seat, manager in self._end():
+            try:
+                await self._leave(seat, manager, details)
+            except BaseException as failure:
+                errors.append(self._left(seat, failure, error))
+        told = [each for each in errors if each is not None]
+        fatal = next((each for each in told if not isinstance(each, Exception)), None)
+        worst = fatal or (told[0] if error is None and told else None)
+        if worst is not None:
+            raise worst
+
+    async def _leave(self, seat: Seat, manager: Any, details: tuple[Any, ...]) -> None:
+        kind = type(manager)
+        if self.spec.is_async and hasattr(kind, "__aexit__"):
+            leaving = kind.__aexit__(manager, *details)
+            await (leaving if seat.timeout is None else within(seat, leaving))
+        else:
+            await self._in_time(seat, kind.__exit__, manager, *details)
+
+    def _left(
+        self, seat: Seat, failure: BaseException, error: BaseException | None
+    ) -> BaseException | None:
+        """Tell what a manager did that failed to close; return what is to go out of that."""
         if failure is error:
             return None
-        if not isinstance(failure, Exception) and not (is_cancelled_error(failure) and not cancelling()):
+        is_own_cancel = is_cancelled_error(failure) and not cancelling()
+        if not isinstance(failure, Exception) and not is_own_cancel:
             return failure
-        receiver, call = seat.receiver, Call(self.spec.plan_of_calls(), self.spec.shell)
+        receiver, name = seat.receiver, self.spec.name
+        call = Call(self.spec.plan_of_calls(), self.spec.shell)
         tell_failed(call, seat, failure, "raised" if receiver.closes else "isolated")
         if error is not None:
-            note(error, f"hookbus: {receiver.label} failed to close in {self.spec.name}: {type(failure).__name__}")
+            kind = type(failure).__name__
+            note(error, f"hookbus: {receiver.label} failed to close in {name}: {kind}")
         if not receiver.closes:
             return None
-        raised = ReceiverError(receiver.name, self.spec.name, seat.phase)
+        raised = ReceiverError(receiver.name, name, seat.phase)
         raised.__cause__ = failure
         return raised
-
-
-def _raise_worst(errors: list[BaseException | None], error: BaseException | None) -> None:
-    """Raise what goes out: an exit of the interpreter or a cancellation first; the block's own exception wins over failures."""
-    told = [each for each in errors if each is not None]
-    fatal = next((each for each in told if not isinstance(each, Exception)), None)
-    worst = fatal or (None if error is not None or not told else told[0])
-    if worst is not None:
-        raise worst
 
 
 class SyncScope(Scope):
@@ -158,18 +185,8 @@ class SyncScope(Scope):
     def __enter__(self) -> None:
         self._begin()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        errors = []
-        for seat, manager in self._end():
-            leave = type(manager).__exit__
-            try:
-                if seat.timeout is None:
-                    leave(manager, kind, error, trace)
-                else:
-                    timed(seat, leave, manager, kind, error, trace)
-            except BaseException as failure:
-                errors.append(self._left(seat, failure, error))
-        _raise_worst(errors, error)
+    def __exit__(self, *details: Any) -> None:
+        unwaited(self._close(details))
 
 
 class AsyncScope(Scope):
@@ -178,21 +195,5 @@ class AsyncScope(Scope):
     async def __aenter__(self) -> None:
         self._begin()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        errors = []
-        for seat, manager in self._end():
-            is_async, is_timed = hasattr(type(manager), "__aexit__"), seat.timeout is not None
-            leave = type(manager).__aexit__ if is_async else type(manager).__exit__
-            try:
-                if is_async:
-                    leaving = leave(manager, kind, error, trace)
-                    await (within(seat, leaving) if is_timed else leaving)
-                elif is_timed:
-                    await timed_async(seat, leave, manager, kind, error, trace)
-                else:
-                    leave(manager, kind, error, trace)
-            except BaseException as failure:
-                errors.append(self._left(seat, failure, error))
-        _raise_worst(errors, error)
+    async def __aexit__(self, *details: Any) -> None:
+        await self._close(details)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, NoReturn
+from functools import cached_property, partial
+from typing import Any, NoReturn, cast
 
 import attrs
 
@@ -15,8 +15,8 @@ from .._connections.signal import Connection, F, HookSignal
 from .._connections.wanted import Connectable
 from .._hooks.hook import FUNCTION_SITE, Hook
 from .._hooks.identity import ALL
+from .. import modes
 from ..exceptions import HookError
-from ..modes import Mode
 from ..modes import Receiver as Token
 from .writer import QuestionWriter
 
@@ -26,17 +26,21 @@ class Rules:
     """How the answers to a question become one.
 
     Attributes:
-        steps: the mode.
+        mode: the mode, as it was given.
         is_historic: whether what was asked is kept, for who is connected later.
+        steps: the mode as it is run.
     """
 
-    steps: Mode
+    mode: Callable[..., Any]
     is_historic: bool
+    steps: Callable[..., Any] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "steps", modes.steps_of(self.mode))
 
     @property
     def mode_name(self) -> str:
-        name: str = getattr(self.steps, "__qualname__", type(self.steps).__qualname__)
-        return name
+        return modes.name_of(self.mode)
 
 
 Seats = tuple[tuple[Token[Any], Seat], ...]
@@ -91,7 +95,7 @@ class Spec(Hook):
 
     def _make_caches(self) -> None:
         super()._make_caches()
-        self._asked: Asked | None = None
+        self._panel: Panel | None = None
 
     # -- who answers ----------------------------------------------------------------------------------------------------
 
@@ -100,7 +104,10 @@ class Spec(Hook):
 
     def connect_via(self, weak: bool | None = None, **options: Any) -> Callable[[F], F]:
         if callable(weak):
-            raise HookError(f"connect_via takes options: write @{self.name}.connect, or @{self.name}.connect_via(priority=1)")
+            name = self.name
+            raise HookError(
+                f"connect_via takes options: write @{name}.connect, or @{name}.connect_via(priority=1)"
+            )
         return self.signal.connect_via(weak=weak, **options)
 
     def connected_to(self, receiver: Connectable, weak: bool | None = None, **options: Any) -> Connection:
@@ -115,26 +122,26 @@ class Spec(Hook):
         """Return what asks; written at the first question since something has changed."""
         table = self.table
         table.is_used = True  # before anything is read: `forget` must see it from now on
-        run = table[ALL] = self.asked().written.run
+        run = table[ALL] = self.panel().written.run
         return run
 
     def forget(self) -> None:
-        self._asked = None  # first: who finds the old one shall not take it for that of the new table
+        self._panel = None  # first: who finds the old one shall not take it for that of the new table
         super().forget()
 
-    def asked(self) -> Asked:
-        """Return who answers, and who runs around that; settled anew where something has changed."""
-        asked = self._asked
-        if asked is None:
+    def panel(self) -> Panel:
+        """Return who answers, and who runs around that; found anew where something has changed."""
+        panel = self._panel
+        if panel is None:
             table = self.table
             table.is_used = True
-            asked = Asked(self)
+            panel = Panel(self)
             if table is self.table:
-                self._asked = asked
-        return asked
+                self._panel = panel
+        return panel
 
     def plan_of_calls(self) -> Plan:
-        return self.asked().plan
+        return self.panel().plan
 
     def remember(self, values: tuple[Any, ...], seats: Seats) -> Past:
         """Keep what is asked, for who is connected later."""
@@ -142,32 +149,44 @@ class Spec(Hook):
         self.history.append(past)
         return past
 
-    def newcomers(self, past: Past) -> Seats:
-        """Return who was not there when this was asked, and count them as asked."""
-        new = tuple(pair for pair in self.asked().seats if pair[1].receiver.sequence not in past.asked)
-        past.asked.update(seat.receiver.sequence for _, seat in new)
-        return new
-
 
 def _never(hook: Hook, values: tuple[Any, ...]) -> NoReturn:
     raise HookError(f"{hook.name} is a question, which asks its receivers")
 
 
-class Asked:
-    """Who answers a question, who runs around that, and the function that asks.
+class Panel:
+    """Who answers a question now, who runs around that, and the functions that ask.
 
     Attributes:
         seats: who answers, in order, each as the mode sees it and as the call does.
+        written: the function that asks.
     """
 
     def __init__(self, spec: Spec) -> None:
+        matching = in_order((0.0, receiver) for _, receiver in spec.signal.matching(None))
         names = spec.function_signature.names
-        receivers = without_doubles(in_order((0.0, receiver) for _, receiver in spec.signal.matching(None)))
-        answers = tuple(seat_of(spec, spec.signal, receiver, names) for receiver in receivers)
+        answers = tuple(
+            seat_of(spec, spec.signal, receiver, names) for receiver in without_doubles(matching)
+        )
         self.seats: Seats = tuple((_token(seat), seat) for seat in answers)
-        self.plan: Plan = attrs.evolve(build_plan(spec, FUNCTION_SITE, spec.shell), answers=answers)
-        self.writer = QuestionWriter(self.plan, self.seats)
-        self.written = self.writer.written()
+        plan = build_plan(spec, FUNCTION_SITE, spec.shell)
+        self.plan: Plan = attrs.evolve(plan, answers=answers)
+        self.written = QuestionWriter(self.plan, self.seats).written()
+
+    @cached_property
+    def run_round(self) -> Callable[..., Any]:
+        """The function that asks for a round, which keeps what is answered; called as the question."""
+        run: Any = QuestionWriter(self.plan, self.seats, has_round=True).written().run
+        shell = self.plan.hook.shell
+        run.__defaults__, run.__kwdefaults__ = shell.__defaults__, shell.__kwdefaults__
+        run.__qualname__ = f"{self.plan.hook.name}.ask"
+        return cast("Callable[..., Any]", run)
+
+    def newcomers(self, past: Past) -> Seats:
+        """Return who was not there when this was asked, and count them as asked."""
+        new = tuple(pair for pair in self.seats if pair[1].receiver.sequence not in past.asked)
+        past.asked.update(seat.receiver.sequence for _, seat in new)
+        return new
 
 
 def _token(seat: Seat) -> Token[Any]:
@@ -184,11 +203,16 @@ def _become_question(signal: HookSignal) -> None:
 
 
 def _refuse_send(signal: HookSignal, *_: Any, **__: Any) -> NoReturn:
-    raise HookError(f"{signal.name} is a question, which has no sender: call the hookspec itself, or its ask()")
+    raise HookError(
+        f"{signal.name} is a question, which has no sender: call the hookspec itself, or its ask()"
+    )
 
 
 def check_name(name: str) -> None:
     """Raise HookError unless a hookspec can have this name."""
     split = split_signal_name(name)
     if split is not None:
-        raise HookError(f"a hookspec cannot be named {name!r}, which is the signal {split[0]!r} of a hook {split[1]!r}")
+        phase, hook = split
+        raise HookError(
+            f"a hookspec cannot be named {name!r}, which is the signal {phase!r} of a hook {hook!r}"
+        )

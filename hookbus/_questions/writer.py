@@ -56,51 +56,48 @@ MODE: Final = """
 result = {w}ask({round}, call, ({arguments}))
 """
 
-ASKED: Final = """
-{d}def {name}(seat, receiver, {arguments}call):
+ALONE: Final = """
+{d}def alone(seat, receiver, {arguments}call):
     if {condition}:
         seat.receiver.has_fired = True
         <view>
         answer = {asked}
         <settle>
+        check_untampered(seat, view, answer)  #? view
         return answer
     return NOT_ASKED
 """
 """The turn of one receiver by itself, for a mode that says whom to ask."""
 
-_WRITTEN_OUT: Final[dict[Any, tuple[str, str]]] = {
-    modes.firstresult: (FIRST, TAKE_FIRST), modes.broadcast: (ALL, TAKE_ALL), modes.void: (NONE, TAKE_NONE),
+_WRITTEN_OUT: Final[dict[int, tuple[str, str]]] = {
+    id(modes.firstresult): (FIRST, TAKE_FIRST), id(modes.broadcast): (ALL, TAKE_ALL),
+    id(modes.void): (NONE, TAKE_NONE),
 }  # fmt: skip
-"""Modes that are written out; any other is led as it runs."""
+"""Modes that are written out, by their ids; any other is led as it runs."""
 
 
 class QuestionWriter(Writer):
     """Writes the text of one question."""
 
-    def __init__(self, plan: Plan, seats: Any) -> None:
+    def __init__(self, plan: Plan, seats: Any, *, has_round: bool = False) -> None:
         super().__init__(plan)
         self._seats = seats
         spec: Any = plan.hook
-        self._mode = spec.rules.steps
-        self._is_led = self._mode not in _WRITTEN_OUT or bool(spec.open_scopes) or spec.rules.is_historic
+        self._mode = spec.rules.mode
+        is_kept = has_round or bool(spec.open_scopes) or spec.rules.is_historic
         several = self._mode is modes.void and len(plan.answers) > 1
-        self._is_beside = several and not self._is_led and all(self.is_awaited(seat) for seat in plan.answers)
-        self._is_led = self._is_led or (several and not self._is_beside)
-        self._round = ""
+        self._is_beside = several and all(self.is_awaited(seat) for seat in plan.answers)
+        self._is_led = is_kept or id(self._mode) not in _WRITTEN_OUT or several != self._is_beside
+        self._is_beside = self._is_beside and not self._is_led
         self.tools = {"answered": answered}
         if self._is_led:
             self.flags.add("eager")
-
-    def written_for_rounds(self) -> Written:
-        """Return the function that asks everybody; it is given the round that keeps what they answer."""
-        twin = QuestionWriter(self.plan, self._seats)
-        twin._is_led, twin._round = True, "round_"
-        twin.flags.add("eager")
-        twin.pieces["owner"] = f"round_, {self.pieces['owner']}"
-        twin.pieces["parameters"] = f"round_, /, {self.pieces['parameters']}".rstrip(", ").replace("/, /", "/")
-        if "/" in self.pieces["parameters"]:
-            twin.pieces["parameters"] = f"round_, {self.pieces['parameters']}"
-        return twin.written()
+        self._round = "Round(seats)"
+        if has_round:
+            self._round, owner, parameters = "round", self.pieces["owner"], self.pieces["parameters"]
+            self.pieces["owner"] = f"round, {owner}"
+            only = "" if "/" in parameters else "/, "
+            self.pieces["parameters"] = f"round, {only}{parameters}".rstrip(", ")
 
     def inside(self) -> str:
         """Write how the receivers are asked."""
@@ -109,12 +106,12 @@ class QuestionWriter(Writer):
             return self._led()
         if self._is_beside:
             return self.fill(BESIDE, parts={"turns": self.turns(answers, "wait")}, call=self.call)
-        text, _ = _WRITTEN_OUT[self._mode]
+        text, _ = _WRITTEN_OUT[id(self._mode)]
         after = "if result is not None: break" if self._mode is modes.firstresult else ""
         return self.fill(text, parts={"turns": self.turns(answers, "answer", after) or "pass"})
 
     def taking(self, kind: str) -> str:
-        return _WRITTEN_OUT[self._mode][1] if kind == "answer" else super().taking(kind)
+        return _WRITTEN_OUT[id(self._mode)][1] if kind == "answer" else super().taking(kind)
 
     def is_beside(self, seat: Seat) -> bool:
         return self._is_beside if seat in self.plan.answers else super().is_beside(seat)
@@ -124,24 +121,26 @@ class QuestionWriter(Writer):
         return tuple(name for name in super().offered(seat) if name not in self.names)
 
     def _led(self) -> str:
-        self.tools |= {"ask": ask_async if self.hook.is_async else ask, "Round": Round, "asked_seats": self._seats}
-        self.plan.turns.update((seat, self._turn_of(seat)) for seat in self.plan.answers)
-        return self.fill(MODE, round=self._round or "Round(asked_seats)")
+        lead = ask_async if self.hook.is_async else ask
+        self.tools |= {"ask": lead, "Round": Round, "seats": self._seats}
+        for seat in self.plan.answers:
+            self.plan.turns[seat] = QuestionWriter(self.plan, self._seats)._alone(seat)
+        return self.fill(MODE, round=self._round)
 
-    def _turn_of(self, seat: Seat) -> Callable[..., Any]:
+    def _alone(self, seat: Seat) -> Callable[..., Any]:
+        """Return the turn of a receiver as a function of the arguments and the call."""
         asks_ctx = "ctx" in seat.receiver.asks.names and "ctx" in self.offered(seat)
-        kept, self.given = self.given, {}
-        numbers, self._numbers = self._numbers, {}
-        parts = {"view": f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else "", "settle": self.settle(seat)}
-        if seat.problem is not None:
-            parts, asked = {"view": "", "settle": ""}, "misfit(seat)"
-        else:
-            asked = self.asked(seat, "seat", "receiver")
-        text = self.fill(ASKED, parts=parts, name="asked_one", asked=asked, condition=self.condition(seat, "seat"))
-        own, self.given, self._numbers = self.given, kept, numbers
-        if "sender" in kept:
-            own["sender"] = kept["sender"]
-        source, scope = sealed(text, self.names, {**TOOLS, "NOT_ASKED": NOT_ASKED, **own})
+        self.flags.add("eager")
+        view, settle, asked = "", "", "misfit(seat)"
+        if seat.problem is None:
+            view = f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else ""
+            settle, asked = self.settle(seat), self.asked(seat, "seat", "receiver")
+        text = self.fill(
+            ALONE, ["view"] if view else [], {"view": view, "settle": settle},
+            asked=asked, condition=self.condition(seat, "seat"),
+        )  # fmt: skip
+        tools = {**TOOLS, "NOT_ASKED": NOT_ASKED, **self.given}
+        source, scope = sealed(text, self.names, tools)
         exec(fresh(compiled(source)), scope)
-        return partial(scope["asked_one"], seat, None if self.holding(seat) == "weak" else seat.receiver.function)
-
+        is_weak = self.holding(seat) == "weak"
+        return partial(scope["alone"], seat, None if is_weak else seat.receiver.function)

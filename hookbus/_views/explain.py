@@ -154,7 +154,7 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
 
 def _of_question(spec: Spec, source: bool) -> Explanation:
     title = f"{spec.name}, a question ({spec.colour}, {spec.rules.mode_name})"
-    asked = spec.asked()
+    asked = spec.panel()
     text = _source_of(asked.written) if source else None
     return Explanation(title, tuple(_rows(asked.plan)), "nobody answers", source=text)
 

@@ -1,0 +1,119 @@
+"""What `modes.merge` knows: its rules, what each can take, and how an answer is added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, Literal
+
+from .exceptions import HookError, did_you_mean
+
+Merged = dict[str, Any]
+
+
+def last(earlier: Any, later: Any) -> Any:
+    """Of what was said earlier and later, keep the later."""
+    return later
+
+
+def first(earlier: Any, later: Any) -> Any:
+    """Of what was said earlier and later, keep the earlier."""
+    return earlier
+
+
+def concat(earlier: Any, later: Any) -> Any:
+    """Join texts, lists or tuples: the earlier, then the later."""
+    return earlier + later
+
+
+def update(earlier: Any, later: Any) -> Any:
+    """Join mappings: the earlier and the later; a key in both has its later value."""
+    return {**earlier, **later}
+
+
+def intersect(earlier: Any, later: Any) -> Any:
+    """Keep what is in the earlier and in the later, in the order of the earlier: what an allow list needs."""
+    if isinstance(earlier, AbstractSet):
+        return earlier & set(later)
+    kept = [item for item in earlier if item in later]
+    return tuple(kept) if isinstance(earlier, tuple) else kept
+
+
+Function = Callable[[Any, Any], Any]
+
+Rule = Function | Literal["last", "first", "concat", "update", "intersect"]
+
+RULES: Final[dict[str, Function]] = {
+    "last": last, "first": first, "concat": concat, "update": update, "intersect": intersect,
+}  # fmt: skip
+
+_KINDS: Final[dict[Any, tuple[type, ...]]] = {
+    concat: (str, list, tuple),
+    update: (Mapping,),
+    intersect: (list, tuple, set, frozenset),
+}
+"""What a rule can take; a rule that is not here takes anything."""
+
+
+def rule_of(key: str, rule: Any) -> Function:
+    """Return a rule as a function.
+
+    Raises:
+        HookError: if there is none.
+    """
+    found = RULES.get(rule) if isinstance(rule, str) else rule
+    if not callable(found):
+        hint = f"; known are {', '.join(RULES)}, or write a function"
+        hint = did_you_mean(rule, RULES) if isinstance(rule, str) else hint
+        raise HookError(f"merge has no rule {rule!r:.60} for {key}{hint}")
+    return found
+
+
+def name_of_rule(function: Callable[..., Any]) -> str:
+    name: str = getattr(function, "__name__", type(function).__name__)
+    return name
+
+
+def merged_with(
+    merged: Merged, answer: object, of_key: Mapping[str, Function], of_rest: Function | None
+) -> tuple[Merged, str | None]:
+    """Return what there is with an answer added; or, with the reason, as it was: only what was to be
+    narrowed is.
+    """
+    if not isinstance(answer, Mapping):
+        wanted = ", ".join(of_key) or "keys"
+        kind = type(answer).__name__
+        return merged, f"a {kind} cannot be merged: answer with a mapping of {wanted}"
+    try:
+        said = dict(answer)
+    except Exception as error:
+        return merged, f"it could not be read: {type(error).__name__}"
+    draft, narrowed, reason = dict(merged), dict(merged), None
+    for key, value in said.items():
+        rule = of_key.get(key, of_rest)
+        if value is None and rule is not None:
+            continue
+        refused = _added(draft, key, rule, value, of_key)
+        reason = reason or refused
+        if rule is intersect:
+            narrowed[key] = draft[key] if refused is None else []
+    return (draft, None) if reason is None else (narrowed, reason)
+
+
+def _added(
+    draft: Merged, key: str, rule: Function | None, value: Any, known: Mapping[str, Any]
+) -> str | None:
+    """Add one value to the draft, or say why not."""
+    if rule is None:
+        return f"there is no rule for {key!r}{did_you_mean(str(key), known)}"
+    kinds = _KINDS.get(rule, (object,))
+    if rule is concat and key in draft:
+        kinds = tuple(kind for kind in kinds if isinstance(draft[key], kind))
+    if not isinstance(value, kinds):
+        takes = " or ".join(kind.__name__ for kind in kinds)
+        return f"{rule.__name__} of {key!r} takes a {takes}, not a {type(value).__name__}"
+    try:
+        draft[key] = rule(draft[key], value) if key in draft else value
+    except Exception as error:
+        return f"the rule for {key!r} failed on it: {type(error).__name__}"
+    return None
