@@ -12,13 +12,13 @@ ANSWER: Final = "answer"
 """The phase in which the receivers of a hookspec answer; its signal has the name of the hookspec itself."""
 
 OFFERED: Final[dict[str, tuple[str, ...]]] = {
-    "pre": ("ctx",),
-    "around": ("ctx", "call_next"),
-    "item": ("ctx", "item"),
-    "post": ("ctx", "result"),
-    "error": ("ctx", "error"),
-    "finally": ("ctx", "result", "error"),
-    ANSWER: ("ctx",),
+    "pre": ("ctx", "surrounding"),
+    "around": ("ctx", "surrounding", "call_next"),
+    "item": ("ctx", "surrounding", "item"),
+    "post": ("ctx", "surrounding", "result"),
+    "error": ("ctx", "surrounding", "error"),
+    "finally": ("ctx", "surrounding", "result", "error"),
+    ANSWER: ("ctx", "surrounding"),
 }
 """What a receiver may ask for by name in each phase, besides the arguments of the method."""
 

@@ -5,28 +5,23 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
-from itertools import takewhile
-from types import MethodType
-from typing import Any, Final, NamedTuple
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import Any, NamedTuple
 
 from ..exceptions import HookError, did_you_mean
 from .callables import code_of, is_plain, name_of, place_of, written
 
 Connectable = Callable[..., Any]
-Names = tuple[str, ...]
-
-_STAR, _DOUBLE_STAR = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
-_STARS: Final = _STAR | _DOUBLE_STAR
 
 
 class Asks(NamedTuple):
     """The names a callable asks for.
 
     Attributes:
-        sender: the name of the parameter that takes the sender; None where `*args` takes it or nothing does.
+        sender: the parameter that takes the sender; None where `*args` takes it or nothing does.
         by_position: names that must be passed by position, after the sender.
-        by_name: names that may be passed by keyword; the first `leading` of them may be passed by position, too.
-        needed: the ones without a default of their own, which the others keep where the hook has no such name.
+        by_name: names that may be passed by keyword; of the first `leading` of them also by position.
+        needed: the ones without a default of their own, which the others keep where there is no such name.
         takes_all: whether `**kwargs` gets every argument.
     """
 
@@ -39,7 +34,13 @@ class Asks(NamedTuple):
 
     @classmethod
     def of(cls, function: Connectable, *, with_sender: bool = True) -> Asks:
-        asks = _asked_by_code(function, with_sender) or _asked_by_signature(function, with_sender)
+        code, plain = code_of(function), getattr(function, "__func__", function)
+        if code is None:
+            asks = _asked(function, with_sender)
+        else:
+            defaults, by_keyword = plain.__defaults__ or (), plain.__kwdefaults__ or ()
+            is_bound = plain is not function
+            asks = _asked_by_code(code, len(defaults), tuple(by_keyword), is_bound, with_sender)
         if asks is None:
             raise HookError(
                 f"{name_of(function)} ({written(place_of(function))}) takes no sender; "
@@ -55,26 +56,23 @@ class Asks(NamedTuple):
         """Return the names asked for that are not known and have no default of their own."""
         return [name for name in self.names if name not in known and name in self.needed]
 
-    def serve(self, arguments: Mapping[str, Any], offered: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Return positional and keyword arguments; what the phase offers goes before an argument of the same name."""
-        values = {**arguments, **offered}
-        lacking = self.missing(values)
-        if lacking:
-            raise HookError(f"there is no {lacking[0]!r} to ask for{did_you_mean(lacking[0], values)}")
-        args = [values[name] for name in self.by_position if name in values]
-        kwargs = {name: values[name] for name in self.by_name if name in values}
-        if self.takes_all:
-            private = {"ctx", "call_next", self.sender, *self.by_position}
-            kwargs = {**{name: v for name, v in values.items() if name not in private or name in kwargs}, **kwargs}
-        return args, kwargs
-
     def written(self, known: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        """Return what `serve` passes where these names are known, as pairs: the keyword, or "" by position, and the name."""
-        args, kwargs = self.serve({name: name for name in known}, {})
-        candidates = self.by_name[: self.leading] if len(args) == len(self.by_position) else ()
-        leading = [*takewhile(kwargs.__contains__, candidates)]
-        named = ((name, value) for name, value in kwargs.items() if name not in leading)
-        return (*(("", name) for name in (*args, *leading)), *named)
+        """Return what is passed where these names are known, as pairs: the keyword, or "" by position,
+        and the name.
+        """
+        found = tuple(known)
+        lacking = self.missing(found)
+        if lacking:
+            raise HookError(f"there is no {lacking[0]!r} to ask for{did_you_mean(lacking[0], found)}")
+        passed = [("", name) for name in self.by_position if name in found]
+        may_lead = len(passed) == len(self.by_position)
+        for place, name in enumerate(self.by_name):
+            may_lead = may_lead and place < self.leading and name in found
+            passed += [("" if may_lead else name, name)] if name in found else []
+        if self.takes_all:
+            private = {"ctx", "call_next", "surrounding", self.sender, *self.names}
+            passed += [(name, name) for name in found if name not in private]
+        return tuple(passed)
 
 
 class When(NamedTuple):
@@ -87,77 +85,50 @@ class When(NamedTuple):
     def of(cls, condition: Callable[..., Any] | Mapping[str, str]) -> When:
         if callable(condition):
             return cls(condition, Asks.of(condition, with_sender=False))
-        return cls(dict(condition), Asks(None, (), tuple(condition), frozenset(condition), False))
-
-    def holds(self, args: list[Any], named: dict[str, Any]) -> bool:
-        """Judge the values it asked for; whatever it raises is its receiver's failure."""
-        if not callable(self.condition):
-            from fnmatch import fnmatchcase
-
-            return all(fnmatchcase(str(named[name]), glob) for name, glob in self.condition.items())
-        answer = self.condition(*args, **named)
-        if inspect.isawaitable(answer):
-            close_unawaited(answer)
-            raise HookError("an async when= cannot be judged in time; write a plain predicate")
-        return bool(answer)
+        asks = Asks(None, (), tuple(condition), frozenset(condition), False)
+        return cls(dict(condition), asks)
 
 
-def _asked_by_signature(function: Connectable, with_sender: bool) -> Asks | None:
+@lru_cache(maxsize=1024)
+def _asked_by_code(
+    code: CodeType, defaults: int, by_keyword: tuple[str, ...], is_bound: bool, with_sender: bool
+) -> Asks | None:
+    """Return what functions of this code ask for: they share it. What their defaults are is all the same."""
+    cells = tuple(CellType() for _ in code.co_freevars)
+    stand_in = FunctionType(code, {}, None, (None,) * defaults, cells)
+    stand_in.__kwdefaults__ = dict.fromkeys(by_keyword)
+    return _asked(MethodType(stand_in, code) if is_bound else stand_in, with_sender)
+
+
+def _asked(function: Connectable, with_sender: bool) -> Asks | None:
     """Return what a callable asks for, or None where nothing takes the sender."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         instead = "lambda sender, ...: ..." if with_sender else "lambda argument, ...: ..."
-        raise HookError(f"{name_of(function)} has no signature to read; write `{instead}` around it") from None
+        raise HookError(
+            f"{name_of(function)} has no signature to read; write `{instead}` around it"
+        ) from None
     kind = inspect.Parameter
     only, either, keyword_only, star, double_star = (
         tuple(p.name for p in parameters if p.kind is each)
-        for each in (kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY, kind.VAR_POSITIONAL, kind.VAR_KEYWORD)
-    )
-    optional = frozenset(p.name for p in parameters if p.default is not p.empty)
-    return _asking(only, either, keyword_only, optional, bool(star), bool(double_star), with_sender, is_plain(function))
-
-
-def _asked_by_code(function: Any, with_sender: bool) -> Asks | None:
-    """Read the same from the code of a plain function or method, which takes a fraction of the time."""
-    code = code_of(function)
-    if code is None:
-        return None
-    first, plain = (1, function.__func__) if type(function) is MethodType else (0, function)
-    count, defaults, by_keyword = code.co_argcount, plain.__defaults__, plain.__kwdefaults__
-    return _asked_by_shape(
-        code.co_varnames[: count + code.co_kwonlyargcount], first, code.co_posonlyargcount, count,
-        len(defaults) if defaults else 0, tuple(by_keyword) if by_keyword else (), code.co_flags & _STARS, with_sender,
+        for each in (
+            kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY,
+            kind.VAR_POSITIONAL, kind.VAR_KEYWORD,
+        )
     )  # fmt: skip
-
-
-@lru_cache(maxsize=1024)
-def _asked_by_shape(
-    names: Names, first: int, only_count: int, count: int, defaults: int, by_keyword: Names, stars: int, with_sender: bool
-) -> Asks | None:
-    """Return what functions of this shape ask for: they share it."""
-    if first > count and not stars & _STAR:
-        return None  # nothing takes the object of this method
-    only, either, keyword_only = names[first:only_count], names[max(first, only_count) : count], names[count:]
-    optional = frozenset(names[max(first, count - defaults) : count]).union(set(by_keyword).intersection(keyword_only))
-    return _asking(only, either, keyword_only, optional, stars & _STAR != 0, stars & _DOUBLE_STAR != 0, with_sender, True)
-
-
-def _asking(
-    only: Names, either: Names, keyword_only: Names, optional: frozenset[str], has_star: bool, takes_all: bool,
-    with_sender: bool, is_plain: bool,
-) -> Asks | None:  # fmt: skip
     sender = None
-    if with_sender:
-        if only:
-            sender, only = only[0], only[1:]
-        elif either:
-            sender, either = either[0], either[1:]
-        elif not has_star:
-            return None
-    by_name = either + keyword_only
-    leading = len(either) if is_plain and (sender or not with_sender) else 0
-    return Asks(sender, only, by_name, frozenset(only + by_name) - optional, takes_all, leading)
+    if with_sender and only:
+        sender, *only = only
+    elif with_sender and either:
+        sender, *either = either
+    elif with_sender and not star:
+        return None
+    optional = {p.name for p in parameters if p.default is not p.empty}
+    by_name = (*either, *keyword_only)
+    leading = len(either) if is_plain(function) and (sender or not with_sender) else 0
+    needed = frozenset((*only, *by_name)) - optional
+    return Asks(sender, tuple(only), by_name, needed, bool(double_star), leading)
 
 
 def close_unawaited(awaitable: Any) -> None:
