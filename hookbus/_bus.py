@@ -194,7 +194,7 @@ class Bus:
             for hook in self._declared(signal.hook):
                 hook.change_own()
 
-    def _changed(self, signal: HookSignal, sender: Any) -> None:
+    def _changed(self, signal: HookSignal, sender: Any, *, is_more: bool = False) -> None:
         """Bring plans and switches up to date after a connection of this signal came, went or changed.
 
         `sender` is whom it was connected to; None where that one is dead and took its plan along.
@@ -205,10 +205,13 @@ class Bus:
                 self._forget(name)
             return
         for hook in self._declared(signal.hook):
-            if is_shared(sender):
-                hook.forget()
-            # What died may have been noticed anywhere, also where nobody can wait.
-            hook.settle(None if is_shared(sender) else sender, waits=sender is not None)
+            if not is_shared(sender):
+                # What died may have been noticed anywhere, also where nobody can wait.
+                hook.settle(sender, waits=sender is not None)
+                continue
+            hook.forget()
+            if not is_more or not hook.is_surely_on():
+                hook.settle()
 
     def _muting(self, signal: HookSignal) -> None:
         """Have every call look again whether it may be heard: muting of this signal began or ended."""

@@ -7,19 +7,15 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from blinker import ANY
-
 from ..exceptions import HookError
-from .options import options_of
+from .options import Options
 from .order import in_order
 from .receiver import Connected
-from .signal import F, HookSignal
+from .signal import HookSignal
 from .wanted import close_unawaited
 
 if TYPE_CHECKING:
     from ..events import Event
-
-    Kinds = type[Event] | tuple[type[Event], ...] | None
 
 
 class Listener(NamedTuple):
@@ -45,26 +41,15 @@ class EventSignal(HookSignal):
         self._heard: tuple[object, frozenset[type[Event]]] = self._told, frozenset()
         self._busy = threading.local()
 
-    def connect(  # type: ignore[override]
-        self, receiver: F, sender: Any = ANY, weak: bool | None = None, *, kinds: Kinds = None, **options: Any
-    ) -> F:  # fmt: skip
-        """Connect a listener and return it.
+    def _check_kinds(self, options: Options) -> None:
+        from ..events import KINDS
 
-        Args:
-            receiver: called as `receiver(bus, event)`; by name where it takes `event` only so.
-            kinds: the classes of events it hears; None is all but `Asked`, which only who names it hears.
-            sender: left out; it is the bus.
-            weak: True holds weakly.
-            options: `priority`, `name`, `before` and `after`.
-
-        Raises:
-            HookError: for anything that cannot work, before anything has changed.
-        """
-        self._connect(receiver, sender, weak, options_of(kinds=_checked(kinds), **options))
-        return receiver
-
-    def connected_to(self, receiver: Any, sender: Any = ANY, *, kinds: Kinds = None, **options: Any) -> Any:  # type: ignore[override]
-        return super().connected_to(receiver, sender, kinds=_checked(kinds), **options)
+        kinds = options.kinds
+        wrong = [kind for kind in kinds if not any(kind is each for each in KINDS)]
+        if wrong or not kinds:
+            known = ", ".join(kind.__name__ for kind in KINDS)
+            said = f"{wrong[0]!r:.60}" if wrong else "()"
+            raise HookError(f"kinds={said} names no kind of event; write classes of hookbus.events: {known}")
 
     def check(self, connected: Connected) -> None:
         """Refuse what cannot listen.
@@ -128,20 +113,6 @@ class EventSignal(HookSignal):
                 busy.discard(id(connected))
         if fatal is not None:
             raise fatal
-
-
-def _checked(kinds: Any) -> tuple[type[Event], ...] | None:
-    from ..events import KINDS
-
-    if kinds is None:
-        return None
-    named: tuple[Any, ...] = tuple(kinds) if isinstance(kinds, (tuple, list, set, frozenset)) else (kinds,)
-    wrong = [kind for kind in named if not any(kind is each for each in KINDS)]
-    if wrong or not named:
-        known = ", ".join(kind.__name__ for kind in KINDS)
-        said = f"{wrong[0]!r:.60}" if wrong else "()"
-        raise HookError(f"kinds={said} names no kind of event; write classes of hookbus.events: {known}")
-    return named
 
 
 def _is_by_name(connected: Connected) -> bool:

@@ -44,6 +44,12 @@ def _names(names: object) -> tuple[str, ...]:
     return found
 
 
+def _several(kinds: Any) -> tuple[Any, ...] | None:
+    if kinds is None:
+        return None
+    return tuple(kinds) if isinstance(kinds, (tuple, list, set, frozenset)) else (kinds,)
+
+
 class Options(NamedTuple):
     """What `connect` takes besides the receiver and its sender; `options_of` makes and checks them."""
 
@@ -95,7 +101,7 @@ def options_of(
     priority: float = 0, role: str | None = None, on_error: str | None = None, timeout: float | None = None,
     when: Callable[..., Any] | Mapping[str, str] | None = None, once: bool = False, name: str | None = None,
     before: str | Iterable[str] = (), after: str | Iterable[str] = (),
-    kinds: tuple[type, ...] | None = None,
+    kinds: Any = None,
 ) -> Options:  # fmt: skip
     """Return these options, checked; those who ask for nothing share theirs.
 
@@ -106,7 +112,7 @@ def options_of(
     asks_nothing = type(priority) is int and priority == 0 and once is False and before is after is _PLAIN.before
     if asks_nothing and role is None and on_error is None and timeout is None and when is None and name is None and kinds is None:
         return _PLAIN
-    options = Options(priority, role, on_error, timeout, when, once, name, _names(before), _names(after), kinds)
+    options = Options(priority, role, on_error, timeout, when, once, name, _names(before), _names(after), _several(kinds))
     options.check()
     return options
 

@@ -37,7 +37,7 @@ def _constrained(waiting: list[Connected]) -> list[Connected]:
     if len(done) < len(waiting):
         stuck = set(range(len(waiting))).difference(done)
         circle = ", ".join(sorted({waiting[place].label for place in stuck}))
-        raise HookError(f"before= and after= go in a circle on {waiting[0].signal_name}: {circle}")
+        raise HookError(f"before= and after= go in a circle on {waiting[0].signal.name}: {circle}")
     return [waiting[place] for place in done]
 
 
@@ -70,7 +70,7 @@ def check_constraints(new: Connected, others: list[Connected]) -> None:
         for first, second in ((new, other), (other, new)):
             if rank[first.role] > rank[second.role] and precedes(first, second):
                 raise HookError(
-                    f"{first.label} cannot run before {second.label} on {new.signal_name}: every {second.role} runs before "
+                    f"{first.label} cannot run before {second.label} on {new.signal.name}: every {second.role} runs before "
                     f"every {first.role}"
                 )
     in_order((0.0, receiver) for receiver in (new, *others) if receiver.role == new.role)

@@ -7,16 +7,17 @@ import threading
 import weakref
 from collections.abc import Callable
 from functools import lru_cache
-from types import CodeType, MethodType
-from typing import Any, Final
-
-import attrs
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Final
 
 from ..exceptions import HookError, did_you_mean
 from .callables import is_async_callable, key_of, name_of, place_of, written
 from .options import POLICIES, ROLES, Options
 from .phases import ANSWER, OFFERED, Colour
 from .wanted import Asks, Connectable, When
+
+if TYPE_CHECKING:
+    from .signal import HookSignal
 
 ReceiverKey = tuple[int, ...]
 """The identity of a receiver, as `key_of` tells it."""
@@ -25,48 +26,74 @@ _tally: Final = threading.RLock()
 """Held for the moment in which a receiver's counts change; by nobody who would call anything meanwhile."""
 
 
-@attrs.define(eq=False, repr=False)
 class Connected:
     """One connection of one callable to one sender.
 
     Attributes:
-        signal_name: the signal it is connected to.
-        phase: the phase of that signal, or None.
+        signal: the signal it is connected to.
+        sender: a weak reference to the sender, or None for ANY.
+        sequence: its place among the connections of its signal.
+        place: the code that was written for it, or the module that defines it.
         role: modify, guard, observe; or around; or answer.
         on_error: what is done when it fails.
-        place: the code that was written for it, or the module that defines it.
-        sequence: its place among the connections of its signal.
-        sender: a weak reference to the sender, or None for ANY.
         is_weak: whether the callable is held weakly.
         held: the callable; or what gives it, or None, where it is held weakly.
         key: its identity; a bound method is made anew at each access.
+        is_layer: whether it stands in front of others of the same callable, which are there again when it goes.
         failures: how often it failed.
         fail_opens: how often it failed and the call went on.
         last_failure: where it last failed: the type of the exception, its file and line.
     """
 
-    signal_name: str
-    phase: str | None
-    options: Options
-    role: str
-    on_error: str
-    name: str
-    place: CodeType | str
-    asks: Asks
-    when: When | None
-    is_async: bool
-    sequence: int
-    sender: weakref.ref[Any] | None
-    is_weak: bool
-    held: Any
-    key: ReceiverKey
-    is_enabled: bool = True
-    has_fired: bool = False
-    has_blocked: bool = False
-    is_spent: bool = False
-    failures: int = 0
-    fail_opens: int = 0
+    is_enabled = True
+    is_weak = is_layer = has_fired = has_blocked = is_spent = False
+    failures = fail_opens = 0
     last_failure: str | None = None
+    when: When | None = None
+
+    def __init__(
+        self, signal: HookSignal, function: Connectable, sender: weakref.ref[Any] | None,
+        options: Options, sequence: int,
+    ) -> None:  # fmt: skip
+        """Check one connection; nothing is registered yet.
+
+        Raises:
+            HookError: naming the receiver, where it stands, and what to write instead.
+        """
+        if not callable(function):
+            raise HookError(f"{function!r:.60} cannot be connected to {signal.name}: it is not callable")
+        self.signal, self.held, self.sender, self.options = signal, function, sender, options
+        self.sequence, self.key = sequence, key_of(function)
+        self.name, self.place = options.name or name_of(function), place_of(function)
+        self.role, self.on_error, problem = _standing(signal.phase, options.role, options.on_error)
+        if options.timeout is not None and signal.phase == "around":
+            problem = "asks for a timeout: no deadline on an around: use asyncio.timeout in it"
+        if problem:
+            raise HookError(f"{self._title} {problem}")
+        self.asks = Asks.of(function, with_sender=self.takes_sender)
+        self.is_async = is_async_callable(function)
+        if options.when is not None:
+            self.when = When.of(options.when)
+
+    def hold(self, weak: bool | None, bury: Callable[[ReceiverKey], None]) -> None:
+        """Hold the callable weakly where that is asked for, or it is a method of the very sender.
+
+        `bury` is told when it dies; it does not lead to this connection, which would be a circle.
+
+        Raises:
+            HookError: for what fails closed: it would vanish and leave the door open.
+        """
+        function, sender = self.held, self.sender
+        is_own = sender is not None and inspect.ismethod(function) and function.__self__ is sender()
+        if weak and not is_own and self.closes and self.role != "around":
+            raise HookError(
+                f"{self._title} fails closed and cannot be held with weak=True: "
+                "it would vanish and leave the door open"
+            )
+        if weak or (weak is None and is_own):
+            # An own method ends with its sender, whose end the registry sees.
+            key, self.is_weak = self.key, True
+            self.held = _weakly(function, None if is_own else lambda _: bury(key))
 
     @property
     def function(self) -> Connectable | None:
@@ -82,7 +109,7 @@ class Connected:
     @property
     def takes_sender(self) -> bool:
         """Whether it is called with the sender first; a question has none."""
-        return self.phase != ANSWER
+        return self.signal.phase != ANSWER
 
     @property
     def closes(self) -> bool:
@@ -94,13 +121,13 @@ class Connected:
         return f"{self.name} ({self.where})"
 
     @property
-    def names(self) -> frozenset[str]:
+    def names(self) -> tuple[str, str]:
         """What a `before=` or `after=` may call it: its name, or the last part of that."""
-        return frozenset((self.name, self.name.rpartition(".")[2]))
+        return self.name, self.name.rpartition(".")[2]
 
     @property
     def _title(self) -> str:
-        return f"{self.label} on {self.signal_name}"
+        return f"{self.label} on {self.signal.name}"
 
     def claim(self) -> bool:
         """Take the only turn of a `once=True` receiver; False if it is taken."""
@@ -109,8 +136,10 @@ class Connected:
         return is_first
 
     def become_answer(self) -> None:
-        """Answer a question: its signal was only a name when this was connected. What it asked for in vain is a problem."""
-        self.phase, self.role = ANSWER, "answer"
+        """Answer a question: its signal was only a name when this was connected. What it asked for in vain is a
+        problem.
+        """
+        self.role = "answer"
         if self.options.role == "guard":
             self.on_error = "block"
         function = self.function
@@ -123,32 +152,37 @@ class Connected:
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
         at = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else ""
-        failure = f"{type(error).__name__}{at}"
         with _tally:
             self.failures += 1
             self.fail_opens += is_open
-            self.last_failure = failure
+            self.last_failure = f"{type(error).__name__}{at}"
             return self.failures
 
-    def problem_with(self, hook_name: str, colour: Colour, arguments: tuple[str, ...]) -> str | None:
-        """Say why this receiver cannot serve a hookable of this colour and with these arguments, or None if it can."""
-        if self.phase == ANSWER and self.sender is not None:
-            return f"{self._title} is never asked: it names a sender, and a question has none: leave sender= out"
-        is_stream = "generator" in colour
-        on_offer = _on_offer(arguments, self.phase)
+    def problem_with(self, hook: str, colour: Colour, arguments: tuple[str, ...]) -> str | None:
+        """Say why this receiver cannot serve a hookable of this colour and with these arguments, or None."""
+        phase = self.signal.phase
+        problem = self._lacks(hook, _on_offer(arguments, phase))
+        if phase == ANSWER and self.sender is not None:
+            problem = "is never asked: it names a sender, and a question has none: leave sender= out"
+        elif problem is None and phase == ANSWER and self.options.role is not None:
+            role = f"asks for role={self.options.role!r}"
+            problem = f"{role}, but a question is only answered: guard pre_{hook} instead"
+        elif problem is None and self.is_async and "async" not in colour:
+            problem = f"is async, but {hook} is a plain def and cannot await it: write a plain def receiver"
+        elif problem is None and phase == "post" and self.role == "guard" and "generator" in colour:
+            instead = f"guard item_{hook}, or hold back in around"
+            problem = f"would guard a stream after its items have left: {instead}"
+        elif problem is None and phase == "item" and "generator" not in colour:
+            problem = f"waits for items, but {hook} is not a generator: connect it to post_{hook}"
+        return problem and f"{self._title} {problem}"
+
+    def _lacks(self, hook: str, on_offer: frozenset[str]) -> str | None:
         for asks, what in ((self.asks, "asks for"), (self.when and self.when.asks, "has a when= that asks for")):
             if asks and not asks.needed <= on_offer:
                 lacking = asks.missing(on_offer)[0]
-                return f"{self._title} {what} {lacking!r}, which {hook_name} does not have{did_you_mean(lacking, on_offer)}"
-        if self.phase == ANSWER and self.options.role is not None:
-            asked = f"{self._title} asks for role={self.options.role!r}"
-            return f"{asked}, but a question is only answered: guard pre_{hook_name} instead"
-        if self.is_async and "async" not in colour:
-            return f"{self._title} is async, but {hook_name} is a plain def and cannot await it: write a plain def receiver"
-        if is_stream and self.phase == "post" and self.role == "guard":
-            return f"{self._title} would guard a stream after its items have left: guard item_{hook_name}, or hold back in around"
-        if not is_stream and self.phase == "item":
-            return f"{self._title} waits for items, but {hook_name} is not a generator: connect it to post_{hook_name}"
+                return f"{what} {lacking!r}, which {hook} does not have{did_you_mean(lacking, on_offer)}"
+        if self.is_weak and self.role == "guard" and self.function is None:
+            return "guards an object that is dying, and has died before it"
         return None
 
 
@@ -158,53 +192,19 @@ def _on_offer(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
     return frozenset((*arguments, *OFFERED.get(phase or "", ())))
 
 
-def connection_of(
-    signal_name: str, phase: str | None, function: Connectable, sender: weakref.ref[Any] | None,
-    options: Options, weak: bool | None, sequence: int, bury: Callable[[ReceiverKey], None],
-) -> Connected:  # fmt: skip
-    """Check one connection and return it; nothing is registered yet. `bury` is told when a receiver dies.
-
-    Raises:
-        HookError: naming the receiver, where it stands, and what to write instead.
-    """
-    if not callable(function):
-        raise HookError(f"{function!r:.60} cannot be connected to {signal_name}: it is not callable")
-    role, on_error = _role_and_policy(function, options, phase, signal_name)
-    is_own = sender is not None and inspect.ismethod(function) and function.__self__ is sender()
-    closes = role == "guard" or (on_error != "isolate" and role in ("modify", "answer"))
-    if weak and closes and not is_own:
-        raise HookError(
-            f"{_title(function, options, signal_name)} fails closed and cannot be held with weak=True: "
-            "it would vanish and leave the door open"
-        )
-    is_weak, key = bool(weak) or (weak is None and is_own), key_of(function)
-    # An own method ends with its sender, whose end the registry sees.
-    held = _weakly(function, None if is_own else lambda _: bury(key)) if is_weak else function
-    return Connected(
-        signal_name, phase, options, role, on_error, options.name or name_of(function),
-        place_of(function), Asks.of(function, with_sender=phase != ANSWER),
-        When.of(options.when) if options.when is not None else None, is_async_callable(function),
-        sequence, sender, is_weak, held, key,
-    )  # fmt: skip
-
-
-def _title(function: Connectable, options: Options, signal_name: str) -> str:
-    return f"{options.name or name_of(function)} ({written(place_of(function))}) on {signal_name}"
-
-
-def _role_and_policy(function: Connectable, options: Options, phase: str | None, signal_name: str) -> tuple[str, str]:
-    roles = ROLES[phase]
-    role = options.role or roles[0]
-    has_none = phase in ("around", ANSWER)
-    if role not in roles or (options.role is not None and has_none):
-        instead = "has no roles: leave role= out" if has_none else f"takes {' or '.join(roles)}"
-        title = _title(function, options, signal_name)
-        raise HookError(f"{title} asks for role={options.role!r}, but the phase {phase!r} {instead}")
-    on_error = options.on_error or POLICIES[role][0]
-    if on_error not in POLICIES[role]:
-        title = _title(function, options, signal_name)
-        raise HookError(f"{title} asks for on_error={options.on_error!r}, but role {role} takes {' or '.join(POLICIES[role])}")
-    return role, on_error
+@lru_cache(maxsize=1024)
+def _standing(phase: str | None, role: str | None, on_error: str | None) -> tuple[str, str, str]:
+    """Return the role and the policy of a receiver that asks for these, and what is wrong with them, if anything."""
+    roles, problem = ROLES[phase], ""
+    found = role or roles[0]
+    if found not in roles or (role is not None and phase in ("around", ANSWER)):
+        has_none = phase in ("around", ANSWER)
+        takes = "has no roles: leave role= out" if has_none else f"takes {' or '.join(roles)}"
+        return found, "", f"asks for role={role!r}, but the phase {phase!r} {takes}"
+    policies = POLICIES[found]
+    if on_error is not None and on_error not in policies:
+        problem = f"asks for on_error={on_error!r}, but role {found} takes {' or '.join(policies)}"
+    return found, on_error or policies[0], problem
 
 
 def _weakly(function: Connectable, on_death: Callable[[Any], None] | None) -> Callable[[], Any]:

@@ -19,66 +19,62 @@ from .receiver import Connected, ReceiverKey
 from .senders import ANY_ID, is_shared, scopes_of, weak
 
 
-class Scope:
-    """What is connected to one sender: at most one plain connection of a receiver, and layers on top of it.
+Stack = tuple[Connected, ...]
+"""The connections of one receiver to one sender: at most one plain one, then the layers on top of it."""
+
+
+class Scope(dict[ReceiverKey, Stack]):
+    """What is connected to one sender.
 
     Attributes:
         sender: a weak reference; None for `ANY`.
         is_ending: whether it is dead but for its `__del__`.
     """
 
-    __slots__ = ("is_ending", "layers", "plain", "sender")
-
-    def __init__(self) -> None:
-        self.sender: weakref.ref[Any] | None = None
-        self.is_ending = False
-        self.plain: dict[ReceiverKey, Connected] = {}
-        self.layers: dict[int, Connected] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self.plain or self.layers)
+    sender: weakref.ref[Any] | None = None
+    is_ending = False
 
     def is_of(self, sender: Any) -> bool:
         """Tell whether this is the sender: an id alone may be that of another one, which has died."""
         return self.sender is None or self.is_ending or self.sender() is sender
 
     def everything(self) -> list[Connected]:
-        return [*self.plain.values(), *self.layers.values()]
+        return [each for stack in list(self.values()) for each in stack]
 
     def in_force(self) -> list[Connected]:
         """Return what stands on top, for each receiver."""
-        if not self.layers:
-            return list(self.plain.values())
-        tops: dict[ReceiverKey, Connected] = {}
-        for each in self.everything():
-            below = tops.get(each.key)
-            if below is not None:
-                each.sequence = min(each.sequence, below.sequence)
-            tops[each.key] = each
-        return list(tops.values())
+        return [stack[-1] for stack in list(self.values()) if stack]
 
-    def add(self, new: Connected, *, as_layer: bool) -> None:
-        below = self.plain.get(new.key)
-        if below is None and self.layers:
-            below = next((each for each in list(self.layers.values()) if each.key == new.key), None)
-        if below is not None:
-            new.sequence = below.sequence
-        if as_layer:
-            self.layers[id(new)] = new
-        else:
-            self.plain[new.key] = new
+    def add(self, new: Connected) -> None:
+        """Put a connection on top, or a plain one in the place of the plain one that is there."""
+        key = new.key
+        while True:
+            old = self.setdefault(key, ())
+            if old:
+                new.sequence = old[0].sequence
+            changed = (*old, new) if new.is_layer else (new, *[each for each in old if each.is_layer])
+            if self._exchange(key, old, changed):
+                return
 
     def drop(self, connected: Connected) -> bool:
         """Take this very connection away; False if it is gone already."""
-        if self.plain.get(connected.key) is connected:
-            return self.plain.pop(connected.key, None) is not None
-        return self.layers.pop(id(connected), None) is not None
+        while True:
+            old = self.get(connected.key, ())
+            if connected not in old:
+                return False
+            if self._exchange(connected.key, old, tuple([each for each in old if each is not connected])):
+                return True
 
-    def drop_all(self, key: ReceiverKey) -> None:
-        self.plain.pop(key, None)
-        for each in list(self.layers.values()):
-            if each.key == key:
-                self.layers.pop(id(each), None)
+    def _exchange(self, key: ReceiverKey, old: Stack, new: Stack) -> bool:
+        """Put one stack in the place of another; False if that one is not there any more."""
+        try:
+            # Looked at and stored in one line in which nothing is called, so that nobody comes in between.
+            if new:
+                if self[key] is old: self[key] = new; return True  # noqa: E701, E702
+            elif self[key] is old: del self[key]; return True  # noqa: E701, E702
+        except KeyError:
+            pass
+        return False
 
 
 class Registry:
@@ -88,8 +84,7 @@ class Registry:
     """
 
     def __init__(self, on_death: Callable[[list[Connected]], None]) -> None:
-        self._any = Scope()
-        self._shared: dict[int, Scope] = {ANY_ID: self._any}
+        self._shared: dict[int, Scope] = {ANY_ID: Scope()}
         self._own: dict[int, Scope] = {}
         self._mentioned: set[str] = set()  # the names that any before= or after= has spoken of
         self._on_death = on_death
@@ -97,7 +92,7 @@ class Registry:
     def scope_of(self, sender: Any) -> Scope:
         """Return the scope of a sender, made where it has none."""
         if sender is ANY:
-            return self._any
+            return self._shared[ANY_ID]
         scopes, sender_id = self._shared if is_shared(sender) else self._own, id(sender)
         scope = scopes.get(sender_id)
         if scope is not None and scope.is_of(sender):
@@ -117,7 +112,7 @@ class Registry:
             forget(None)
             self._on_death([])
 
-    def add(self, scope: Scope, new: Connected, *, as_layer: bool) -> None:
+    def add(self, scope: Scope, new: Connected) -> None:
         """Put a connection in force; one that was there keeps its place.
 
         Raises:
@@ -127,7 +122,7 @@ class Registry:
         if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
             check_constraints(new, [each for each in self.everything() if each.key != new.key])
             self._mentioned.update(mentioned)
-        scope.add(new, as_layer=as_layer)
+        scope.add(new)
 
     def remove(self, key: ReceiverKey, sender: Any) -> list[Any]:
         """Take a receiver away from one sender, or with ANY from all. Return the single objects among them."""
@@ -135,9 +130,8 @@ class Registry:
         for scope in self._scopes() if sender is ANY else self._at(id(sender)):
             if scope.is_of(sender) or sender is ANY:
                 owner = scope.sender() if scope.sender is not None else ANY
-                if not is_shared(owner) and any(each.key == key for each in scope.everything()):
+                if scope.pop(key, None) and not is_shared(owner):
                     had.append(owner)
-                scope.drop_all(key)
         return had
 
     def drop(self, connected: Connected) -> bool:
@@ -148,18 +142,14 @@ class Registry:
 
     def bury(self, scope: Scope, key: ReceiverKey) -> None:
         """Take out the connections of a receiver that was held weakly and has died."""
-        if sys.is_finalizing():
-            return
-        lost = [each for each in scope.everything() if each.key == key and each.function is None]
-        for each in lost:
-            scope.drop(each)
-        is_alone = scope.sender is None or scope.sender() is not None
-        self._on_death(lost if is_alone else [])
+        if not sys.is_finalizing():
+            lost = [each for each in scope.get(key, ()) if each.function is None and scope.drop(each)]
+            is_alone = scope.sender is None or scope.sender() is not None
+            self._on_death(lost if is_alone else [])
 
     def clear(self) -> None:
         for scope in self._scopes():
-            scope.plain.clear()
-            scope.layers.clear()
+            scope.clear()
 
     def everything(self) -> list[Connected]:
         """Return every connection, those that another one stands in front of too."""
@@ -174,8 +164,8 @@ class Registry:
             for each in scope.in_force() if each.is_enabled and not each.is_spent
         ]  # fmt: skip
 
-    def all(self) -> list[Connected]:
-        """Return every connection on top of its stack, by order of connection."""
+    def connections(self) -> list[Connected]:
+        """Return every connection in force, by order of connection."""
         found = [each for scope in self._scopes() for each in scope.in_force()]
         return sorted(found, key=lambda each: each.sequence)
 
@@ -184,13 +174,9 @@ class Registry:
         return any(scope.is_of(sender) for scope in self._at(id(sender)))
 
     @property
-    def has_any(self) -> bool:
-        return any(self._scopes())
-
-    @property
     def has_shared(self) -> bool:
         """Whether anything is connected to a class, a function or `ANY`."""
-        return bool(self._any) or any(list(self._shared.values()))
+        return any(list(self._shared.values()))
 
     def own_senders(self) -> list[Any]:
         """Return the single objects that something is connected to."""

@@ -6,9 +6,8 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from inspect import iscoroutinefunction
 from itertools import count
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from blinker import ANY, NamedSignal
 
@@ -18,26 +17,16 @@ from .connection import Connection
 from .options import OnError, Options, Role, options_of
 from .order import in_order
 from .phases import ANSWER, split_signal_name
-from .receiver import Connected, connection_of
+from .receiver import Connected
 from .registry import Registry
 from .senders import is_shared
 from .wanted import Connectable
 
+if TYPE_CHECKING:
+    from .._bus import Bus
+
 F = TypeVar("F", bound=Callable[..., Any])
 When = Callable[..., Any] | Mapping[str, str] | None
-
-
-class Home(Protocol):
-    """What a signal needs of the bus it lives on."""
-
-    plugins: Any
-
-    def _check(self, signal: HookSignal, receiver: Connected, sender: Any) -> None: ...
-    def _check_sender(self, signal: HookSignal, sender: Any) -> None: ...
-    def _changing(self, signal: HookSignal, sender: Any) -> None: ...
-    def _changed(self, signal: HookSignal, sender: Any) -> None: ...
-    def _muting(self, signal: HookSignal) -> None: ...
-    def _lost(self, signal: HookSignal, receiver: Connected) -> None: ...
 
 
 class HookSignal(NamedSignal):
@@ -47,14 +36,16 @@ class HookSignal(NamedSignal):
     Unlike blinker's, receivers are held strongly, run in a defined order, and a class as sender stands for its instances.
     """
 
-    def __init__(self, name: str, home: Home, doc: str | None = None) -> None:
+    def __init__(self, name: str, home: Bus, doc: str | None = None) -> None:
         super().__init__(name, doc)
         self._home = home
         split = split_signal_name(name)
         self.phase: str | None = split[0] if split else None
         self.hook: str = split[1] if split else name
-        self._registry = Registry(self._bury)
-        self._sequence = count()
+        registry = self._registry = Registry(self._bury)
+        self.matching, self.connections = registry.matching, registry.connections
+        self.has_own, self.own_senders = registry.has_own, registry.own_senders
+        self._next = count().__next__
         self._muted_by: dict[object, object] = {}
         self.was_sent: bool = False
 
@@ -62,7 +53,7 @@ class HookSignal(NamedSignal):
     @property
     def receivers(self) -> dict[Any, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The connections in force; true while anything is connected."""
-        return {id(each): each for each in self._registry.all()} if self._registry.has_any else {}
+        return {id(each): each for each in self.connections()}
 
     @receivers.setter
     def receivers(self, _: dict[Any, Any]) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -77,6 +68,7 @@ class HookSignal(NamedSignal):
         self, receiver: F, sender: Any = ANY, weak: bool | None = None, *, priority: float = 0, role: Role | None = None,
         on_error: OnError | None = None, timeout: float | None = None, when: When = None, once: bool = False,
         name: str | None = None, before: str | Iterable[str] = (), after: str | Iterable[str] = (),
+        kinds: Any = None,
     ) -> F:  # fmt: skip
         """Connect a receiver to a sender and return the receiver.
 
@@ -96,11 +88,13 @@ class HookSignal(NamedSignal):
             name: what it is called in events, errors, `before=` and `after=`; None is its `__qualname__`.
             before: names of receivers of the same role it must run ahead of.
             after: names of receivers of the same role it must run behind.
+            kinds: of `bus.events` only: the class of events a listener hears, or several. None is all but
+                `Asked`, which only who names it hears.
 
         Raises:
             HookError: for anything that cannot work, before anything has changed.
         """
-        options = options_of(priority, role, on_error, timeout, when, once, name, before, after)
+        options = options_of(priority, role, on_error, timeout, when, once, name, before, after, kinds)
         self._connect(receiver, sender, weak, options)
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
             self.receiver_connected.send(self, receiver=receiver, sender=sender, weak=bool(weak))
@@ -115,31 +109,38 @@ class HookSignal(NamedSignal):
 
         return decorate
 
-    def connected_to(self, receiver: Connectable, sender: Any = ANY, **options: Any) -> Connection:  # type: ignore[override]
+    def connected_to(  # type: ignore[override]
+        self, receiver: Connectable, sender: Any = ANY, weak: bool | None = None, **options: Any
+    ) -> Connection:
         """Connect at once and return the handle, for a `with` block or to keep.
 
-        Leaving restores exactly what was there: a connection of the same receiver and sender that this one stood in
-        front of has its own options again. Options and errors are those of `connect`.
+        Leaving restores exactly what was there: a connection of the same receiver and sender that this
+        one stood in front of has its own options again. Options and errors are those of `connect`.
         """
-        weak = options.pop("weak", None)
-        added = self._connect(receiver, sender, weak, options_of(**options), as_layer=True)
+        added = self._connect(receiver, sender, weak, options_of(**options), is_layer=True)
         return Connection(self, added, sender)
 
     def _connect(
-        self, function: Connectable, sender: Any, weak: bool | None, options: Options, *, as_layer: bool = False
+        self, function: Connectable, sender: Any, weak: bool | None, options: Options, *, is_layer: bool = False
     ) -> Connected:
-        registry = self._registry
-        self._home._check_sender(self, sender)
+        home, registry = self._home, self._registry
+        if options.kinds is not None:
+            self._check_kinds(options)
+        if sender is not ANY:
+            home._check_sender(self, sender)
         scope = registry.scope_of(sender)
-        new = connection_of(
-            self.name, self.phase, function, scope.sender, options, weak, next(self._sequence),
-            lambda key: registry.bury(scope, key),
-        )  # fmt: skip
-        self._home._check(self, new, sender)
-        self._home._changing(self, sender)
-        registry.add(scope, new, as_layer=as_layer)
-        self._home._changed(self, sender)
+        new = Connected(self, function, scope.sender, options, self._next())
+        if weak or (weak is None and sender is not ANY):
+            new.hold(weak, lambda key: registry.bury(scope, key))
+        new.is_layer = is_layer
+        home._check(self, new, sender)
+        home._changing(self, sender)
+        registry.add(scope, new)
+        home._changed(self, sender, is_more=True)
         return new
+
+    def _check_kinds(self, options: Options) -> None:
+        raise HookError(f"kinds= chooses among events, and {self.name} tells none: connect to bus.events")
 
     def disconnect(self, receiver: Connectable, sender: Any = ANY) -> None:
         """Disconnect a receiver from one sender, or from all of them where none is given. What is not there is no error."""
@@ -172,26 +173,10 @@ class HookSignal(NamedSignal):
 
     # -- who runs -----------------------------------------------------------------------------------------------------
 
-    def matching(self, sender: Any) -> list[tuple[float, Connected]]:
-        """Return the enabled connections that a call by this sender concerns, each with the distance of its scope."""
-        return self._registry.matching(sender)
-
-    def connections(self) -> list[Connected]:
-        """Return every connection in force, by order of connection."""
-        return self._registry.all()
-
-    def has_own(self, sender: Any) -> bool:
-        """Tell whether anything is connected to this very sender."""
-        return self._registry.has_own(sender)
-
     @property
     def has_shared(self) -> bool:
         """Whether anything is connected to a class, a function or `ANY`."""
         return self._registry.has_shared
-
-    def own_senders(self) -> list[Any]:
-        """Return the single objects that something is connected to."""
-        return self._registry.own_senders()
 
     def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:
         """Yield the receivers that run for this sender, in order; those of a class run for its instances too."""
@@ -240,38 +225,21 @@ class HookSignal(NamedSignal):
 
     # -- direct broadcasts, as blinker does them; the call of a hookable never comes here ------------------------------
 
-    def send(
-        self, sender: Any = None, /, *, _async_wrapper: Callable[..., Any] | None = None, **kwargs: Any
-    ) -> list[tuple[Callable[..., Any], Any]]:
-        """Call every receiver for this sender as `receiver(sender, **kwargs)`, and return them with what they returned.
+    def send(self, *args: Any, **kwargs: Any) -> list[tuple[Callable[..., Any], Any]]:
+        """Call every receiver for this sender as `receiver(sender, **kwargs)`, and return them with what they
+        returned.
 
         As in blinker, what one raises goes out, and RuntimeError for one that is async. Hookables never send.
         """
         self.was_sent = True
-        results = []
-        for receiver in self.receivers_for(sender):
-            call = receiver
-            if iscoroutinefunction(receiver):
-                if _async_wrapper is None:
-                    raise RuntimeError("Cannot send to a coroutine function.")
-                call = _async_wrapper(receiver)
-            results.append((receiver, call(sender, **kwargs)))
-        return results
+        return super().send(*args, **kwargs)
 
-    async def send_async(
-        self, sender: Any = None, /, *, _sync_wrapper: Callable[..., Any] | None = None, **kwargs: Any
-    ) -> list[tuple[Callable[..., Any], Any]]:
-        """Await every receiver for this sender as `receiver(sender, **kwargs)`, in turn; RuntimeError if one is plain."""
+    async def send_async(self, *args: Any, **kwargs: Any) -> list[tuple[Callable[..., Any], Any]]:
+        """Await every receiver for this sender as `receiver(sender, **kwargs)`, in turn; RuntimeError if one is
+        plain.
+        """
         self.was_sent = True
-        results = []
-        for receiver in self.receivers_for(sender):
-            call = receiver
-            if not iscoroutinefunction(receiver):
-                if _sync_wrapper is None:
-                    raise RuntimeError("Cannot send to a non-coroutine function.")
-                call = _sync_wrapper(receiver)
-            results.append((receiver, await call(sender, **kwargs)))
-        return results
+        return await super().send_async(*args, **kwargs)
 
 
 def _current_owner() -> object:

@@ -203,6 +203,11 @@ class Hook:
         finally:
             lock.release()
 
+    def is_surely_on(self) -> bool:
+        """Tell whether its calls look who is connected to classes and all, and go on doing so."""
+        self._settling = object()  # who is deciding that just now decides again
+        return self._shell.is_on
+
     def _is_on(self) -> bool:
         if self.is_retired:
             return False

@@ -49,7 +49,7 @@ def observe(program: Program, counted: list[Any] | None = None, soon: float = SO
     if counted is not None:
         connections = [one for signal in stage.bus.signals() for one in signal.connections()]
         counted += [
-            (one.signal_name, one.name, one.failures, one.fail_opens, one.has_blocked)
+            (one.signal.name, one.name, one.failures, one.fail_opens, one.has_blocked)
             for one in connections
         ]
     return Seen(outcome, comparable(program, stage.log), tuple(stage.refused))
