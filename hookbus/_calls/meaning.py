@@ -25,6 +25,7 @@ from ..events import (
     Finished,
     Mutated,
     Started,
+    current_surrounding,
 )  # fmt: skip
 from ..exceptions import HookBlocked, HookError, ReceiverError, chain
 from .context import ENCLOSING, Call, ReadOnly

@@ -9,13 +9,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, HookError, hookable
-
-
 
 
 class Scene:

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from hookbus import Block, HookBlocked, events
+from hookbus import HookBlocked, events
 
 from ._waiting import Agent, Hung, connect, settle, telling
 

@@ -11,7 +11,7 @@ import pytest
 
 from hookbus import Block, Bus, HookBlocked, events, hookable
 
-from ._waiting import Agent, Hung, connect, settle, telling
+from ._waiting import Agent, connect, settle, telling
 
 
 @pytest.fixture

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import traceback
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, Replace, hookable
+from hookbus import Block, Bus, HookBlocked, HookError, hookable
 
 from ._calm import Broken, Stage, raises
 

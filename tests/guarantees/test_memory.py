@@ -16,8 +16,8 @@ from typing import Final
 import pytest
 
 from hookbus import Bus, HookBlocked, hookable
-from hookbus._hooks.hook import hook_of
 from hookbus._calls.text import compiled
+from hookbus._hooks.hook import hook_of
 
 TIMES: Final = int(os.environ.get("HOOKBUS_TIMES", "1"))
 CALLS: Final = 20_000 * TIMES

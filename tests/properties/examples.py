@@ -1,6 +1,6 @@
 """How many random examples the property tests run, and how a failing one is shown.
 
-Together about 1,000 programs by default, besides the 3,000 of `test_by_number`, the same ones in every run, so that a change
+Together about 1,000 programs by default, besides the 2,000 of `test_by_number`, the same ones in every run, so that a change
 is judged by itself. The environment variable `HOOKBUS_EXAMPLES` sets another number (nightly: 20000) and draws new ones each
 time; `tests.properties.many` runs far more, which are not shrunk. Nothing is kept: a failure prints its example and a
 `@reproduce_failure` blob, and `pytest --hypothesis-seed=N` repeats a whole run. Where only whether a test fails is asked

@@ -8,7 +8,7 @@ from .attempts import Play, programs
 from .examples import examples
 
 
-@examples(0.3)
+@examples(0.15)
 @given(programs())
 def test_a_call_ends_once_and_no_method_begins_after_a_block(program):
     play = Play(program)
