@@ -77,7 +77,9 @@ class Writer(Turns):
         marks = [f"mark_{i}" for i in range(self.count)]
         self.pieces |= {
             "d": "async " if hook.is_async else "", "w": "await " if hook.is_async else "",
-            "name": self.name, "marks": " = ".join(marks), "tuple": "".join(f"{mark}, " for mark in marks), "closed": "closed_async" if hook.is_async else "closed", "values": self.pieces["shown"] if plan.shows_values else "None",
+            "name": self.name, "marks": " = ".join(marks), "tuple": "".join(f"{mark}, " for mark in marks),
+            "closed": "closed_async" if hook.is_async else "closed",
+            "values": self.pieces["shown"] if plan.shows_values else "None",
             **attempts.MARKS, **(_ASYNC_GENERATOR if hook.is_async else _GENERATOR),
         }  # fmt: skip
 
@@ -228,7 +230,8 @@ class Writer(Turns):
             turn = f"misfit({name})"
         else:
             text = story.AROUND_STREAM_TURN if self.is_stream else story.AROUND_TURN
-            asked = self.asked(seat, name, self._receiver(seat), f"recorded(next_{i}, opened_{i})" if self.is_stream else f"next_{i}")
+            call_next = f"recorded(next_{i}, opened_{i})" if self.is_stream else f"next_{i}"
+            asked = self.asked(seat, name, self._receiver(seat), call_next)
             parts = {
                 "view": f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else "", "settle": self.settle(seat),
                 "pump": self._pump(["inner", *more], seat=name),

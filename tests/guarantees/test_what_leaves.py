@@ -285,14 +285,12 @@ def test_a_copy_of_a_block_without_a_result_has_none(bus, colour, again):
 
 # -- names ------------------------------------------------------------------------------------------------------------------
 
-OURS = (
-    *("answer", "call", "result", "marks", "type", "plan", "body", "seat0", "r0", "error", "item", "_x", "out", "waiting"),
-    *("view", "draft", "left", "outcome", "leaving", "replaced", "fresh", "fresh_", "fired", "fired_", "rescue", "raised", "dropped"),
-    *("source", "advance", "value", "index", "end", "thrown", "nest", "next_0", "outermost", "attempt", "patch", "clock"),
-    *("seat", "receiver", "many0", "when0", "kept", "held0", "opened_0", "began", "began_0", "turn_0", "inside", "deeper", "values"),
-    *("first", "names", "context", "surrounding", "sender", "around0", "HookContext", "ENCLOSING", "Call", "Attempt", "call_reply"),
-    "PLAIN",
-)  # fmt: skip
+OURS = tuple((
+    "answer call result marks type plan body seat0 r0 error item _x out waiting view draft left outcome leaving "
+    "replaced fresh fresh_ fired fired_ rescue raised dropped source advance value index end thrown nest next_0 "
+    "outermost attempt patch clock seat receiver many0 when0 kept held0 opened_0 began began_0 turn_0 inside deeper "
+    "values first names context surrounding sender around0 HookContext ENCLOSING Call Attempt call_reply PLAIN "
+).split())
 BUILTINS = tuple(name for name in dir(builtins) if name.isidentifier() and name not in ("None", "True", "False", "__debug__"))
 
 

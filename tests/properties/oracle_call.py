@@ -178,11 +178,8 @@ class Call:
         return value
 
     def _closed(self, level: int, connection: Connection) -> None:
-        """Close an around: the innermost with what it is in.
-
-        Those further out meet what ends the call, and may catch it.
-        """
-        if self.listeners.ending is None or self.program.is_async:
+        """Close an around: the innermost with what it is in; those further out meet a block instead, and may catch it."""
+        if self.listeners.blocked is None or self.program.is_async:
             return
         if level < self.innermost:  # it has caught that, or it would come by
             try:
@@ -191,7 +188,7 @@ class Call:
                 if self.listeners.must_go_out(failure.kind):
                     self.listeners.fails(connection, failure.kind)
         if level:
-            raise self.listeners.ending
+            raise self.listeners.blocked
 
     def _trusted(self, connection: Connection, story: Story) -> Story:
         """Let no item leave an around that wrote where it may only read."""
