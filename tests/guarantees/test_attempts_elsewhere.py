@@ -1,7 +1,6 @@
 """An around runs its attempts in tasks of its own, several at once, or keeps `call_next` (G8, G23).
 
-Nothing it does lifts a block, loses the caller's cancellation or runs the method late, in hot calls
-as in cold ones.
+Nothing it does lifts a block, loses the caller's cancellation or runs the method late, in hot calls as in cold ones.
 """
 
 from __future__ import annotations
@@ -16,10 +15,7 @@ from hookbus import Block, Bus, HookBlocked, HookError, hookable
 
 
 class Scene:
-    """An agent that leaves a note of each of its bodies.
-
-    What is connected acts up once `is_armed`.
-    """
+    """An agent that leaves a note of each of its bodies; what is connected acts up once `is_armed`."""
 
     def __init__(self):
         scene, self.bus, self.bodies, self.is_armed = self, Bus(), [], False
@@ -172,9 +168,7 @@ async def test_no_method_runs_in_an_attempt_that_outlives_its_around(waits_in, e
     async def outer(agent, call_next):
         if not scene.is_armed:
             return await call_next()
-        attempts.append(
-            asyncio.create_task(call_next(**({"x": "slow"} if "guard" in waits_in else {})))
-        )
+        attempts.append(asyncio.create_task(call_next(**({"x": "slow"} if "guard" in waits_in else {}))))
         await asyncio.sleep(0)
         if ends == "raises":
             raise ValueError("its own")
@@ -186,9 +180,7 @@ async def test_no_method_runs_in_an_attempt_that_outlives_its_around(waits_in, e
     await scene.arm()
     call = asyncio.create_task(scene.agent.reply("x"))
     await asyncio.wait({call})
-    assert (call.exception() or call.result()).__class__ is {
-        "blocks": HookBlocked, "raises": ValueError, "answers": str,
-    }[ends]  # fmt: skip
+    assert (call.exception() or call.result()).__class__ is {"blocks": HookBlocked, "raises": ValueError, "answers": str}[ends]
     with pytest.raises(HookError):
         await attempts[0]
     assert not scene.bodies
@@ -334,11 +326,7 @@ async def test_a_coroutine_that_is_closed_half_way_ends_without_waiting():
 
 def failures(scene):
     """How often receivers have failed, all of them together."""
-    return sum(
-        one.failures
-        for name in ("around_reply", "around_think")
-        for one in scene.bus.signal(name).connections()
-    )
+    return sum(one.failures for name in ("around_reply", "around_think") for one in scene.bus.signal(name).connections())
 
 
 async def test_of_several_attempts_at_once_the_last_to_end_says_what_the_call_came_to():
@@ -495,9 +483,7 @@ async def test_a_stream_that_an_around_pulls_in_a_task_of_its_own_ends_with_its_
 
     pulling = []
     bus.signal("around_feed").connect(around)
-    bus.signal("item_feed").connect(
-        lambda agent, item: Block("no") if item == 1 else None, role="guard"
-    )
+    bus.signal("item_feed").connect(lambda agent, item: Block("no") if item == 1 else None, role="guard")
     with pytest.raises(HookBlocked):
         async for _ in Agent().feed():
             pass

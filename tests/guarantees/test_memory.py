@@ -16,7 +16,7 @@ from typing import Final
 import pytest
 
 from hookbus import Bus, HookBlocked, hookable
-from hookbus._calls.text import compiled
+from hookbus._hooks.shell import compiled
 from hookbus._hooks.hook import hook_of
 
 TIMES: Final = int(os.environ.get("HOOKBUS_TIMES", "1"))

@@ -7,6 +7,7 @@ import builtins
 import copy
 import dataclasses
 import gc
+import linecache
 import pickle
 import sys
 import types
@@ -15,6 +16,8 @@ import weakref
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, HookError, events, hookable
+from hookbus._calls.runner import runner_for
+from hookbus._hooks.hook import hook_of
 
 from ._cells import TARGETS
 from ._colours import make_agent, take
@@ -351,19 +354,24 @@ async def _first(made):
 
 
 class InterruptAt:
-    """Raises KeyboardInterrupt at a line of the written function or of what it calls of hookbus, by number."""
+    """Raises KeyboardInterrupt at a line of the written function or of what it calls of hookbus, by number.
 
-    def __init__(self, number):
-        self.left = number
+    Not at a `try:`, where Python looks for no signals and has no handler yet.
+    """
+
+    def __init__(self, number, text):
+        self.left, self.text = number, text.splitlines()
 
     def __call__(self, frame, event, argument):
         name = frame.f_code.co_filename
-        if name.startswith("<hookbus") or "hookbus/_calls" in name:
+        if (name.startswith("<hookbus ") and "tests." not in name) or "hookbus/_calls" in name:
             return self.line
         return None
 
     def line(self, frame, event, argument):
-        if event == "line":
+        name = frame.f_code.co_filename
+        line = self.text[frame.f_lineno - 1] if name.startswith("<hookbus ") else linecache.getline(name, frame.f_lineno)
+        if event == "line" and line.strip() != "try:":
             self.left -= 1
             if self.left == 0:
                 sys.settrace(None)
@@ -381,11 +389,13 @@ def test_an_interrupt_at_any_line_leaves_no_call_without_an_end(colour):
     bus.signal("finally_reply").connect(lambda agent: None)
     bus.signal("finally_reply").connect(lambda agent, ctx: None)
     take(colour, agent, "hi")
+    hook = hook_of(agent.reply)
+    text = runner_for(hook, hook.site_of(agent), agent).written.source
     number, is_over = 0, False
     while not is_over:
         number += 1
         told.clear()
-        tracer = InterruptAt(number)
+        tracer = InterruptAt(number, text)
         before = sys.gettrace()
         try:
             sys.settrace(tracer)

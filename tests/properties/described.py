@@ -1,10 +1,9 @@
 """Programs as plain data: one hooked call, who listens to it, and what everybody does.
 
-The oracle predicts what such a program does, the stage builds and runs it; both give a `Seen`.
-Nothing here knows hookbus.
+The oracle predicts what such a program does, the stage builds and runs it; both give a `Seen`. Nothing here knows hookbus.
 
-The hooked callable is always `work(a, b=2, *rest, **more)`. Its definitions are counted along the
-MRO of the leaf class: `K0` is the leaf. A chain is K0 < K1 < ..., a diamond is K0 < (K1, K2) < K3.
+The hooked callable is always `work(a, b=2, *rest, **more)`. Its definitions are counted along the MRO of the leaf class:
+`K0` is the leaf. A chain is K0 < K1 < ..., a diamond is K0 < (K1, K2) < K3.
 """
 
 from __future__ import annotations
@@ -18,9 +17,7 @@ COLOURS: Final = ("sync", "async", "generator", "async generator")
 PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 ROLES: Final = ("modify", "guard", "observe")
 NAMES: Final = ("a", "b", "rest", "more")
-CAUSES: Final = (
-    "Broken", "StopIteration", "RuntimeError", "Interrupt", "CancelledError", "GeneratorExit",
-)  # fmt: skip
+CAUSES: Final = ("Broken", "StopIteration", "RuntimeError", "Interrupt", "CancelledError", "GeneratorExit")
 NOT_ERRORS: Final = ("Interrupt", "CancelledError", "GeneratorExit")
 
 
@@ -30,10 +27,7 @@ class _Absent:
 
 
 ABSENT: Final[Any] = _Absent()
-"""Nothing was given, where None is a value like any other.
-
-As the value of a write it means `del`.
-"""
+"""Nothing was given, where None is a value like any other; as the value of a write it means `del`."""
 
 
 class _Described:
@@ -41,11 +35,7 @@ class _Described:
 
     def __repr__(self) -> str:
         parts = fields(self)  # type: ignore[arg-type]
-        told = (
-            f"{one.name}={value!r}"
-            for one in parts
-            if (value := getattr(self, one.name)) != _default(one)
-        )
+        told = (f"{one.name}={value!r}" for one in parts if (value := getattr(self, one.name)) != _default(one))
         return f"{type(self).__name__}({', '.join(told)})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
@@ -60,11 +50,10 @@ def _default(one: Any) -> Any:
 class Says(_Described):
     """How somebody's turn ends.
 
-    `nothing`, `value`, `patch`, `replace`, `block` (with a `value`: `Block(reason, result=value)`)
-    and `drop` are returned, `through` is an around's last result, and `no generator` a stream's
-    around that is not one. `fail` raises the cause called `value`, `interrupt` a BaseException,
-    `cancel` a CancelledError of its own; `hang` runs past its deadline, `leave` has the caller's
-    task cancelled, and `swallow` also hides that.
+    `nothing`, `value`, `patch`, `replace`, `block` (with a `value`: `Block(reason, result=value)`) and `drop` are returned,
+    `through` is an around's last result, and `no generator` a stream's around that is not one. `fail` raises the cause
+    called `value`, `interrupt` a BaseException, `cancel` a CancelledError of its own; `hang` runs past its deadline, `leave`
+    has the caller's task cancelled, and `swallow` also hides that.
     """
 
     kind: str = "nothing"
@@ -79,18 +68,15 @@ class Receiver(_Described):
     phase: str
     role: str = "modify"
     says: Says = Says()
-    # by "ctx", by "names", for "all" (**kwargs), for the "sender" only, or a "misfit" nobody serves
-    asks: str = "ctx"
-    # "sync", "async", or "awaitable": a plain function that returns a coroutine
-    colour: str = "sync"
+    asks: str = "ctx"  # by "ctx", by "names", for "all" (**kwargs), for the "sender" only, or a "misfit" nobody serves
+    colour: str = "sync"  # "sync", "async", or "awaitable": a plain function that returns a coroutine
     writes: tuple[tuple[str, Any], ...] = ()
     swallows: bool = False  # hides the TypeError of a write that is not allowed
     consults: bool = False  # makes a call of another hook
     cuts: str | None = None  # disconnects this receiver
     attempts: tuple[Mapping[str, Any], ...] = ({},)  # an around: the patch of each call_next
     catches: bool = False  # an around: goes on after an Exception of call_next
-    # of the sender, where it is connected to nobody else; else of an object of its own
-    is_method: bool = False
+    is_method: bool = False  # of the sender, where it is connected to nobody else; else of an object of its own
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,8 +84,7 @@ class Connection(_Described):
     """One `connect`, in the order in which they are made."""
 
     receiver: str
-    # "self", "K0" .. "K3", "any", or "stranger": an equal object that is never called
-    scope: str = "any"
+    scope: str = "any"  # "self", "K0" .. "K3", "any", or "stranger": an equal object that is never called
     priority: int = 0
     on_error: str | None = None
     when: str | None = None  # "always", "never", "fails", "big" (a > 4), "glob" ({"a": "1*"})
@@ -151,8 +136,7 @@ class Program(_Described):
     takes: int | None = None  # the consumer of a stream leaves after so many items
     is_listening: bool = True
     has_values: bool = False
-    # everybody is disconnected between the call and its first await or item
-    cuts_late: bool = False
+    cuts_late: bool = False  # everybody is disconnected between the call and its first await or item
 
     @property
     def is_async(self) -> bool:
@@ -184,8 +168,8 @@ class Result:
 class Seen:
     """One observation of a program, predicted or real.
 
-    `outcome` is what the caller saw; `log` interleaves everybody who ran with every event;
-    `refused` are the connections that raised.
+    `outcome` is what the caller saw; `log` interleaves everybody who ran with every event; `refused` are the connections
+    that raised.
     """
 
     outcome: tuple[Any, ...]
@@ -194,10 +178,7 @@ class Seen:
 
     def beside(self, other: Seen) -> str:
         """Show two observations side by side, what differs marked."""
-        rows = [
-            (self.refused, other.refused), *zip_longest(self.log, other.log),
-            (self.outcome, other.outcome),
-        ]  # fmt: skip
+        rows = [(self.refused, other.refused), *zip_longest(self.log, other.log), (self.outcome, other.outcome)]
         return "\n".join(f"  {one}" if one == two else f"! {one}\n! {two}" for one, two in rows)
 
 
@@ -216,19 +197,14 @@ def plain_value(name: str, value: Any) -> Any:
 
 
 def comparable_notes(program: Program, names: list[str]) -> tuple[str, ...]:
-    """The receivers named in notes.
-
-    Which are, beside an observer whose own exception must go out, is said nowhere.
-    """
+    """The receivers named in notes; which are, beside an observer whose own exception must go out, is said nowhere."""
     going_out = ("interrupt", "cancel", "leave", "swallow")
     is_open = any(one.role == "observe" and one.says.kind in going_out for one in program.receivers)
     return () if is_open else tuple(sorted(names))
 
 
 def comparable(program: Program, log: list[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
-    """The log without what the design leaves open: call numbers, and the order within one commit
-    and among observers.
-    """
+    """The log without what the design leaves open: call numbers, and the order within one commit and among observers."""
     told: list[tuple[Any, ...]] = []
     together: list[tuple[Any, ...]] = []
     for entry in [*_renumbered(log), ("end", None, None)]:
@@ -249,10 +225,7 @@ def _group(program: Program, entry: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def _settled_order(program: Program, entry: tuple[Any, ...]) -> str:
-    """Observers that run in line keep their order.
-
-    What the others do, and what is told of failures, comes in between.
-    """
+    """Observers that run in line keep their order; what the others do, and what is told of failures, comes in between."""
     what, _, who = entry[:3]
     is_in_line = program.receiver(who).colour == "sync" and not any(
         one.timed for one in program.connections if one.receiver == who

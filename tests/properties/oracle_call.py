@@ -34,9 +34,7 @@ class End:
 class Call:
     """One call of a hooked `work`."""
 
-    def __init__(
-        self, world: World, k: int, arguments: Mapping[str, Any], plan: Any, parent: int | None
-    ) -> None:
+    def __init__(self, world: World, k: int, arguments: Mapping[str, Any], plan: Any, parent: int | None) -> None:
         self.world, self.program, self.k, self.parent = world, world.program, k, parent
         self.arguments = dict(arguments)
         self.listeners = Listeners(world, plan)
@@ -45,9 +43,7 @@ class Call:
     def story(self) -> Story:
         """Tell the whole call, from Started to Finished."""
         has_values, say = self.program.has_values, self.listeners.say
-        say(
-            "Started", self.parent, "work", NAMES, plain(self.arguments) if has_values else "hidden"
-        )
+        say("Started", self.parent, "work", NAMES, plain(self.arguments) if has_values else "hidden")
         try:
             end = yield from self._until_end()
         except GeneratorExit:
@@ -104,34 +100,25 @@ class Call:
         for connection in self.listeners.each("pre", "modify"):
             decided = self.listeners.ask(connection, self.arguments)
             if decided:
-                self.arguments = self._patched(
-                    connection, self.arguments, draft(self._receiver(connection))
-                )
+                self.arguments = self._patched(connection, self.arguments, draft(self._receiver(connection)))
             if decided == "supply":
                 supplied = self._supplied(connection)
                 break
         self._guards("pre", self.arguments)
         if self.program.is_stream:
-            # What has left cannot be withheld: a guard of the whole result says no while there is
-            # nothing to withhold.
+            # What has left cannot be withheld: a guard of the whole result says no while there is nothing to withhold.
             for guard in self.listeners.each("post", "guard"):
                 self.listeners.fails(guard, "misuse")
         self.listeners.observe("pre", self.arguments)
         return supplied
 
-    def _patched(
-        self, connection: Connection, arguments: Mapping[str, Any], patch: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def _patched(self, connection: Connection, arguments: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in patch.items():
             if value is not arguments[name]:
-                self._say_mutated(
-                    connection, name, plain_value(name, arguments[name]), plain_value(name, value)
-                )
+                self._say_mutated(connection, name, plain_value(name, arguments[name]), plain_value(name, value))
         return {**arguments, **patch}
 
-    def _guards(
-        self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()
-    ) -> None:
+    def _guards(self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> None:
         for connection in self.listeners.each(phase, "guard"):
             self.listeners.ask(connection, arguments, extra)
 
@@ -204,9 +191,7 @@ class Call:
     def _attempts(
         self, level: int, arguments: Mapping[str, Any], is_changed: bool, tries: list[str]
     ) -> Generator[Any, None, tuple[Any, bool]]:
-        """Make each `call_next`: the last result, and whether it is the around's own for want of a
-        better one.
-        """
+        """Make each `call_next`: the last result, and whether it is the around's own for want of a better one."""
         connection = self.listeners.plan["around", "modify"][level]
         receiver = self._receiver(connection)
         last, is_own, is_again = None, True, False
@@ -325,9 +310,7 @@ class Call:
         self.listeners.is_cancelled = end.outcome in ("cancelled", "raised")
         error = end.fault.kind if end.fault and end.gift is ABSENT else None
         try:
-            self.listeners.observe(
-                "finally", self.arguments, ("end", end.result, error, end.outcome)
-            )
+            self.listeners.observe("finally", self.arguments, ("end", end.result, error, end.outcome))
         except Fault as fault:
             return End(self._outcome_of(fault), fault=fault)
         return end

@@ -19,12 +19,8 @@ def is_refused(program: Program, connection: Connection) -> bool:
     return is_async_on_sync or is_late_guard or receiver.asks == "misfit"
 
 
-def plan(
-    program: Program, connected: Iterable[Connection], start: int
-) -> dict[tuple[str, str], list[Connection]]:
-    """Return who is to be asked, by phase and role, for a sender whose class (or which itself) is
-    K<start>.
-    """
+def plan(program: Program, connected: Iterable[Connection], start: int) -> dict[tuple[str, str], list[Connection]]:
+    """Return who is to be asked, by phase and role, for a sender whose class (or which itself) is K<start>."""
     plans: dict[tuple[str, str], list[tuple[int, int, Connection]]] = {}
     for place, connection in enumerate(connected):
         distance = _distance(program, connection, program.mro(start))
@@ -35,13 +31,8 @@ def plan(
 
 
 def roles_in_order(phase: str) -> Sequence[str]:
-    """The roles a phase has, in the order in which they are asked.
-
-    An around has none, here it is called a modifier.
-    """
-    return {"around": ("modify",), "error": ("modify", "observe"), "finally": ("observe",)}.get(
-        phase, ROLES
-    )
+    """The roles a phase has, in the order in which they are asked; an around has none, here it is called a modifier."""
+    return {"around": ("modify",), "error": ("modify", "observe"), "finally": ("observe",)}.get(phase, ROLES)
 
 
 def _is_known(program: Program, scope: str) -> bool:
@@ -62,18 +53,11 @@ def _distance(program: Program, connection: Connection, mro: tuple[int, ...]) ->
 
 
 def _in_order(group: list[tuple[int, int, Connection]]) -> list[Connection]:
-    """Higher priority, nearer scope, earlier connection.
-
-    Whoever waits for somebody lets the next one pass.
-    """
+    """Higher priority, nearer scope, earlier connection; whoever waits for somebody lets the next one pass."""
     waiting = [row[2] for row in sorted(group, key=lambda row: (-row[2].priority, row[0], row[1]))]
     ordered = []
     while waiting:
-        free = next(
-            one
-            for one in waiting
-            if not any(_precedes(other, one) for other in waiting if other is not one)
-        )
+        free = next(one for one in waiting if not any(_precedes(other, one) for other in waiting if other is not one))
         waiting.remove(free)
         ordered.append(free)
     return ordered

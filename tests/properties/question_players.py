@@ -1,241 +1,320 @@
-"""Who answers a question in a random program, and how the program is run: walked, or by generated
-code.
-"""
+"""Random questions, and a plain model of what asking them gives, which shares no code with hookbus."""
 
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 
-from hookbus import (
-    Block,
-    Bus,
-    Drop,
-    Replace,
-    _answering,
-    _question_source,
-    hookable,
-    hookspec,
-    modes,
-)
-
-MODES = [modes.void, modes.broadcast, modes.firstresult]
+from hookbus import Block, Bus, HookBlocked, ReceiverError, Replace, hookspec, modes
+from hookbus.events import Failed
 
 
-@attrs.frozen
-class Later:
-    """An awaitable that can be compared, and warns of nothing where nobody awaits it."""
+class Provided:
+    """A context manager that is an answer, and notes that it is closed."""
 
-    value: int
+    def __init__(self, number: int, told: list[Any]) -> None:
+        self.number, self.told = number, told
 
-    def __await__(self) -> Any:
-        yield from asyncio.sleep(0).__await__()
-        return self.value
+    def __enter__(self) -> Any:
+        return ("provided", self.number)
 
+    def __exit__(self, *_: object) -> None:
+        self.told.append(("closed", self.number))
 
-class Falsy(Exception):
-    def __bool__(self) -> bool:
-        return False
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Provided and other.number == self.number
 
-
-SAYS: dict[str, Any] = {
-    "none": lambda x: None,
-    "argument": lambda x: x,
-    "zero": lambda x: 0,
-    "object": lambda x: range(x),
-    "block": lambda x: Block("no"),
-    "block with result": lambda x: Block("no", result=("instead", x)),
-    "replace": lambda x: Replace(x),
-    "drop": lambda x: Drop(),
-    "later": lambda x: Later(x),
-    "raises": lambda x: [][x],
-    "raises what is falsy": lambda x: (_ for _ in ()).throw(Falsy(str(x))),
-    "stop iteration": lambda x: next(iter(())),
-    "exits": lambda x: (_ for _ in ()).throw(KeyboardInterrupt(str(x))),
-    "cancelled": lambda x: (_ for _ in ()).throw(asyncio.CancelledError(str(x))),
-}
-
-
-async def waits() -> None:
-    await asyncio.sleep(0)
-
-
-async def requests() -> None:
-    """Have the caller's task cancelled, and answer before it is."""
-    asyncio.current_task().cancel()
-
-
-async def leaves() -> None:
-    await requests()
-    await asyncio.sleep(0)
-
-
-async def swallows() -> None:
-    try:
-        await leaves()
-    except asyncio.CancelledError:
-        pass
-
-
-async def swallows_and_forgets() -> None:
-    await swallows()
-    asyncio.current_task().uncancel()
-
-
-class Inner:
-    """What an async receiver calls in its turn: a question and a hooked method of the same bus, in
-    which the same happens.
-    """
-
-    def __init__(self, bus: Bus) -> None:
-        @hookspec(modes.firstresult, bus=bus)
-        async def inner_question(does: Any) -> Any: ...
-
-        async def answers(does: Any) -> None:
-            await does()
-
-        @hookable("inner_method", bus=bus)
-        async def method(does: Any) -> None:
-            await does()
-
-        async def looks(sender: Any) -> None: ...
-
-        inner_question.connect(lambda: None)
-        inner_question.connect(answers)
-        bus.signal("pre_inner_method").connect(looks)
-        self.question, self.method = inner_question, method
-
-
-DOES = [waits, requests, leaves, swallows, swallows_and_forgets]
+    def __hash__(self) -> int:
+        return hash(self.number)
 
 
 @attrs.frozen
 class Player:
-    """One receiver: what it says in each round, how it is called, and what its failure does; and
-    what it awaits, if it does.
+    """One receiver.
 
-    What it awaits in each round is nothing, or what is done and where: in itself, in an inner
-    question or an inner method.
+    Attributes:
+        says: what it answers; one of `SAYS`.
+        is_async: whether it is a coroutine function that waits, where the question is one.
+        when: whether it is asked at all, by its `when=`; None is none.
     """
 
-    rounds: tuple[str, ...]
-    form: str
-    on_error: str
-    priority: int
-    disconnects: bool
-    is_async: str = ""  # or "def", "partial", "object", "unknown"
-    awaits: tuple[tuple[str, Any] | None, ...] = (None,)
+    says: str
+    is_async: bool = False
+    priority: int = 0
+    on_error: str = "isolate"
+    when: bool | None = None
+    once: bool = False
+    timeout: float | None = None
 
 
-def receiver_of(
-    player: Player, number: int, told: list[Any], current: list[int], leave: Any, inner: Inner
-) -> Any:
-    def said(seen: Any) -> Any:
-        told.append((number, seen))
-        if player.disconnects:
-            leave(number)
-        return SAYS[player.rounds[current[0] % len(player.rounds)]](current[0])
+SAYS = ["none", "none", "x", "zero", "list", "raises", "block", "replace", "manager"]
 
-    async def awaited(seen: Any) -> Any:
-        wanted = player.awaits[current[0] % len(player.awaits)]
-        if wanted is not None:
-            where, does = wanted
-            await {"": lambda does: does(), "question": inner.question, "method": inner.method}[
-                where
-            ](does)
-            told.append((number, "has waited"))
-        return said(seen)
 
-    seen = {"": "None", "**k": "sorted(k.items())", "y, *, x": "(x, y)"}.get(player.form, "x")
-    names = {"said": said, "awaited": awaited, "partial": partial}
-    if player.is_async in ("", "unknown"):
-        return eval(
-            f"lambda {player.form}: {'awaited' if player.is_async else 'said'}({seen})", names
+@attrs.frozen
+class Program:
+    """A question, and how it is asked: so many calls of this kind, with or without what is around."""
+
+    players: tuple[Player, ...]
+    mode: str
+    is_async: bool
+    calls: tuple[str, ...]  # each "call" or "ask"
+    listens: bool
+    in_scope: bool
+    repeats: bool
+
+
+def two_by_two(receivers: Any) -> Any:
+    found = []
+    for index in range(0, len(receivers), 2):
+        answers = yield receivers[index : index + 2]
+        found.append([answer.value for answer in answers if answer.asked])
+    return found
+
+
+async def backwards(receivers: Any, arguments: Any) -> Any:
+    for receiver in receivers[::-1]:
+        [answer] = yield [receiver], {"x": arguments["x"] + 1}
+        if answer.value is not None:
+            yield modes.Result(answer.receiver)
+
+
+MODES: dict[str, Any] = {
+    "void": modes.void, "broadcast": modes.broadcast, "firstresult": modes.firstresult,
+    "len": len, "unique": modes.unique(str), "fold": modes.fold("x"), "two by two": two_by_two,
+    "otherwise": modes.otherwise(modes.firstresult, lambda x: ("fallback", x)),
+    "backwards": backwards,
+}  # fmt: skip
+
+
+def said(player: Player, number: int, x: Any, told: list[Any]) -> Any:
+    told.append((number, x))
+    match player.says:
+        case "x":
+            return x
+        case "zero":
+            return 0
+        case "list":
+            return [number % 2]
+        case "raises":
+            raise ValueError(number)
+        case "block":
+            return Block("no")
+        case "replace":
+            return Replace(1)
+        case "manager":
+            return Provided(number, told)
+    return None
+
+
+# -- hookbus ---------------------------------------------------------------------------------------
+
+
+def receiver_of(player: Player, number: int, told: list[Any], is_async: bool) -> Any:
+    async def later(x: Any) -> Any:
+        answer = said(player, number, x, told)
+        await asyncio.sleep(0)
+        return answer
+
+    return later if is_async and player.is_async else lambda x: said(player, number, x, told)
+
+
+def played(program: Program) -> Any:
+    """Play a program; return what came of each call, what was told, and who failed."""
+    bus, told, failed = Bus(), [], []
+    if program.is_async:
+
+        async def question(x: Any) -> Any: ...
+    else:
+
+        def question(x: Any) -> Any: ...
+
+    spec: Any = hookspec(MODES[program.mode], bus=bus)(question)
+    for number, player in enumerate(program.players):
+        when = None if player.when is None else (lambda x, holds=player.when: holds)
+        spec.connect(
+            receiver_of(player, number, told, program.is_async), name=f"r{number}", when=when,
+            priority=player.priority, on_error=player.on_error, once=player.once,
+            timeout=player.timeout,
+        )  # fmt: skip
+    if program.listens:
+        bus.events.connect(
+            lambda bus, event: failed.append(event.receiver) if type(event) is Failed else None
         )
-    if player.is_async == "object":
-        exec(
-            f"class Receiver:\n    async def __call__(self, {player.form}): return await "
-            f"awaited({seen})",
-            names,
-        )
-        return names["Receiver"]()
-    exec(f"async def receiver({player.form}): return await awaited({seen})", names)
-    return partial(names["receiver"]) if player.is_async == "partial" else names["receiver"]
+    if program.repeats and program.is_async:
 
+        async def twice(spec: Any, call_next: Any) -> Any:
+            await call_next()
+            return await call_next(x=50)
 
-def play(
-    players: list[Player], mode: Any, calls: int, hot: int, colour: str = "sync"
-) -> tuple[list[Any], bool]:
-    """Ask so often; return all that can be seen, and whether generated code ran."""
-    bus, told, current, made = Bus(), [], [0], []
-    inner = Inner(bus)
-
-    def plain(x: int, y: str = "y") -> Any: ...
-
-    async def coroutine(x: int, y: str = "y") -> Any: ...
-
-    question: Any = hookspec(mode, name="question", bus=bus)(
-        plain if colour == "sync" else coroutine
-    )
-
-    def leave(number: int) -> None:
-        question.disconnect(receivers[(number + 1) % len(receivers)])
-
-    receivers = [
-        receiver_of(player, number, told, current, leave, inner)
-        for number, player in enumerate(players)
-    ]
-    for number, (receiver, player) in enumerate(zip(receivers, players)):
-        question.connect(
-            receiver, name=f"r{number}", on_error=player.on_error, priority=player.priority
+        bus.signal("around_question").connect(twice)
+    elif program.repeats:
+        bus.signal("around_question").connect(
+            lambda spec, call_next: (call_next(), call_next(x=50))[1]
         )
 
-    compile_question = _question_source.compile_question
-
-    def noted(*arguments: Any) -> Any:
-        run = compile_question(*arguments)
-        made.append(run is not None and arguments[0].name == "question")
-        return run
-
-    def fell(error: BaseException) -> None:
-        cause, frame = error.__cause__, error.__context__
-        told.append(
-            ("error", type(error), str(error), type(cause), type(frame) if cause is None else None)
-        )
-
-    async def ask() -> None:
-        for current[0] in range(calls):
+    async def ask_all() -> list[Any]:
+        results = []
+        for x, kind in enumerate(program.calls):
             try:
-                told.append(("result", await question(current[0])))
-            except BaseException as error:
-                fell(error)
+                result = (spec if kind == "call" else spec.ask)(x)
+                result = await result if program.is_async else result
+            except (HookBlocked, ReceiverError) as error:
+                results.append((type(error), error.receiver))
+                continue
+            if kind == "ask":
+                result = (
+                    [(answer.receiver, answer.value) for answer in result.answers],
+                    [answer.receiver for answer in result.failures],
+                    result.result,
+                )
+            results.append(result)
+        return results
+
+    async def run() -> list[Any]:
+        if not program.in_scope:
+            return await ask_all()
+        if program.is_async:
+            async with spec.scope():
+                return await ask_all()
+        with spec.scope():
+            return await ask_all()
+
+    return asyncio.run(run()), told, failed
+
+
+# -- the model -------------------------------------------------------------------------------------
+
+
+class Ended(Exception):
+    pass
+
+
+class Model:
+    """What asking should give, told plainly."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.told, self.failed = program, [], []
+        ranked = sorted(enumerate(program.players), key=lambda each: (-each[1].priority, each[0]))
+        self.order = [number for number, _ in ranked]
+        self.gone: set[int] = set()
+        self.provided: dict[int, Any] = {}
+
+    def turn(self, number: int, x: Any) -> Any:
+        """Return (was asked, answer); or raise what ends the question."""
+        player = self.program.players[number]
+        self.asked.append(number)
+        if number in self.provided:
+            return self.answer(number, self.provided[number])
+        if number in self.gone or player.when is False:
+            return False, None
+        if player.once:
+            self.gone.add(number)
+        is_void = self.program.mode == "void"
+        try:
+            value = said(player, number, x, self.told)
+            if isinstance(value, Replace) or (isinstance(value, Block) and is_void):
+                raise ValueError
+        except ValueError:
+            return self.failure(number)
+        if isinstance(value, Block):
+            self.end(number, HookBlocked)
+            return True, None
+        if isinstance(value, Provided) and self.program.in_scope:
+            value = self.provided[number] = value.__enter__()
+        return self.answer(number, value)
+
+    def answer(self, number: int, value: Any) -> Any:
+        self.answers.append((f"r{number}", value))
+        return True, value
+
+    def failure(self, number: int) -> Any:
+        self.failures.append(f"r{number}")
+        self.failed.append(f"r{number}")
+        on_error = self.program.players[number].on_error
+        if on_error != "isolate":
+            self.end(number, HookBlocked if on_error == "block" else ReceiverError)
+        return True, None
+
+    def end(self, number: int, kind: type) -> None:
+        if kind is HookBlocked and f"r{number}" not in self.failures and self.asks_all:
+            self.failures.append(f"r{number}")
+        self.ending = self.ending or (kind, f"r{number}")
+        if not self.waits:
+            raise Ended
+
+    def several(self, numbers: list[int], x: Any) -> list[Any]:
+        kept, self.waits = self.waits, True
+        found = [self.turn(number, x) for number in numbers]
+        self.waits = kept
+        if self.ending and not self.waits:
+            raise Ended
+        return found
+
+    def lead(self, x: Any) -> Any:
+        mode, order = self.program.mode, self.order
+        if mode == "void":
+            self.several(order, x)
+            return None
+        if mode == "two by two":
+            pairs = [self.several(order[i : i + 2], x) for i in range(0, len(order), 2)]
+            return [[value for was_asked, value in pair if was_asked] for pair in pairs]
+        if mode == "backwards":
+            for number in order[::-1]:
+                if self.turn(number, x + 1)[1] is not None:
+                    return f"r{number}"
+            return None
+        if mode == "fold":
+            for number in order:
+                _, value = self.turn(number, x)
+                x = x if value is None else value
+            return x
+        if mode in ("firstresult", "otherwise"):
+            for number in order:
+                _, value = self.turn(number, x)
+                if value is not None:
+                    return value
+            return ("fallback", x) if mode == "otherwise" else None
+        found = [value for _, value in [self.turn(n, x) for n in order] if value is not None]
+        return {"broadcast": list, "len": len, "unique": once_each}[mode](found)
+
+    def attempt(self, x: Any) -> Any:
+        self.asked, self.answers, self.failures, self.ending = [], [], [], None
+        self.waits = self.asks_all
+        result = self.lead(x)
+        if self.asks_all:
+            for number in [each for each in self.order if each not in self.asked]:
+                self.turn(number, x)
+            if self.ending:
+                raise Ended
+        return result
+
+    def run(self) -> Any:
+        results = []
+        for x, kind in enumerate(self.program.calls):
+            self.asks_all = kind == "ask"
+            self.order = [number for number in self.order if number not in self.gone]
             try:
-                await asyncio.sleep(0)
-            except asyncio.CancelledError:
-                told.append("a cancellation was still to come")
-            told.append(asyncio.current_task().cancelling())
-
-    with (
-        patch.object(_answering, "HOT", hot),
-        patch.object(_question_source, "compile_question", noted),
-    ):
-        if colour == "async":
-            asyncio.run(ask())
-        for current[0] in range(calls if colour == "sync" else 0):
-            try:
-                told.append(("result", question(current[0])))
-            except BaseException as error:
-                fell(error)
-    rows = [
-        (r.name, r.has_fired, r.has_blocked, r.failures, r.fail_opens, error_of(r))
-        for r in question.signal.connections()
-    ]
-    return [*told, *rows], any(made)
+                result = self.attempt(x)
+                if self.program.repeats:
+                    result = self.attempt(50)
+            except Ended:
+                results.append(self.ending)
+                continue
+            whole = (list(self.answers), list(self.failures), result)
+            results.append(whole if self.asks_all else result)
+        if self.program.in_scope:
+            self.told += [("closed", number) for number in reversed(self.provided)]
+        return results, self.told, self.failed
 
 
-def error_of(receiver):
-    return (receiver.last_failure or "").partition(" ")[0]
+def once_each(found: list[Any]) -> list[Any]:
+    kept, seen = [], set()
+    for value in found:
+        items = value if isinstance(value, list) else [value]
+        new = [item for item in items if str(item) not in seen]
+        seen.update(map(str, items))
+        if new:
+            kept.append(new if isinstance(value, list) else new[0])
+    return kept

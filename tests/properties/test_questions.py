@@ -1,19 +1,22 @@
-"""Whatever is connected and however it is asked: the order is that of the ranks, and merging is
-what its rules say.
+"""Whatever is connected and however it is asked: what a plain model says, the order of the ranks, and
+merging as its rules say.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 from typing import Any
 
-from hypothesis import given
+import pytest
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hookbus import Bus, explain, hookspec, modes
+from hookbus import Bus, explain, hookable, hookspec, modes
 
 from .examples import examples
+from .question_players import MODES, SAYS, Model, Player, Program, played
 
 VALUES = {
     "last": st.integers(), "first": st.integers(), "concat": st.lists(st.integers(), max_size=3),
@@ -119,3 +122,104 @@ def test_everybody_is_asked_by_priority_and_then_by_connection_in_every_mode(ran
     asked.clear()
     assert first() == (answers[0] if answers else None)
     assert asked == order[: order.index(answers[0]) + 1 if answers else len(order)]
+
+
+PLAYERS = st.builds(
+    Player, st.sampled_from(SAYS), st.booleans(), st.integers(-1, 1),
+    st.sampled_from(["isolate", "isolate", "raise", "block"]),
+    st.sampled_from([None, None, None, True, False]), st.sampled_from([False, False, False, True]),
+    st.sampled_from([None] * 9 + [20.0]),
+)  # fmt: skip
+PROGRAMS = st.builds(
+    Program, st.lists(PLAYERS, max_size=5).map(tuple), st.sampled_from(sorted(MODES)),
+    st.booleans(), st.lists(st.sampled_from(["call", "call", "ask"]), min_size=1, max_size=3),
+    st.booleans(), st.booleans(), st.booleans(),
+)  # fmt: skip
+
+
+@examples(0.4)
+@given(PROGRAMS)
+def test_asking_gives_what_a_plain_model_says(program):
+    assume(program.is_async or program.mode != "backwards")
+    results, told, failed = played(program)
+    model_results, model_told, model_failed = Model(program).run()
+    assert results == model_results
+    is_beside = program.is_async and program.mode in ("void", "two by two")
+    if is_beside:
+        told, model_told, failed, model_failed = (
+            sorted(each, key=str) for each in (told, model_told, failed, model_failed)
+        )
+    assert told == model_told
+    assert not program.listens or failed == model_failed
+
+
+def test_whatever_changes_is_seen_by_the_next_call():
+    bus = Bus()
+
+    @hookspec(modes.firstresult, bus=bus)
+    def question(x: int) -> Any: ...
+
+    question.connect(lambda x: None, name="a")
+    question.connect(lambda x: x, name="b")
+    for _ in range(3):
+        assert question(1) == 1
+    with question.muted():
+        assert question(1) is None
+    assert question(1) == 1
+    with question.connected_to(lambda x: "first", priority=1):
+        assert [question(1) for _ in range(3)] == ["first"] * 3
+    assert [question(1) for _ in range(3)] == [1] * 3
+    with bus.signal("around_question").connected_to(
+        lambda spec, call_next: ("around", call_next())
+    ):
+        assert [question(1) for _ in range(3)] == [("around", 1)] * 3
+    heard = []
+    with bus.events.connected_to(lambda bus, event: heard.append(event)):
+        assert question(1) == 1 and len(heard) == 2
+    with question.scope():
+        assert [question(1) for _ in range(3)] == [1] * 3
+    assert [question(1) for _ in range(3)] == [1] * 3 and inspect.isfunction(question)
+
+
+@pytest.mark.parametrize("on_close", ["leaves", "swallows", "waits again"])
+@pytest.mark.parametrize("kind", ["question", "method"])
+def test_a_coroutine_that_is_closed_while_a_receiver_waits_ends_there_and_nobody_failed(
+    kind, on_close
+):
+    bus, ran, is_closing = Bus(), [], []
+
+    async def body(x: int) -> Any:
+        ran.append("body")
+
+    async def waits_long(*_: Any) -> Any:
+        if not is_closing:
+            return
+        try:
+            await asyncio.sleep(0)
+        except GeneratorExit:
+            if on_close == "leaves":
+                raise
+            if on_close == "waits again":
+                await asyncio.sleep(0)
+
+    async def behind(*_: Any) -> Any:
+        ran.append("behind")
+
+    declare = (
+        hookspec(modes.broadcast, name="question", bus=bus)
+        if kind == "question"
+        else hookable("reply", bus=bus)
+    )
+    call: Any = declare(body)
+    signal = bus.signal("question" if kind == "question" else "pre_reply")
+    signal.connect(waits_long)
+    signal.connect(behind)
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            call(1).send(None)
+    ran.clear()
+    is_closing.append(True)
+    coroutine = call(1)
+    coroutine.send(None)
+    coroutine.close()
+    assert ran == [] and [receiver.failures for receiver in signal.connections()] == [0, 0]
