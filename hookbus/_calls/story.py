@@ -53,14 +53,18 @@ try:
     try:
         begun(call, {values})  #? observed
         <pre>
-        {marks} = 0  #? around
-        <arounds>  #? around
+        def arounds({params}):  #? around
+            {marks} = 0
+            <arounds>
+            def mark(): return mark_0
+            return outermost, mark
+        outermost, mark = arounds({arguments})  #? around
         index = -1  #? told
         if replaced: source = as_items(result)  #? replaceable
         else: source = {source}  #? replaceable
         source = {source}  #? !replaceable
         <pump>
-        replaced = replaced or mark_0 != {returned_ended}  #? around
+        replaced = replaced or mark() != {returned_ended}  #? around
         <post>
         if fresh: fired()
         outcome = 'replaced' if replaced else 'returned'

@@ -78,6 +78,7 @@ class Writer(Turns):
         self.pieces |= {
             "d": "async " if hook.is_async else "", "w": "await " if hook.is_async else "",
             "name": self.name, "marks": " = ".join(marks), "tuple": "".join(f"{mark}, " for mark in marks),
+            "params": self.pieces["arguments"].rstrip(", "),
             "closed": "closed_async" if hook.is_async else "closed",
             "values": self.pieces["shown"] if plan.shows_values else "None",
             **attempts.MARKS, **(_ASYNC_GENERATOR if hook.is_async else _GENERATOR),
@@ -207,7 +208,7 @@ class Writer(Turns):
         again = self.fill(
             story.AGAIN, parts={"pump": self._pump(["inner"])}, i=i, seat=self._seat_name(i), late=self._late(i)
         )
-        changed, shut, result = f"mark_{i}, mark_{i + 1}", "", "answer"
+        changed, shut, result = f"mark_{i}, mark_{i + 1}", " or call.is_over", "answer"
         if i == self.count - 1:
             changed, result = f"mark_{i}", "result"
             late = self._late(i - 1)

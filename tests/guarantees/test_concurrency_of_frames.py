@@ -52,8 +52,13 @@ async def test_calls_in_a_body_in_its_tasks_and_in_its_threads_name_their_parent
     assert [family.parent_of(n) for n in range(5)] == [None, 0, 0, 0, None]
 
 
-@pytest.mark.parametrize("options", [{}, {"timeout": 10.0}], ids=["inline", "in a worker"])
-@pytest.mark.parametrize("phase", ["pre", "around", "post", "finally"])
+IN_LINE, IN_A_WORKER = {}, {"timeout": 10.0}
+
+
+@pytest.mark.parametrize(("phase", "options"), [
+    ("pre", IN_LINE), ("around", IN_LINE), ("post", IN_LINE), ("finally", IN_LINE),
+    ("pre", IN_A_WORKER), ("post", IN_A_WORKER), ("finally", IN_A_WORKER),
+])  # fmt: skip
 def test_calls_made_by_a_receiver_name_the_call_it_watches_as_their_parent(family, phase, options):
     other = family.Child()
 

@@ -117,9 +117,9 @@ def test_a_plan_keeps_no_agent_alive_whose_own_method_is_its_receiver():
 def test_the_receivers_of_one_agent_are_asked_about_no_other_also_while_they_are_being_connected(stage, monkeypatch):
     other, changed = stage.Agent(), stage.bus._changed
 
-    def late(signal, sender):
+    def late(signal, sender, **more):
         stage.connect_later = [stage.agent.think([]), other.think([])]  # another thread's, just now
-        changed(signal, sender)
+        changed(signal, sender, **more)
 
     stage.bus._muting(stage.bus.signal("pre_think"))  # so that everything has to be looked up
     monkeypatch.setattr(stage.bus, "_changed", late)
@@ -205,7 +205,7 @@ def test_a_receiver_of_one_agent_that_comes_while_a_plan_is_made_is_not_part_of_
     def connect_meanwhile(*arguments):
         monkeypatch.undo()
         with monkeypatch.context() as patch:  # another thread has registered it, and is yet to say so
-            patch.setattr(stage.bus, "_changed", lambda *given: waiting.append(given))
+            patch.setattr(stage.bus, "_changed", lambda *given, **more: waiting.append(given))
             stage.connect("own", sender=stage.agent)
         return build_plan(*arguments)
 

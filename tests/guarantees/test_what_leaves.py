@@ -15,9 +15,7 @@ import weakref
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, events, hookable
-from hookbus._calls.runner import runner_for
-from hookbus._hooks.hook import hook_of
+from hookbus import Block, Bus, HookBlocked, HookError, events, explain, hookable
 
 from ._cells import TARGETS
 from ._colours import make_agent, take
@@ -389,8 +387,7 @@ def test_an_interrupt_at_any_line_leaves_no_call_without_an_end(colour):
     bus.signal("finally_reply").connect(lambda agent: None)
     bus.signal("finally_reply").connect(lambda agent, ctx: None)
     take(colour, agent, "hi")
-    hook = hook_of(agent.reply)
-    text = runner_for(hook, hook.site_of(agent), agent).written.source
+    text = str(explain(agent.reply, source=True).source).split("\n\n", 1)[1]
     number, is_over = 0, False
     while not is_over:
         number += 1
