@@ -1,9 +1,9 @@
 """The picture of the floors in CONTRIBUTING.md, made from the import contract in setup.cfg and
-what each module says of itself.
+what each folder and each module in front says of itself.
 
     python -m tests.floors            print it
     python -m tests.floors --write    put it into CONTRIBUTING.md
-    python -m tests.floors --lines    print the lines of code of every module instead
+    python -m tests.floors --lines    print the lines of code of each instead
 """
 
 import ast
@@ -19,7 +19,7 @@ PLACE = re.compile(r"(?<=<!-- floors -->\n```text\n).*?(?=^```$)", re.DOTALL | r
 
 
 def floors() -> list[list[str]]:
-    """Return the modules of every floor, the highest first."""
+    """Return the folders and modules of every floor, the highest first."""
     contract = configparser.ConfigParser()
     contract.read(ROOT / "setup.cfg")
     layers = contract["importlinter:contract:floors"]["layers"].split("\n")
@@ -33,6 +33,8 @@ def job_of(module: str, columns: int = 80) -> str:
     path = ROOT / "hookbus" / module
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     line = (ast.get_docstring(ast.parse(source.read_text())) or "").split("\n")[0].rstrip(".")
+    if line.count("`") % 2:  # a piece of code that goes on in the next line
+        line = line[: line.rindex(": ", 0, line.rindex("`"))]
     if len(line) <= columns:
         return line
     ends = [
@@ -42,13 +44,15 @@ def job_of(module: str, columns: int = 80) -> str:
     return line[: next((end for end in ends if end > 0), None)]
 
 
-def lines_of(module: str) -> int:
-    """Count the lines of code of a module, or of all in a package."""
+def rooms_of(module: str) -> list[Path]:
+    """Return the files of a folder, or the one of a module."""
     path = ROOT / "hookbus" / module
-    return sum(
-        _lines_of(source)
-        for source in (path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")])
-    )
+    return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+
+
+def lines_of(module: str) -> int:
+    """Count the lines of code of a module, or of all in a folder."""
+    return sum(map(_lines_of, rooms_of(module)))
 
 
 def _lines_of(source: Path) -> int:
@@ -74,13 +78,14 @@ def _lines_of(source: Path) -> int:
 
 
 def picture() -> str:
-    """Return a line for each module: its floor, its name, its job."""
+    """Return a line for each folder and module: its floor, its name, its job."""
     found = floors()
     lines = []
     for number, modules in enumerate(found):
         for module in modules:
             floor = str(len(found) - 1 - number) if module == modules[0] else ""
-            lines.append(f"{floor:>2}  {module:16} {job_of(module)}\n")
+            name = f"{module}/" if (ROOT / "hookbus" / module).is_dir() else module
+            lines.append(f"{floor:>2}  {name:14} {job_of(module)}\n")
     return "".join(lines)
 
 
