@@ -28,7 +28,7 @@ exclude_patterns = ["_static"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-# -- notebooks: copied here from examples/ when the build starts, and executed by the interpreter th
+# -- notebooks: copied here from examples/ when the build starts, and executed by this interpreter
 
 site_parts.copy_notebooks(ROOT / "examples", HERE / "notebooks")
 nb_execution_mode = "force"

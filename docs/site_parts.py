@@ -1,5 +1,5 @@
-"""What the site makes of the code when it is built: tables of the systems covered, notebooks, names
-in the API.
+"""What the site makes of the code when it is built: the text of a call, tables of the systems
+covered, notebooks, names in the API.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from collections import defaultdict
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 
+from hookbus import explain
 from tests.systems import coverage
 
 NOT_EXECUTED = ("04_five_systems.ipynb",)
@@ -88,6 +90,34 @@ class SystemsRows(SphinxDirective):
                     f"| {row.row} | {_cell(row.about)} | {_tests(row, tested)} |" for row in rows
                 ]
         return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+
+
+class CallText(SphinxDirective):
+    """The function that runs the calls of a hookable which the Python of the page makes."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        page = Path(self.env.doc2path(self.env.docname))
+        made = made_by(page.read_text(), page.name)
+        first, *rest = self.arguments[0].split(".")
+        hookable = reduce(getattr, rest, made[first])
+        text = nodes.literal_block(text=(explain(hookable, source=True).source or "").strip("\n"))
+        text["language"] = "python"
+        return [text]
+
+
+@cache
+def made_by(page: str, name: str) -> dict[str, Any]:
+    """Return the names that the Python of a page defines."""
+    lines, is_code = [], False
+    for line in page.splitlines():
+        is_end = line.startswith("```")
+        lines.append(line if is_code and not is_end else "")
+        is_code = line == "```python" or (is_code and not is_end)
+    made: dict[str, Any] = {"__name__": Path(name).stem, "print": lambda *said: None}
+    exec(compile("\n".join(lines), name, "exec"), made)
+    return made
 
 
 def tests_by_row() -> dict[tuple[str, str], list[str]]:
@@ -186,6 +216,7 @@ def find_public(
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("systems-totals", SystemsTotals)
     app.add_directive("systems-rows", SystemsRows)
+    app.add_directive("call-text", CallText)
     app.connect("autodoc-process-docstring", indent_code, priority=400)
     app.connect("autodoc-process-signature", name_defaults)
     app.connect("missing-reference", find_public)
