@@ -26,6 +26,17 @@ def floors() -> list[list[str]]:
     return [[name.strip() for name in layer.split("|")] for layer in layers if layer.strip()]
 
 
+def contracts() -> dict[str, str]:
+    """Return the name of the contract that says who may import whom inside each folder."""
+    contract = configparser.ConfigParser()
+    contract.read(ROOT / "setup.cfg")
+    return {
+        contract[name]["containers"].strip(): contract[name]["name"]
+        for name in contract.sections()
+        if name.startswith("importlinter:contract:") and contract[name]["type"] == "layers"
+    }
+
+
 def job_of(module: str, columns: int = 80) -> str:
     """Return the first line of a module's docstring, or as many of its clauses as there is room
     for.

@@ -141,6 +141,14 @@ def test_the_picture_of_the_floors_is_the_import_contract():
     assert drawn.group() == floors.picture(), "make it anew: python -m tests.floors --write"
 
 
+def test_every_folder_has_an_import_contract_of_its_own():
+    folders = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for path in Path(hookbus.__file__).parent.rglob("__init__.py")
+    }
+    assert set(floors.contracts()) == folders
+
+
 def test_every_module_has_its_place_in_the_picture_and_says_what_it_is_for():
     modules = {
         path.stem if path.is_file() else path.name
