@@ -206,8 +206,7 @@ class Bus:
             return
         for hook in self._declared(signal.hook):
             if not is_shared(sender):
-                # What died may have been noticed anywhere, also where nobody can wait.
-                hook.settle(sender, waits=sender is not None)
+                hook.settle(sender)
                 continue
             hook.forget()
             if not is_more or not hook.is_surely_on():

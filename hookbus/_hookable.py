@@ -55,7 +55,7 @@ def _hooked(function: Any, given: str | None, bus: Bus) -> Any:
             f"{function.__qualname__} hides its colour under a decorator ({colour_of(inspect.unwrap(function))} inside "
             f"{colour_of(function)}): put @hookable below that decorator", HookWarning, stacklevel=3,
         )  # fmt: skip
-    hook = Hook(name, bus, function, _choose)
+    hook = Hook(name, bus, function)
     bus._declare(hook)
     return hook.shell
 
@@ -76,10 +76,3 @@ def _check_function(function: Any) -> None:
         inspect.signature(function)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
         raise HookError(f"hookable cannot take {function!r:.60}: it has no signature to read (built-in?)") from None
-
-
-def _choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return what runs a call. What runs calls is loaded with the first that is hooked."""
-    from ._calls.runner import choose
-
-    return choose(hook, values)

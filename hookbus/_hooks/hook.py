@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
-import threading
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, Final, NamedTuple
@@ -35,22 +33,8 @@ class Site(NamedTuple):
 FUNCTION_SITE: Final = Site(None)
 
 _SHIPPED: Final = (
-    "name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "_shell", "_choose"
+    "name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "_shell"
 )  # fmt: skip
-
-# Held while the code of a shell is exchanged, and by nobody else. Who comes by once more in the same thread, as a
-# signal handler or `__del__` may at any line, passes; a forked child makes its own.
-_switching = threading.RLock()
-
-
-def _renew_lock() -> None:
-    global _switching
-    _switching = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
-
 
 class Hook:
     """A hookable function.
@@ -70,14 +54,11 @@ class Hook:
     bus: Any
     body: Callable[..., Any]
 
-    def __init__(
-        self, name: str, bus: Any, body: Callable[..., Any], choose: Callable[[Any, tuple[Any, ...]], Run]
-    ) -> None:
+    def __init__(self, name: str, bus: Any, body: Callable[..., Any]) -> None:
         if not name.isidentifier():
             raise HookError(f"a hook's name must be an identifier, such as 'reply', not {name!r}")
         self.name, self.bus, self.body = name, bus, body
         self.colour: Colour = colour_of(body)
-        self._choose = choose
         signature = inspect.signature(body)
         self._shell = Shell(body, signature, self.colour, by_first=not self.is_question)
         self.shell: FunctionType = self._shell.function
@@ -136,7 +117,9 @@ class Hook:
 
     def find(self, values: tuple[Any, ...]) -> Run:
         """Return what runs a call with these values; it is called as the body is."""
-        return self._choose(self, values)
+        from .._calls.runner import choose  # with all that runs calls: at the first that is hooked
+
+        return choose(self, values)
 
     def place(self, values: tuple[Any, ...]) -> Place:
         """Return where a call with these values belongs; before anything is read that its plan depends on."""
@@ -153,22 +136,14 @@ class Hook:
     def forget(self) -> None:
         """Have every call find anew what runs it."""
         # Who builds a plan says so before it reads anything: of an unused table nothing has to be forgotten.
-        if self.table.is_used:
-            self._swap()
+        if (old := self.table).is_used:
+            # One atomic step: whoever still builds a plan puts it into the table that it knows.
+            self._shell.give(runs=Table().get)
+            old.end()
         for held in list(self._own.values()):
             owner = held.__self__.reference()
             if held.__self__.is_used and owner is not None:
                 self.settle(owner)
-
-    def _swap(self) -> None:
-        old = self.table
-        # One atomic step: whoever still builds a plan puts it into the table that it knows.
-        self._shell.give(runs=Table().get)
-        old.end()
-
-    def _put_own(self, sender: object) -> None:
-        own, key = self._own, id(sender)
-        own[key] = Own(sender, at_end(sender, own, key)).get
 
     def fill(self, sender: object) -> Own | None:
         """Return what the plan of an object with receivers of its own is put into, or None if it has none."""
@@ -179,29 +154,22 @@ class Hook:
         box.is_used = True  # before anything is read: `forget` must see it from now on
         return box
 
-    def settle(self, sender: object = None, *, waits: bool = True) -> None:
+    def settle(self, sender: object = None) -> None:
         """Bring the way of the calls up to date with who is connected, and what `sender` has of its own.
 
-        Where connections come in the middle of this, from a signal handler for instance, it begins again: what is
-        stored with an old decision could have a call go past a guard that is connected already. So a decision is
-        checked and stored in one line, in which no function of ours is called.
+        Where connections come in the middle of this, of another thread or a signal handler, it begins
+        again: what is stored with an old decision could have a call go past a guard that is connected
+        already. So a decision is checked and stored in one line, in which no function of ours is called.
         """
-        lock, own, shell = _switching, self._own, self._shell.function
-        if not lock.acquire(blocking=waits):
-            return
-        try:
-            while True:
-                self._settling = now = object()
-                if sender is not None and self.has_own(sender):
-                    self._put_own(sender)
-                elif sender is not None:
-                    if self._settling is now: own.pop(id(sender), None)  # noqa: E701
-                code = self._shell.code(is_on=self._is_on(), has_own=bool(own))
-                if self._settling is now: shell.__code__ = code  # noqa: E701
-                if self._settling is now:
-                    return
-        finally:
-            lock.release()
+        own, shell, now = self._own, self._shell.function, None
+        while self._settling is not now:
+            self._settling = now = object()
+            if sender is not None and self.has_own(sender):
+                own[id(sender)] = Own(sender, at_end(sender, own, id(sender))).get
+            elif sender is not None:
+                if self._settling is now: own.pop(id(sender), None)  # noqa: E701
+            code = self._shell.code(is_on=self._is_on(), has_own=bool(own))
+            if self._settling is now: shell.__code__ = code  # noqa: E701
 
     def is_surely_on(self) -> bool:
         """Tell whether its calls look who is connected to classes and all, and go on doing so."""
@@ -248,17 +216,20 @@ class Hook:
             held = list(hooks_in(line, as_class))
             attribute = next((name for name, hook in held if hook is self), None)
             if attribute is not None:
-                first = next(hook for name, hook in held if name == attribute and self.is_kin(hook))
+                kin = [hook for name, hook in held if name == attribute and hook.name == self.name]
+                first = next(hook for hook in kin if hook.bus is self.bus)
                 return Site(attribute, is_owner=first is self)
         # Below a decorator that does not say what it wraps, a method is known by its name.
-        outer, _, name = self.body.__qualname__.rpartition(".")
+        name = self.body.__qualname__.rpartition(".")[2]
         for cls in (*mro, *class_mro):
-            if (cls.__module__, cls.__qualname__) == (self.body.__module__, outer):
+            if self.is_named_in(cls):
                 return FUNCTION_SITE if isinstance(vars(cls).get(name), staticmethod) else Site(name)
         return FUNCTION_SITE
 
-    def is_kin(self, other: Hook) -> bool:
-        return other.name == self.name and other.bus is self.bus
+    def is_named_in(self, cls: type) -> bool:
+        """Tell whether this is the class that its name speaks of."""
+        outer = self.body.__qualname__.rpartition(".")[0]
+        return (cls.__module__, cls.__qualname__) == (self.body.__module__, outer)
 
 
 def hooks_in(mro: tuple[type, ...], as_class: bool = False) -> Iterator[tuple[str, Hook]]:

@@ -65,7 +65,6 @@ class Table(Unshipped):
         self.is_used = False
         self._owners: dict[int, tuple[int, weakref.ref[Any]]] = {}
         self._of_classes: IdentityMap[Table] = IdentityMap()
-        self.plans: IdentityMap[Any] = IdentityMap()
 
     def keep_of_class(self, cls: type, run: Run, by_class: Callable[[Callable[[int], Run | None]], Run]) -> None:
         """Keep what runs the calls whose first argument is this class; `by_class` makes what looks it up."""

@@ -119,10 +119,10 @@ class Shell:
     def _forward(self, way: str, **given: Any) -> Callable[..., Any]:
         given = {"find": self.given("find"), "id": id, "type": type, **given}
         names = {self._names[name]: value for name, value in given.items()}
-        forward: Callable[..., Any] = maker(self._text(way, [*names], "forward"))(**names)
+        forward: Callable[..., Any] = maker(self._text(way, [*names]))(**names)
         return forward
 
-    def _text(self, way: str, free: list[str], last: str) -> str:
+    def _text(self, way: str, free: list[str]) -> str:
         """Write a function that returns `way`, in which the names in braces stand for what is given."""
         parameters = self.parameters
         first = parameters[0].name if parameters else ""
@@ -132,12 +132,13 @@ class Shell:
             f"def make({', '.join(free)}):",
             f"    def forward({declared(parameters)}):",
             f"        return {text}",
-            f"    return {last}" if last == "forward" else f"        {last}",
-            "",
+            f"        {', '.join(free)}",
+            "    return forward\n",
         ])  # fmt: skip
 
     def _code(self, way: str) -> CodeType:
-        code = _shell_code(self._text(way, self._free, "".join(self._free)))
+        # Hookables that are called alike have the code in common.
+        code = maker(self._text(way, self._free))(*self._free).__code__
         name, qualname = self._body.__name__, self._body.__qualname__
         flags = code.co_flags | COLOUR_FLAGS[self._colour]
         return code.replace(co_flags=flags, co_name=name, co_qualname=qualname)
@@ -162,11 +163,6 @@ def maker(source: str) -> Callable[..., Any]:
     exec(compiled(source), namespace)
     make: Callable[..., Any] = namespace["make"]
     return make
-
-
-def _shell_code(source: str) -> CodeType:
-    """Return the code of the function inside `make`; hookables that are called alike have it in common."""
-    return _inner_code(compiled(source))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -211,9 +207,3 @@ def free_name(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def _inner_code(code: CodeType) -> CodeType:
-    """Return the code of the innermost function: module -> make -> shell."""
-    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return _inner_code(inner[0]) if inner else code

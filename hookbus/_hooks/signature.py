@@ -55,18 +55,6 @@ class Signature(NamedTuple):
             return values[:1]
         return tuple(values[0][:1]) if self.star else ()
 
-    def after_first(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the values for `without_first()`."""
-        return values[1:] if self.positional else (values[0][1:], *values[1:])
-
-    def gather(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the values in the order of `names` from arguments as `spread` writes them."""
-        count = len(self.positional)
-        named = {name: kwargs[name] for name in self.keyword_only}
-        extra = {name: value for name, value in kwargs.items() if name not in named}
-        values = dict(zip(self.positional, args, strict=False)) | named | {self.star: args[count:], self.double_star: extra}
-        return tuple(values[name] for name in self.names)
-
     def bind(self, values: tuple[Any, ...]) -> dict[str, Any]:
         """Return the values by name; they come in the order of `names`, with defaults applied."""
         return dict(zip(self.names, values, strict=True))

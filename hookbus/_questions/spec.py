@@ -69,7 +69,7 @@ class Spec(Hook):
     is_question = True
 
     def __init__(self, name: str, bus: Any, body: Callable[..., Any], rules: Rules) -> None:
-        super().__init__(name, bus, body, _never)
+        super().__init__(name, bus, body)
         self.rules = rules
         bus._declare(self)
         self._join()
@@ -150,12 +150,8 @@ class Spec(Hook):
         return past
 
 
-def _never(hook: Hook, values: tuple[Any, ...]) -> NoReturn:
-    raise HookError(f"{hook.name} is a question, which asks its receivers")
-
-
-class Panel:
-    """Who answers a question now, who runs around that, and the functions that ask.
+class Asked:
+    """Who answers a question, who runs around that, and the function that asks.
 
     Attributes:
         seats: who answers, in order, each as the mode sees it and as the call does.
