@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..exceptions import HookError
 from .options import Options
@@ -18,93 +17,91 @@ if TYPE_CHECKING:
     from ..events import Event
 
 
-class Listener(NamedTuple):
-    connected: Connected
-    is_by_name: bool
-
-    def tell(self, bus: Any, event: Event) -> None:
-        function: Callable[..., Any] | None = self.connected.function
-        if function is None:
-            return
-        answer = function(bus, event=event) if self.is_by_name else function(bus, event)
-        if inspect.isawaitable(answer):
-            close_unawaited(answer)
-            raise HookError(f"{self.connected.label} is async, but events are told to plain functions")
-
-
 class EventSignal(HookSignal):
     """`bus.events`: its sender is the bus, its receivers are sync, isolated, and called as `r(bus, event)`."""
 
     def __init__(self, bus: Any) -> None:
         super().__init__("events", bus)
-        self._told: dict[type[Event], tuple[Listener, ...]] = {}
-        self._heard: tuple[object, frozenset[type[Event]]] = self._told, frozenset()
+        self._told: dict[type[Event], list[Connected]] = {}
         self._busy = threading.local()
 
     def _check_kinds(self, options: Options) -> None:
         from ..events import KINDS
 
-        kinds = options.kinds
+        kinds = options.kinds or ()
         wrong = [kind for kind in kinds if not any(kind is each for each in KINDS)]
         if wrong or not kinds:
             known = ", ".join(kind.__name__ for kind in KINDS)
             said = f"{wrong[0]!r:.60}" if wrong else "()"
-            raise HookError(f"kinds={said} names no kind of event; write classes of hookbus.events: {known}")
+            raise HookError(
+                f"kinds={said} names no kind of event; write classes of hookbus.events: {known}"
+            )
 
     def check(self, connected: Connected) -> None:
-        """Refuse what cannot listen.
+        """Refuse what cannot listen, and find out how it takes an event.
 
         Raises:
             HookError: naming the receiver and what to write instead.
         """
-        options = connected.options
+        options, signature = connected.options, inspect.signature(connected.held)
         if connected.is_async:
             raise HookError(
                 f"{connected.label} is async, but events are told to plain functions: write a plain def"
             )
         if options.role or options.on_error or options.timeout or options.when or options.once:
-            raise HookError("a listener of events takes kinds=, priority=, name=, before= and after=, nothing else")
-        _is_by_name(connected)
+            raise HookError(
+                "a listener of events takes kinds=, priority=, name=, before= and after=, nothing else"
+            )
+        for is_by_name, args, named in ((False, (0, 0), {}), (True, (0,), {"event": 0})):
+            try:
+                signature.bind(*args, **named)
+            except TypeError:
+                continue
+            connected.is_by_name = is_by_name
+            return
+        raise HookError(
+            f"{connected.label} cannot be called with a bus and an event; write def listener(bus, event)"
+        )
 
     def forget(self) -> None:
         """Look up anew who listens."""
         # Who is looking it up already puts what it found into the old table.
         self._told = {}
 
+    def _by_kind(self) -> dict[type[Event], list[Connected]]:
+        told = self._told
+        if not told:
+            from ..events import KINDS, Asked
+
+            all_but_asked = tuple(kind for kind in KINDS if kind is not Asked)
+            ordered = in_order((0.0, each) for each in self.connections() if each.is_enabled)
+            hear = [(each, each.options.kinds or all_but_asked) for each in ordered]
+            told.update({kind: [each for each, kinds in hear if kind in kinds] for kind in KINDS})
+        return told
+
     @property
     def heard(self) -> frozenset[type[Event]]:
         """The kinds of events that anybody hears."""
-        told = self._told
-        if self._heard[0] is not told:
-            from ..events import KINDS
-
-            self._heard = told, frozenset(kind for kind in KINDS if self._who_hears(kind, told))
-        return self._heard[1]
-
-    def _who_hears(self, kind: type[Event], told: dict[type[Event], Any]) -> tuple[Listener, ...]:
-        found = told.get(kind)
-        if found is None:
-            from ..events import Asked
-
-            hearing = [
-                each for each in self.connections() if each.is_enabled
-                and (kind is not Asked if each.options.kinds is None else kind in each.options.kinds)
-            ]  # fmt: skip
-            ordered = in_order((0.0, each) for each in hearing)
-            told[kind] = found = tuple([Listener(each, _is_by_name(each)) for each in ordered])
-        return found
+        return frozenset(kind for kind, listeners in self._by_kind().items() if listeners)
 
     def tell(self, bus: Any, event: Event) -> None:
-        """Give an event to all who hear its kind; one that raises is logged once, none is re-entered by itself."""
+        """Give an event to all who hear its kind; one that raises is logged once, none is re-entered by
+        itself.
+        """
         busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
         fatal: BaseException | None = None
-        for listener in self._who_hears(type(event), self._told):
-            connected = listener.connected
-            if id(connected) in busy or self.is_muted:
+        for connected in self._by_kind().get(type(event), ()):
+            function = connected.function
+            if id(connected) in busy or self.is_muted or function is None:
                 continue
             busy.add(id(connected))
             try:
-                listener.tell(bus, event)
+                answer = function(bus, event=event) if connected.is_by_name else function(bus, event)
+                if inspect.isawaitable(answer):
+                    close_unawaited(answer)
+                    raise HookError(
+                        f"{connected.label} is async, but events are told to plain functions"
+                    )
             except Exception as error:
                 _log(connected, error)
             except BaseException as error:
@@ -113,21 +110,6 @@ class EventSignal(HookSignal):
                 busy.discard(id(connected))
         if fatal is not None:
             raise fatal
-
-
-def _is_by_name(connected: Connected) -> bool:
-    """Tell whether a listener takes the event by its name only."""
-    function = connected.function
-    signature = inspect.signature(function) if function is not None else inspect.Signature()
-    for is_by_name, args, named in ((False, (0, 0), {}), (True, (0,), {"event": 0})):
-        try:
-            signature.bind(*args, **named)
-        except TypeError:
-            continue
-        return is_by_name
-    if function is None:
-        return False
-    raise HookError(f"{connected.label} cannot be called with a bus and an event; write def listener(bus, event)")
 
 
 def _log(connected: Connected, error: Exception) -> None:

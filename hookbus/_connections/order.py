@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from ..exceptions import HookError
@@ -23,40 +22,41 @@ def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
 
 
 def _constrained(waiting: list[Connected]) -> list[Connected]:
-    from heapq import heappop, heappush  # not needed by those who name nobody
+    from graphlib import CycleError, TopologicalSorter  # not needed by those who name nobody
+    from heapq import heappop, heappush
 
-    followers = _followers(waiting)
-    waits_for = Counter(place for places in followers.values() for place in places)
-    ready, done = [place for place in range(len(waiting)) if not waits_for[place]], []
-    while ready:
-        done.append(heappop(ready))
-        for place in followers.get(done[-1], ()):
-            waits_for[place] -= 1
-            if not waits_for[place]:
-                heappush(ready, place)
-    if len(done) < len(waiting):
-        stuck = set(range(len(waiting))).difference(done)
-        circle = ", ".join(sorted({waiting[place].label for place in stuck}))
-        raise HookError(f"before= and after= go in a circle on {waiting[0].signal.name}: {circle}")
-    return [waiting[place] for place in done]
+    sorter, ready, done = TopologicalSorter(_predecessors(waiting)), list[int](), list[Connected]()
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        circle = ", ".join(sorted({waiting[place].label for place in error.args[1]}))
+        raise HookError(
+            f"before= and after= go in a circle on {waiting[0].signal.name}: {circle}"
+        ) from None
+    while sorter.is_active():
+        for place in sorter.get_ready():
+            heappush(ready, place)
+        done.append(waiting[first := heappop(ready)])
+        sorter.done(first)
+    return done
 
 
-def _followers(receivers: list[Connected]) -> dict[int, set[int]]:
-    """Return for the place of each receiver the places of those that a `before=` or `after=` puts behind it."""
+def _predecessors(receivers: list[Connected]) -> dict[int, set[int]]:
+    """Return for the place of each receiver the places of those that a `before=` or `after=` puts ahead."""
     named: dict[str, list[int]] = {}
     for place, receiver in enumerate(receivers):
         for name in receiver.names:
             named.setdefault(name, []).append(place)
-    followers: dict[int, set[int]] = {}
+    ahead: dict[int, set[int]] = {place: set() for place in range(len(receivers))}
     for place, receiver in enumerate(receivers):
         for name in receiver.options.before:
-            followers.setdefault(place, set()).update(named.get(name, ()))
+            for behind in named.get(name, ()):
+                ahead[behind].add(place)
         for name in receiver.options.after:
-            for first in named.get(name, ()):
-                followers.setdefault(first, set()).add(place)
-    for place, behind in followers.items():
-        behind.discard(place)
-    return followers
+            ahead[place].update(named.get(name, ()))
+    for place, others in ahead.items():
+        others.discard(place)
+    return ahead
 
 
 def check_constraints(new: Connected, others: list[Connected]) -> None:

@@ -39,6 +39,7 @@ class Connected:
         is_weak: whether the callable is held weakly.
         held: the callable; or what gives it, or None, where it is held weakly.
         key: its identity; a bound method is made anew at each access.
+        is_by_name: whether a listener takes the event by its name only.
         is_layer: whether it stands in front of others of the same callable, which are there again when it goes.
         failures: how often it failed.
         fail_opens: how often it failed and the call went on.
@@ -46,7 +47,7 @@ class Connected:
     """
 
     is_enabled = True
-    is_weak = is_layer = has_fired = has_blocked = is_spent = False
+    is_by_name = is_weak = is_layer = has_fired = has_blocked = is_spent = False
     failures = fail_opens = 0
     last_failure: str | None = None
     when: When | None = None
