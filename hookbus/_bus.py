@@ -32,14 +32,16 @@ if TYPE_CHECKING:
 
 
 class Bus:
-    """Hooks and signals that belong together. There is `default_bus`; a bus of one's own keeps tests or tenants apart.
+    """Hooks and signals that belong together. There is `default_bus`; a bus of one's own keeps
+    tests or tenants apart.
 
     Args:
         timeout: seconds a receiver without a `timeout=` of its own may take; None is no deadline.
         values: put arguments and results into events; by default they say only names.
 
     Attributes:
-        events: the signal that tells what happens: `bus.events.connect(listener)`, `def listener(bus, event)`.
+        events: the signal that tells what happens: `bus.events.connect(listener)`, `def
+            listener(bus, event)`.
         plugins: what `load_plugins` made for this bus, or None.
     """
 
@@ -69,7 +71,8 @@ class Bus:
         return self
 
     def signal(self, name: str, doc: str | None = None) -> HookSignal:
-        """Return the signal of this name, made when first asked for: `pre_reply`, `post_reply`, or any name of yours.
+        """Return the signal of this name, made when first asked for: `pre_reply`, `post_reply`, or
+        any name of yours.
 
         `doc` becomes its docstring.
 
@@ -105,7 +108,8 @@ class Bus:
             role: `"guard"`, `"modify"` or `"observe"`.
 
         Raises:
-            HookError: unless the hook is declared and an enabled receiver of this role is connected to one of its phases.
+            HookError: unless the hook is declared and an enabled receiver of this role is connected
+                to one of its phases.
         """
         if role not in ("modify", "guard", "observe"):
             raise HookError(f"role={role!r} is unknown{did_you_mean(str(role), ('modify', 'guard', 'observe'))}")
@@ -116,7 +120,8 @@ class Bus:
             raise HookError(f"the hook {hook!r} has no {role}: connect one to pre_{hook} before the start")
 
     def plug(self, plugin: object) -> Callable[[], None]:
-        """Connect every method of the plugin, an object, that `receives` marks: all or none. Return what disconnects them.
+        """Connect every method of the plugin, an object, that `receives` marks: all or none. Return
+        what disconnects them.
 
         Raises:
             HookError: if nothing is marked, or one of them cannot be connected; then none is.
@@ -143,7 +148,7 @@ class Bus:
         """Return every signal that was ever asked for, by name."""
         return [signal for _, signal in sorted(self._signals.items())]
 
-    # -- what hookables and signals tell the bus ----------------------------------------------------------------------
+    # -- what hookables and signals tell the bus ---------------------------------------------------
 
     def _declared(self, name: str) -> list[Hook]:
         references = list(self._hooks.get(name, {}).values())
@@ -169,7 +174,9 @@ class Bus:
         self._forget(hook.name)
 
     def _forget(self, name: str) -> None:
-        """Look everything up again for the hooks of this name: a class or the set of hookables has changed."""
+        """Look everything up again for the hooks of this name: a class or the set of hookables has
+        changed.
+        """
         owners = [sender for signal in self._signals_of(name) for sender in signal.own_senders()]
         for hook in self._declared(name):
             hook.forget()
@@ -181,11 +188,15 @@ class Bus:
         self._looked_at.set(cls, True)
 
     def uncovered(self) -> list[str]:
-        """Name the overrides of hookable methods that are not hooked, of classes that were a sender or were called."""
+        """Name the overrides of hookable methods that are not hooked, of classes that were a sender
+        or were called.
+        """
         return uncovered_overrides(self, self._looked_at.owners())
 
     def class_of(self, hook: Hook) -> type | None:
-        """Return the class whose method a hook is, if one is known: it was a sender, was called, or can be named."""
+        """Return the class whose method a hook is, if one is known: it was a sender, was called, or
+        can be named.
+        """
         return class_of(hook, self._looked_at.owners)
 
     def _changing(self, signal: HookSignal, sender: Any) -> None:
@@ -195,7 +206,8 @@ class Bus:
                 hook.change_own()
 
     def _changed(self, signal: HookSignal, sender: Any, *, is_more: bool = False) -> None:
-        """Bring plans and switches up to date after a connection of this signal came, went or changed.
+        """Bring plans and switches up to date after a connection of this signal came, went or
+        changed.
 
         `sender` is whom it was connected to; None where that one is dead and took its plan along.
         """
@@ -213,7 +225,8 @@ class Bus:
                 hook.settle()
 
     def _muting(self, signal: HookSignal) -> None:
-        """Have every call look again whether it may be heard: muting of this signal began or ended."""
+        """Have every call look again whether it may be heard: muting of this signal began or ended.
+        """
         for hook in self._declared(signal.hook):
             hook.forget()
 
@@ -235,7 +248,9 @@ class Bus:
                 check_sender(self._declared(signal.hook), sender, self._looked_at.owners)
 
     def _check(self, signal: HookSignal, receiver: Connected, sender: Any) -> None:
-        """Refuse a connection that can be known not to work; warn of a guard that can be walked around."""
+        """Refuse a connection that can be known not to work; warn of a guard that can be walked
+        around.
+        """
         if signal is self.events:
             self.events.check(receiver)
             return
@@ -259,7 +274,8 @@ default_bus: Final = Bus()
 
 
 def signal(name: str, doc: str | None = None) -> HookSignal:
-    """Return the signal of this name on `default_bus`, made when first asked for; `doc` becomes its docstring.
+    """Return the signal of this name on `default_bus`, made when first asked for; `doc` becomes its
+    docstring.
 
     Raises:
         HookError: if the name is not an identifier.

@@ -21,9 +21,9 @@ def hookable(name: str | None = None, *, bus: Bus = ...) -> Callable[[F], F]: ..
 def hookable(name: Any = None, *, bus: Bus = default_bus) -> Any:
     """Make a function hookable: `@hookable`, or `@hookable("reply")`.
 
-    It works on `def`, `async def`, generators and async generators, on methods, under or above `@classmethod` and
-    `@staticmethod`, and on functions. What it returns is a plain function with the signature, annotations, docstring and
-    colour of the bare one. Decorating twice is one hook.
+    It works on `def`, `async def`, generators and async generators, on methods, under or above
+    `@classmethod` and `@staticmethod`, and on functions. What it returns is a plain function with
+    the signature, annotations, docstring and colour of the bare one. Decorating twice is one hook.
 
     Args:
         name: the hook's name, which its signals end in; None is the function's own name.

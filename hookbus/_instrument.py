@@ -27,14 +27,16 @@ def instrument(
         methods: names of methods, each also the hook's name; or mappings of method to hook name.
         bus: the bus the signals live on.
         subclasses: wrap overrides in subclasses too, those that exist and those that will.
-        above: given each hookable method, returns the plain function that the class is to hold instead and
-            that calls it; it stands for the hookable where `explain` and the connections look for one.
+        above: given each hookable method, returns the plain function that the class is to hold
+            instead and that calls it; it stands for the hookable where `explain` and the
+            connections look for one.
 
     Returns:
         A function that puts everything back as it was. Calling it twice does nothing.
 
     Raises:
-        HookError: for a method that is missing, built in or not a function; then nothing has changed.
+        HookError: for a method that is missing, built in or not a function; then nothing has
+            changed.
     """
     if not isinstance(cls, type):
         raise HookError(f"instrument takes a class and names of its methods, not {cls!r:.60}")
@@ -103,7 +105,8 @@ def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: list[Undo]) 
         wrapped.__hookbus__, hook.shell = hook, wrapped
 
     def undo() -> None:
-        # What somebody else has put in front since then stays; the shell below it is a plain passage from now on.
+        # What somebody else has put in front since then stays; the shell below it is a plain
+        # passage from now on.
         if vars(cls).get(attribute) is wrapped:
             if is_own:
                 setattr(cls, attribute, raw)

@@ -1,4 +1,6 @@
-"""What holds around a piece of work: session, user, whatever a host wants to find in contexts and events."""
+"""What holds around a piece of work: session, user, whatever a host wants to find in contexts and
+events.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from typing import Any, Final
 
 
 class Surrounding(Mapping[str, Any]):
-    """A mapping that nobody can change. Unlike the one of the standard library it can be pickled."""
+    """A mapping that nobody can change. Unlike the one of the standard library it can be pickled.
+    """
 
     __slots__ = ("_values",)
 
@@ -34,12 +37,15 @@ NOTHING_AROUND: Final = Surrounding({})
 _CURRENT: Final[ContextVar[Mapping[str, Any]]] = ContextVar("hookbus_surrounding", default=NOTHING_AROUND)
 
 current_surrounding: Final = _CURRENT.get
-"""Return what holds around the running code; a task or thread has what held where its context was made."""
+"""Return what holds around the running code; a task or thread has what held where its context was
+made.
+"""
 
 
 @contextmanager
 def surrounding(**values: Any) -> Generator[Mapping[str, Any], None, None]:
-    """Say what holds in a `with` block and in whatever it starts; of nested blocks the inner one wins.
+    """Say what holds in a `with` block and in whatever it starts; of nested blocks the inner one
+    wins.
 
     Receivers find it in `ctx.surrounding`, listeners in `event.surrounding`.
     """
@@ -48,6 +54,7 @@ def surrounding(**values: Any) -> Generator[Mapping[str, Any], None, None]:
     try:
         yield inner
     finally:
-        # Not by a token: a block may be left in another context than it was entered in, as fixtures do.
+        # Not by a token: a block may be left in another context than it was entered in, as fixtures
+        # do.
         if _CURRENT.get() is inner:
             _CURRENT.set(outer)

@@ -1,7 +1,7 @@
 """Frozen records of what happened: all that a listener of `bus.events` is ever given.
 
-A listener is called as `listener(bus, event)`. Values (arguments, results, what a change replaced) are `HIDDEN`
-unless the bus was made with `values=True`; exceptions and reasons always are there.
+A listener is called as `listener(bus, event)`. Values (arguments, results, what a change replaced)
+are `HIDDEN` unless the bus was made with `values=True`; exceptions and reasons always are there.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Event:
     """What every event says.
 
     Attributes:
-        call_id: the number of the call, unique in this process; 0 where no call is concerned (`Lost`).
+        call_id: the number of the call, unique in this process; 0 where no call is concerned
+            (`Lost`).
         parent_id: the number of the observed call this one was made in, else None.
         hook: the name of the hook.
         sender: a description of the sender, never the object itself.
@@ -87,8 +88,8 @@ class Started(Event):
 class Asked(Event):
     """A receiver had its turn, and what it said; told only to who names this class in `kinds=`.
 
-    The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (for an approval), `"failed"`, or `"not asked"`
-    where its `when=` did not hold.
+    The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (for an approval), `"failed"`, or
+    `"not asked"` where its `when=` did not hold.
     """
 
     receiver: str
@@ -100,7 +101,9 @@ class Asked(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Attempted(Event):
-    """An around ran the method, not for the first time or not only once: one event for each, by `number` from 1."""
+    """An around ran the method, not for the first time or not only once: one event for each, by
+    `number` from 1.
+    """
 
     receiver: str
     number: int
@@ -112,7 +115,8 @@ class Attempted(Event):
 class Mutated(Event):
     """A receiver changed something: from `before` to `after`.
 
-    Its `name` is that of an argument, or `"result"`, or `"item"` of a stream, which `index` counts from 0.
+    Its `name` is that of an argument, or `"result"`, or `"item"` of a stream, which `index` counts
+    from 0.
     """
 
     receiver: str
@@ -145,7 +149,8 @@ class Blocked(Event):
 class Failed(Event):
     """A receiver of this role failed in this phase, with this exception.
 
-    The action is what was done about it: `"isolated"` (the call went on), `"blocked"` or `"raised"`.
+    The action is what was done about it: `"isolated"` (the call went on), `"blocked"` or
+    `"raised"`.
     """
 
     receiver: str
@@ -161,8 +166,8 @@ class Finished(Event):
     """The call is over; there is exactly one for every `Started`.
 
     Attributes:
-        outcome: `returned` (the method's own result, changed or not), `replaced` (a receiver gave the result), `blocked`,
-            `raised`, or `cancelled` (also a stream its consumer left).
+        outcome: `returned` (the method's own result, changed or not), `replaced` (a receiver gave
+            the result), `blocked`, `raised`, or `cancelled` (also a stream its consumer left).
         seconds: how long the call took.
         error: the exception that goes out of a `raised` or `cancelled` call, else None.
         result: what the caller gets, with `values=True`.

@@ -7,11 +7,15 @@ from typing import Any
 
 
 class HookError(Exception):
-    """Something was asked of hookbus that it cannot do; the message says who, where and what to write instead."""
+    """Something was asked of hookbus that it cannot do; the message says who, where and what to
+    write instead.
+    """
 
 
 class HookWarning(UserWarning):
-    """Something is allowed but probably not what was meant, such as a guard on a class whose override is not hooked."""
+    """Something is allowed but probably not what was meant, such as a guard on a class whose
+    override is not hooked.
+    """
 
 
 class HookBlocked(HookError):
@@ -92,7 +96,9 @@ def late_call_next() -> HookError:
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    """Return `"; did you mean 'x'?"` for the closest known name, else the known names, else an empty string."""
+    """Return `"; did you mean 'x'?"` for the closest known name, else the known names, else an
+    empty string.
+    """
     import difflib
 
     names = sorted(set(known))
@@ -103,7 +109,9 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
 
 
 def chain(error: BaseException, earlier: BaseException) -> None:
-    """Let an exception be shown with an earlier one, at the end of its own contexts, unless it is there already."""
+    """Let an exception be shown with an earlier one, at the end of its own contexts, unless it is
+    there already.
+    """
     last = error
     for linked in contexts_of(error):
         if linked is earlier:

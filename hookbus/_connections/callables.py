@@ -1,4 +1,6 @@
-"""What a callable tells of itself without being called: its code, its name, its place, its colour, its identity."""
+"""What a callable tells of itself without being called: its code, its name, its place, its colour,
+its identity.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,11 @@ _ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def code_of(function: object) -> CodeType | None:
-    """Return the code of a plain function, or of a method of one, where all there is to know of it stands in the code.
+    """Return the code of a plain function, or of a method of one, where all there is to know of it
+    stands in the code.
 
-    A function with attributes may be more than that: `__wrapped__`, `__signature__`, the mark of a coroutine function.
+    A function with attributes may be more than that: `__wrapped__`, `__signature__`, the mark of a
+    coroutine function.
     """
     plain = function.__func__ if type(function) is MethodType else function
     return plain.__code__ if type(plain) is FunctionType and not plain.__dict__ else None
@@ -38,7 +42,9 @@ def is_plain(function: Any) -> bool:
 
 
 def layers(raw: Any) -> Iterator[FunctionType]:
-    """Yield the functions that a class holds by an attribute: one in the other, where its decorators say what they wrap."""
+    """Yield the functions that a class holds by an attribute: one in the other, where its
+    decorators say what they wrap.
+    """
     below: tuple[Any, ...] = ()
     if isinstance(raw, FunctionType):
         yield raw
@@ -54,7 +60,9 @@ def layers(raw: Any) -> Iterator[FunctionType]:
 
 
 def key_of(function: object) -> tuple[int, ...]:
-    """Identify a callable: a bound method is made anew at each access, so by its function and its object."""
+    """Identify a callable: a bound method is made anew at each access, so by its function and its
+    object.
+    """
     if isinstance(function, MethodType):
         return id(function.__func__), id(function.__self__)
     return (id(function),)
@@ -68,7 +76,9 @@ def name_of(function: Any) -> str:
 
 
 def place_of(function: Any) -> CodeType | str:
-    """Return the code that stands where a callable was written, or the name of the module that defines it."""
+    """Return the code that stands where a callable was written, or the name of the module that
+    defines it.
+    """
     own = code_of(function)
     if own is not None:
         return own
@@ -84,7 +94,9 @@ def written(place: CodeType | str) -> str:
 
 
 def is_async_callable(function: Any) -> bool:
-    """Tell whether a callable is known to be async, a generator or not; what cannot be known shows when it is called."""
+    """Tell whether a callable is known to be async, a generator or not; what cannot be known shows
+    when it is called.
+    """
     code = code_of(function)
     if code is not None:
         return bool(code.co_flags & _ASYNC)

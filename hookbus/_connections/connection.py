@@ -26,7 +26,9 @@ class Connection:
         return f"<connection of {self._receiver.label} to {self._signal.name}>"
 
     def disconnect(self) -> None:
-        """Take back this connection, and only this one; what it stood in front of is there again. Twice is once."""
+        """Take back this connection, and only this one; what it stood in front of is there again.
+        Twice is once.
+        """
         self._signal.drop(self._receiver)
 
     def disable(self) -> None:

@@ -1,7 +1,7 @@
 """The end of what is held weakly: when it is forgotten, and by what.
 
-What is called then runs wherever an object happens to die, where a Ctrl-C that arrives is swallowed. So it is no
-Python code, but `dict.pop`, wherever that is possible.
+What is called then runs wherever an object happens to die, where a Ctrl-C that arrives is
+swallowed. So it is no Python code, but `dict.pop`, wherever that is possible.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from typing import Any, Final
 
 
 class _Collector(tuple[Any, ...]):
-    """Who is told by the garbage collector, as `getattr(it, "start", info)` and `getattr(it, "stop", info)`."""
+    """Who is told by the garbage collector, as `getattr(it, "start", info)` and `getattr(it,
+    "stop", info)`.
+    """
 
 
 _collecting: Final[list[Any]] = []
-# All in C: "start" appends the collector itself, "stop" empties the list, and lets go of what was put there meanwhile.
+# All in C: "start" appends the collector itself, "stop" empties the list, and lets go of what was
+# put there meanwhile.
 _Collector.start = property(_collecting.append)  # type: ignore[attr-defined]
 _Collector.stop = property(_collecting.__init__)  # type: ignore[attr-defined, misc]
 gc.callbacks.append(partial(getattr, _Collector()))
@@ -31,8 +34,9 @@ class _Last:
 def at_end(owner: Any, entries: dict[int, Any], key: int) -> Callable[[Any], Any]:
     """Return what takes an entry away when its owner has died.
 
-    The weak references to an object in a circle end before its `__del__` runs, in which it may still call: the entry
-    of such an object stays until the collection is over, and its address can be used again.
+    The weak references to an object in a circle end before its `__del__` runs, in which it may
+    still call: the entry of such an object stays until the collection is over, and its address can
+    be used again.
     """
     forget = partial(entries.pop, key)
     return partial(_later, forget) if hasattr(type(owner), "__del__") else forget
@@ -43,6 +47,7 @@ def _later(forget: Callable[[Any], Any], reference: Any) -> None:
         forget(reference)
         return
     last = _Last()
-    # In this order: a tuple lets go of its last first, and what a weak reference calls it calls only while it lives.
+    # In this order: a tuple lets go of its last first, and what a weak reference calls it calls
+    # only while it lives.
     _collecting.append((weakref.ref(last, forget), last))
     del last

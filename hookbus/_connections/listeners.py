@@ -1,4 +1,5 @@
-"""The listeners of `bus.events`: told of what they name, in order, and never able to hurt a call."""
+"""The listeners of `bus.events`: told of what they name, in order, and never able to hurt a call.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 
 class EventSignal(HookSignal):
-    """`bus.events`: its sender is the bus, its receivers are sync, isolated, and called as `r(bus, event)`."""
+    """`bus.events`: its sender is the bus, its receivers are sync, isolated, and called as `r(bus,
+    event)`.
+    """
 
     def __init__(self, bus: Any) -> None:
         super().__init__("events", bus)
@@ -85,8 +88,8 @@ class EventSignal(HookSignal):
         return frozenset(kind for kind, listeners in self._by_kind().items() if listeners)
 
     def tell(self, bus: Any, event: Event) -> None:
-        """Give an event to all who hear its kind; one that raises is logged once, none is re-entered by
-        itself.
+        """Give an event to all who hear its kind; one that raises is logged once, none is
+        re-entered by itself.
         """
         busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
         fatal: BaseException | None = None
@@ -116,6 +119,7 @@ def _log(connected: Connected, error: Exception) -> None:
     if connected.count_failure(error, is_open=True) == 1:
         import logging
 
-        # Neither the event nor the exception's text is logged: both may hold what must not leave the process.
+        # Neither the event nor the exception's text is logged: both may hold what must not leave
+        # the process.
         said = "%s fails on events: %s; said once"
         logging.getLogger("hookbus").error(said, connected.label, connected.last_failure)

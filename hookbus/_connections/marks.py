@@ -14,11 +14,13 @@ _MARK: Final = "__hookbus_receives__"
 
 
 def receives(name: str, **options: Any) -> Callable[[F], F]:
-    """Mark a method of a plugin object as a receiver of the signal `name`; `bus.plug(obj)` connects it, or what overrides it.
+    """Mark a method of a plugin object as a receiver of the signal `name`; `bus.plug(obj)` connects
+    it, or what overrides it.
 
     Args:
         name: the signal, such as `"pre_reply"`, or a question.
-        options: `sender` and the options of `connect`; whether they fit the signal shows when the object is plugged.
+        options: `sender` and the options of `connect`; whether they fit the signal shows when the
+            object is plugged.
 
     Returns:
         A decorator that gives back the method. A method may be marked several times.
@@ -37,7 +39,8 @@ def receives(name: str, **options: Any) -> Callable[[F], F]:
 
 
 def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return what `receives` marks of a plugin: attribute, signal and options. An override has the marks of what it overrides.
+    """Return what `receives` marks of a plugin: attribute, signal and options. An override has the
+    marks of what it overrides.
 
     Raises:
         HookError: if nothing is marked.

@@ -51,7 +51,8 @@ def _several(kinds: Any) -> tuple[Any, ...] | None:
 
 
 class Options(NamedTuple):
-    """What `connect` takes besides the receiver and its sender; `options_of` makes and checks them."""
+    """What `connect` takes besides the receiver and its sender; `options_of` makes and checks them.
+    """
 
     priority: float = 0
     role: str | None = None

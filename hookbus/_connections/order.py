@@ -9,10 +9,11 @@ from .receiver import Connected
 
 
 def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
-    """Return receivers of one role in the order they run, given each with the distance of its scope.
+    """Return receivers of one role in the order they run, given each with the distance of its
+    scope.
 
-    Higher priority, nearer scope, earlier connection; then `before=` and `after=`: again and again the first is taken
-    for which no predecessor still waits.
+    Higher priority, nearer scope, earlier connection; then `before=` and `after=`: again and again
+    the first is taken for which no predecessor still waits.
 
     Raises:
         HookError: if `before=` and `after=` make a circle.
@@ -42,7 +43,9 @@ def _constrained(waiting: list[Connected]) -> list[Connected]:
 
 
 def _predecessors(receivers: list[Connected]) -> dict[int, set[int]]:
-    """Return for the place of each receiver the places of those that a `before=` or `after=` puts ahead."""
+    """Return for the place of each receiver the places of those that a `before=` or `after=` puts
+    ahead.
+    """
     named: dict[str, list[int]] = {}
     for place, receiver in enumerate(receivers):
         for name in receiver.names:

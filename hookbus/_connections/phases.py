@@ -9,7 +9,9 @@ Colour = Literal["sync", "async", "generator", "async generator"]
 PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 
 ANSWER: Final = "answer"
-"""The phase in which the receivers of a hookspec answer; its signal has the name of the hookspec itself."""
+"""The phase in which the receivers of a hookspec answer; its signal has the name of the hookspec
+itself.
+"""
 
 OFFERED: Final[dict[str, tuple[str, ...]]] = {
     "pre": ("ctx", "surrounding"),
@@ -24,6 +26,8 @@ OFFERED: Final[dict[str, tuple[str, ...]]] = {
 
 
 def split_signal_name(name: str) -> tuple[str, str] | None:
-    """Return the phase and the hook of a signal's name, or None for a name that belongs to no phase."""
+    """Return the phase and the hook of a signal's name, or None for a name that belongs to no
+    phase.
+    """
     phase, _, hook = name.partition("_")
     return (phase, hook) if phase in PHASES and hook else None

@@ -23,7 +23,9 @@ ReceiverKey = tuple[int, ...]
 """The identity of a receiver, as `key_of` tells it."""
 
 _tally: Final = threading.RLock()
-"""Held for the moment in which a receiver's counts change; by nobody who would call anything meanwhile."""
+"""Held for the moment in which a receiver's counts change; by nobody who would call anything
+meanwhile.
+"""
 
 
 class Connected:
@@ -40,7 +42,8 @@ class Connected:
         held: the callable; or what gives it, or None, where it is held weakly.
         key: its identity; a bound method is made anew at each access.
         is_by_name: whether a listener takes the event by its name only.
-        is_layer: whether it stands in front of others of the same callable, which are there again when it goes.
+        is_layer: whether it stands in front of others of the same callable, which are there again
+            when it goes.
         failures: how often it failed.
         fail_opens: how often it failed and the call went on.
         last_failure: where it last failed: the type of the exception, its file and line.
@@ -137,8 +140,8 @@ class Connected:
         return is_first
 
     def become_answer(self) -> None:
-        """Answer a question: its signal was only a name when this was connected. What it asked for in vain is a
-        problem.
+        """Answer a question: its signal was only a name when this was connected. What it asked for
+        in vain is a problem.
         """
         self.role = "answer"
         if self.options.role == "guard":
@@ -160,7 +163,9 @@ class Connected:
             return self.failures
 
     def problem_with(self, hook: str, colour: Colour, arguments: tuple[str, ...]) -> str | None:
-        """Say why this receiver cannot serve a hookable of this colour and with these arguments, or None."""
+        """Say why this receiver cannot serve a hookable of this colour and with these arguments, or
+        None.
+        """
         phase = self.signal.phase
         problem = self._lacks(hook, _on_offer(arguments, phase))
         if phase == ANSWER and self.sender is not None:
@@ -195,7 +200,9 @@ def _on_offer(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _standing(phase: str | None, role: str | None, on_error: str | None) -> tuple[str, str, str]:
-    """Return the role and the policy of a receiver that asks for these, and what is wrong with them, if anything."""
+    """Return the role and the policy of a receiver that asks for these, and what is wrong with
+    them, if anything.
+    """
     roles, problem = ROLES[phase], ""
     found = role or roles[0]
     if found not in roles or (role is not None and phase in ("around", ANSWER)):
@@ -209,7 +216,9 @@ def _standing(phase: str | None, role: str | None, on_error: str | None) -> tupl
 
 
 def _weakly(function: Connectable, on_death: Callable[[Any], None] | None) -> Callable[[], Any]:
-    """Hold a callable weakly; of a method only its object: its class may be given another one meanwhile."""
+    """Hold a callable weakly; of a method only its object: its class may be given another one
+    meanwhile.
+    """
     try:
         if not inspect.ismethod(function):
             return weakref.ref(function, on_death)

@@ -1,7 +1,8 @@
-"""Who is connected to whom: looked up by sender, layered by `connected_to`, forgotten when a side dies.
+"""Who is connected to whom: looked up by sender, layered by `connected_to`, forgotten when a side
+dies.
 
-There is no lock. Every change is one atomic step of a dict, so that a signal handler, a `__del__` or another
-thread may come at any moment, and whoever reads copies first.
+There is no lock. Every change is one atomic step of a dict, so that a signal handler, a `__del__`
+or another thread may come at any moment, and whoever reads copies first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from .senders import ANY_ID, is_shared, scopes_of, weak
 
 
 Stack = tuple[Connected, ...]
-"""The connections of one receiver to one sender: at most one plain one, then the layers on top of it."""
+"""The connections of one receiver to one sender: at most one plain one, then the layers on top of
+it.
+"""
 
 
 class Scope(dict[ReceiverKey, Stack]):
@@ -35,7 +38,8 @@ class Scope(dict[ReceiverKey, Stack]):
     is_ending = False
 
     def is_of(self, sender: Any) -> bool:
-        """Tell whether this is the sender: an id alone may be that of another one, which has died."""
+        """Tell whether this is the sender: an id alone may be that of another one, which has died.
+        """
         return self.sender is None or self.is_ending or self.sender() is sender
 
     def everything(self) -> list[Connected]:
@@ -68,7 +72,8 @@ class Scope(dict[ReceiverKey, Stack]):
     def _exchange(self, key: ReceiverKey, old: Stack, new: Stack) -> bool:
         """Put one stack in the place of another; False if that one is not there any more."""
         try:
-            # Looked at and stored in one line in which nothing is called, so that nobody comes in between.
+            # Looked at and stored in one line in which nothing is called, so that nobody comes in
+            # between.
             if new:
                 if self[key] is old: self[key] = new; return True  # noqa: E701, E702
             elif self[key] is old: del self[key]; return True  # noqa: E701, E702
@@ -116,7 +121,8 @@ class Registry:
         """Put a connection in force; one that was there keeps its place.
 
         Raises:
-            HookError: where `before=` and `after=`, its own or those that mention it, make a circle.
+            HookError: where `before=` and `after=`, its own or those that mention it, make a
+                circle.
         """
         mentioned = new.options.before + new.options.after
         if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
@@ -125,7 +131,9 @@ class Registry:
         scope.add(new)
 
     def remove(self, key: ReceiverKey, sender: Any) -> list[Any]:
-        """Take a receiver away from one sender, or with ANY from all. Return the single objects among them."""
+        """Take a receiver away from one sender, or with ANY from all. Return the single objects
+        among them.
+        """
         had = []
         for scope in self._scopes() if sender is ANY else self._at(id(sender)):
             if scope.is_of(sender) or sender is ANY:
@@ -156,7 +164,9 @@ class Registry:
         return [each for scope in self._scopes() for each in scope.everything()]
 
     def matching(self, sender: Any) -> list[tuple[float, Connected]]:
-        """Return the connections in force that concern this sender, each with the distance of its scope."""
+        """Return the connections in force that concern this sender, each with the distance of its
+        scope.
+        """
         return [
             (distance, each)
             for distance, scope_id, scoped in scopes_of(sender)
@@ -184,7 +194,9 @@ class Registry:
         return [sender for scope in scopes if (sender := scope.sender()) is not None]
 
     def _at(self, sender_id: int) -> list[Scope]:
-        """Return what is connected under an id; an object and a class never have the same one at a time."""
+        """Return what is connected under an id; an object and a class never have the same one at a
+        time.
+        """
         return [scope for scope in (self._shared.get(sender_id), self._own.get(sender_id)) if scope]
 
     def _scopes(self) -> list[Scope]:

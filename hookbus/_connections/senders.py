@@ -18,7 +18,9 @@ FAR = float("inf")
 
 
 def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
-    """Return what a receiver may be connected to for this sender: distance, id, object; nearest first."""
+    """Return what a receiver may be connected to for this sender: distance, id, object; nearest
+    first.
+    """
     if sender is ANY or sender is None:
         return [(FAR, ANY_ID, None)]
     bases: tuple[type, ...] = sender.__mro__[1:] if isinstance(sender, type) else ()
@@ -29,7 +31,9 @@ def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
 
 
 def is_shared(sender: object) -> bool:
-    """Tell whether the calls of more than one object may concern this sender: a class, a function, `ANY`."""
+    """Tell whether the calls of more than one object may concern this sender: a class, a function,
+    `ANY`.
+    """
     return sender is ANY or isinstance(sender, (type, FunctionType))
 
 

@@ -30,10 +30,12 @@ When = Callable[..., Any] | Mapping[str, str] | None
 
 
 class HookSignal(NamedSignal):
-    """A named signal with ordered, scoped receivers; made by `bus.signal(name)` or `hookbus.signal(name)`.
+    """A named signal with ordered, scoped receivers; made by `bus.signal(name)` or
+    `hookbus.signal(name)`.
 
-    Everything a blinker user knows works: `connect`, `connect_via`, `connected_to`, `muted`, `send`, `receivers_for`.
-    Unlike blinker's, receivers are held strongly, run in a defined order, and a class as sender stands for its instances.
+    Everything a blinker user knows works: `connect`, `connect_via`, `connected_to`, `muted`,
+    `send`, `receivers_for`. Unlike blinker's, receivers are held strongly, run in a defined order,
+    and a class as sender stands for its instances.
     """
 
     def __init__(self, name: str, home: Bus, doc: str | None = None) -> None:
@@ -62,7 +64,7 @@ class HookSignal(NamedSignal):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self._home).signal, (self._home, self.name)  # type: ignore[attr-defined]
 
-    # -- connecting ---------------------------------------------------------------------------------------------------
+    # -- connecting --------------------------------------------------------------------------------
 
     def connect(
         self, receiver: F, sender: Any = ANY, weak: bool | None = None, *, priority: float = 0, role: Role | None = None,
@@ -72,24 +74,31 @@ class HookSignal(NamedSignal):
     ) -> F:  # fmt: skip
         """Connect a receiver to a sender and return the receiver.
 
-        Connecting the same receiver to the same sender again replaces its options and keeps its place.
+        Connecting the same receiver to the same sender again replaces its options and keeps its
+        place.
 
         Args:
             receiver: called as `receiver(sender, ...)` with the arguments it asks for by name.
             sender: an instance, a class (its instances and subclasses too), a function, or `ANY`.
-            weak: None holds strongly, except a bound method whose object is the sender: it lives and dies with it. True
-                holds weakly, and `Lost` is told when it dies; refused for what fails closed.
+            weak: None holds strongly, except a bound method whose object is the sender: it lives
+                and dies with it. True holds weakly, and `Lost` is told when it dies; refused for
+                what fails closed.
             priority: higher runs first.
-            role: `"modify"` (the default), `"guard"` or `"observe"` (the default and only one in `finally`).
-            on_error: what its failure does: `"isolate"`, `"block"` or `"raise"`; None is the default of its role.
-            timeout: seconds it may take; None is the bus's default. A sync receiver with one runs in a daemon thread.
-            when: asked first: a predicate over named arguments, or a mapping of argument name to a glob.
+            role: `"modify"` (the default), `"guard"` or `"observe"` (the default and only one in
+                `finally`).
+            on_error: what its failure does: `"isolate"`, `"block"` or `"raise"`; None is the
+                default of its role.
+            timeout: seconds it may take; None is the bus's default. A sync receiver with one runs
+                in a daemon thread.
+            when: asked first: a predicate over named arguments, or a mapping of argument name to a
+                glob.
             once: call it one time only; refused for guards.
-            name: what it is called in events, errors, `before=` and `after=`; None is its `__qualname__`.
+            name: what it is called in events, errors, `before=` and `after=`; None is its
+                `__qualname__`.
             before: names of receivers of the same role it must run ahead of.
             after: names of receivers of the same role it must run behind.
-            kinds: of `bus.events` only: the class of events a listener hears, or several. None is all but
-                `Asked`, which only who names it hears.
+            kinds: of `bus.events` only: the class of events a listener hears, or several. None is
+                all but `Asked`, which only who names it hears.
 
         Raises:
             HookError: for anything that cannot work, before anything has changed.
@@ -101,7 +110,9 @@ class HookSignal(NamedSignal):
         return receiver
 
     def connect_via(self, sender: Any = ANY, weak: bool | None = None, **options: Any) -> Callable[[F], F]:
-        """Return a decorator that connects what it decorates; sender, weak and options are those of `connect`."""
+        """Return a decorator that connects what it decorates; sender, weak and options are those of
+        `connect`.
+        """
         self._home._check_sender(self, sender)
 
         def decorate(receiver: F) -> F:
@@ -114,8 +125,9 @@ class HookSignal(NamedSignal):
     ) -> Connection:
         """Connect at once and return the handle, for a `with` block or to keep.
 
-        Leaving restores exactly what was there: a connection of the same receiver and sender that this
-        one stood in front of has its own options again. Options and errors are those of `connect`.
+        Leaving restores exactly what was there: a connection of the same receiver and sender that
+        this one stood in front of has its own options again. Options and errors are those of
+        `connect`.
         """
         added = self._connect(receiver, sender, weak, options_of(**options), is_layer=True)
         return Connection(self, added, sender)
@@ -143,7 +155,9 @@ class HookSignal(NamedSignal):
         raise HookError(f"kinds= chooses among events, and {self.name} tells none: connect to bus.events")
 
     def disconnect(self, receiver: Connectable, sender: Any = ANY) -> None:
-        """Disconnect a receiver from one sender, or from all of them where none is given. What is not there is no error."""
+        """Disconnect a receiver from one sender, or from all of them where none is given. What is
+        not there is no error.
+        """
         self._home._changing(self, sender)
         for owner in self._registry.remove(key_of(receiver), sender):
             self._home._changed(self, owner)
@@ -171,7 +185,7 @@ class HookSignal(NamedSignal):
         for connected in lost:
             self._home._lost(self, connected)
 
-    # -- who runs -----------------------------------------------------------------------------------------------------
+    # -- who runs ----------------------------------------------------------------------------------
 
     @property
     def has_shared(self) -> bool:
@@ -179,7 +193,9 @@ class HookSignal(NamedSignal):
         return self._registry.has_shared
 
     def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:
-        """Yield the receivers that run for this sender, in order; those of a class run for its instances too."""
+        """Yield the receivers that run for this sender, in order; those of a class run for its
+        instances too.
+        """
         found = self.matching(sender)
         for role in ("around", ANSWER, "modify", "guard", "observe"):
             if role != "guard" and self.is_muted:
@@ -193,12 +209,14 @@ class HookSignal(NamedSignal):
         """Tell whether anything is connected that would run for this sender."""
         return bool(self.matching(sender))
 
-    # -- muting -------------------------------------------------------------------------------------------------------
+    # -- muting ------------------------------------------------------------------------------------
 
     # Where blinker has a plain flag for everyone.
     @property
     def is_muted(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the running task (or thread, outside of tasks) is inside a `muted()` block of this signal."""
+        """Whether the running task (or thread, outside of tasks) is inside a `muted()` block of
+        this signal.
+        """
         return bool(self._muted_by) and _current_owner() in list(self._muted_by.values())
 
     @is_muted.setter
@@ -208,7 +226,9 @@ class HookSignal(NamedSignal):
 
     @contextmanager
     def muted(self) -> Generator[None, None, None]:
-        """Silence this signal's receivers in the current task (or thread) while the block is open. Guards never."""
+        """Silence this signal's receivers in the current task (or thread) while the block is open.
+        Guards never.
+        """
         block = object()
         self._muted_by[block] = _current_owner()
         self._home._muting(self)
@@ -223,20 +243,21 @@ class HookSignal(NamedSignal):
         """Whether any task or thread is inside a `muted()` block of this signal."""
         return bool(self._muted_by)
 
-    # -- direct broadcasts, as blinker does them; the call of a hookable never comes here ------------------------------
+    # -- direct broadcasts, as blinker does them; the call of a hookable never comes here ----------
 
     def send(self, *args: Any, **kwargs: Any) -> list[tuple[Callable[..., Any], Any]]:
-        """Call every receiver for this sender as `receiver(sender, **kwargs)`, and return them with what they
-        returned.
+        """Call every receiver for this sender as `receiver(sender, **kwargs)`, and return them with
+        what they returned.
 
-        As in blinker, what one raises goes out, and RuntimeError for one that is async. Hookables never send.
+        As in blinker, what one raises goes out, and RuntimeError for one that is async. Hookables
+        never send.
         """
         self.was_sent = True
         return super().send(*args, **kwargs)
 
     async def send_async(self, *args: Any, **kwargs: Any) -> list[tuple[Callable[..., Any], Any]]:
-        """Await every receiver for this sender as `receiver(sender, **kwargs)`, in turn; RuntimeError if one is
-        plain.
+        """Await every receiver for this sender as `receiver(sender, **kwargs)`, in turn;
+        RuntimeError if one is plain.
         """
         self.was_sent = True
         return await super().send_async(*args, **kwargs)

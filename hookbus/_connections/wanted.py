@@ -20,8 +20,10 @@ class Asks(NamedTuple):
     Attributes:
         sender: the parameter that takes the sender; None where `*args` takes it or nothing does.
         by_position: names that must be passed by position, after the sender.
-        by_name: names that may be passed by keyword; of the first `leading` of them also by position.
-        needed: the ones without a default of their own, which the others keep where there is no such name.
+        by_name: names that may be passed by keyword; of the first `leading` of them also by
+            position.
+        needed: the ones without a default of their own, which the others keep where there is no
+            such name.
         takes_all: whether `**kwargs` gets every argument.
     """
 
@@ -57,8 +59,8 @@ class Asks(NamedTuple):
         return [name for name in self.names if name not in known and name in self.needed]
 
     def written(self, known: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        """Return what is passed where these names are known, as pairs: the keyword, or "" by position,
-        and the name.
+        """Return what is passed where these names are known, as pairs: the keyword, or "" by
+        position, and the name.
         """
         found = tuple(known)
         lacking = self.missing(found)
@@ -76,7 +78,9 @@ class Asks(NamedTuple):
 
 
 class When(NamedTuple):
-    """A `when=`: a predicate over named arguments, or globs for their texts, and the names it asks for."""
+    """A `when=`: a predicate over named arguments, or globs for their texts, and the names it asks
+    for.
+    """
 
     condition: Callable[..., Any] | Mapping[str, str]
     asks: Asks
@@ -93,7 +97,9 @@ class When(NamedTuple):
 def _asked_by_code(
     code: CodeType, defaults: int, by_keyword: tuple[str, ...], is_bound: bool, with_sender: bool
 ) -> Asks | None:
-    """Return what functions of this code ask for: they share it. What their defaults are is all the same."""
+    """Return what functions of this code ask for: they share it. What their defaults are is all the
+    same.
+    """
     cells = tuple(CellType() for _ in code.co_freevars)
     stand_in = FunctionType(code, {}, None, (None,) * defaults, cells)
     stand_in.__kwdefaults__ = dict.fromkeys(by_keyword)

@@ -16,8 +16,8 @@ from .overrides import with_subclasses
 
 
 def check_sender(hooks: list[Hook], sender: FunctionType, looked_at: Callable[[], list[type]]) -> None:
-    """Refuse a function that is never the sender of a call: a method, or one that is not hookable where
-    these are.
+    """Refuse a function that is never the sender of a call: a method, or one that is not hookable
+    where these are.
 
     Raises:
         HookError: saying why, and what to write instead.
@@ -30,7 +30,8 @@ def check_sender(hooks: list[Hook], sender: FunctionType, looked_at: Callable[[]
         )
     cls = own and class_of(own, looked_at)
     if cls is None and own is not None and own.looks_like_method and own in hooks:
-        # A class that no module names, as one made inside a function: it is looked for among all there are.
+        # A class that no module names, as one made inside a function: it is looked for among all
+        # there are.
         everywhere = [each for each in with_subclasses([object]) if own.is_named_in(each)]
         cls = class_of(own, lambda: everywhere)
     if cls is not None:
@@ -60,7 +61,9 @@ def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> None:
 
 
 def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
-    """Return the class whose method a hookable is: one of these, or one that can be found under its name."""
+    """Return the class whose method a hookable is: one of these, or one that can be found under its
+    name.
+    """
     named: Any = inspect.getmodule(hook.body)
     for part in hook.body.__qualname__.split(".")[:-1]:
         named = getattr(named, part, None)
@@ -72,8 +75,8 @@ def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
 
 
 def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
-    """Refuse a class or an object of which these hooks are known only as functions, which are their own
-    senders.
+    """Refuse a class or an object of which these hooks are known only as functions, which are their
+    own senders.
     """
     cls = sender if isinstance(sender, type) else type(sender)
     holders = [*cls.__mro__, *([sender] if cls is not sender and hasattr(sender, "__dict__") else [])]
@@ -89,7 +92,8 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
 
 
 def _called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool]]:
-    """Yield all that the sender is known to call, and whether as a method; the likely ones first."""
+    """Yield all that the sender is known to call, and whether as a method; the likely ones first.
+    """
     if sender is ANY:
         yield from ((hook, hook.looks_like_method) for hook in hooks)
         return

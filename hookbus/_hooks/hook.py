@@ -1,4 +1,5 @@
-"""One hookable function: what it looks like, how it is switched on, and where it sits in a class."""
+"""One hookable function: what it looks like, how it is switched on, and where it sits in a class.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ class Site(NamedTuple):
 
     Attributes:
         attribute: the name under which a class holds it, or None for a function or staticmethod.
-        is_owner: whether it is the first hookable of its name in the class' MRO; only that one runs the hooks,
-            any other is its bare body.
+        is_owner: whether it is the first hookable of its name in the class' MRO; only that one runs
+            the hooks, any other is its bare body.
     """
 
     attribute: str | None
@@ -71,7 +72,8 @@ class Hook:
         return f"<hook {self.name!r}: {self.body.__module__}.{self.body.__qualname__}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Only picklers that ship functions by value come by here (cloudpickle, for a class of __main__).
+        # Only picklers that ship functions by value come by here (cloudpickle, for a class of
+        # __main__).
         return Hook.__new__, (Hook,), {key: getattr(self, key) for key in _SHIPPED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -99,11 +101,13 @@ class Hook:
     def is_async(self) -> bool:
         return "async" in self.colour
 
-    # -- how calls find their way ---------------------------------------------------------------------------------
+    # -- how calls find their way ------------------------------------------------------------------
 
     @property
     def table(self) -> Table:
-        """What runs the calls of objects without receivers of their own. The one in the shell is the only one."""
+        """What runs the calls of objects without receivers of their own. The one in the shell is
+        the only one.
+        """
         table: Table = self._shell.given("runs").__self__
         return table
 
@@ -122,7 +126,9 @@ class Hook:
         return choose(self, values)
 
     def place(self, values: tuple[Any, ...]) -> Place:
-        """Return where a call with these values belongs; before anything is read that its plan depends on."""
+        """Return where a call with these values belongs; before anything is read that its plan
+        depends on.
+        """
         return Place(self, values)
 
     def has_own(self, sender: object) -> bool:
@@ -130,12 +136,15 @@ class Hook:
         return any(signal.has_own(sender) for signal in self.bus._signals_of(self.name))
 
     def change_own(self) -> None:
-        """Say that receivers of some single object are about to come or go: plans under way are not kept."""
+        """Say that receivers of some single object are about to come or go: plans under way are not
+        kept.
+        """
         self._own_changed = object()
 
     def forget(self) -> None:
         """Have every call find anew what runs it."""
-        # Who builds a plan says so before it reads anything: of an unused table nothing has to be forgotten.
+        # Who builds a plan says so before it reads anything: of an unused table nothing has to be
+        # forgotten.
         if (old := self.table).is_used:
             # One atomic step: whoever still builds a plan puts it into the table that it knows.
             self._shell.give(runs=Table().get)
@@ -146,7 +155,9 @@ class Hook:
                 self.settle(owner)
 
     def fill(self, sender: object) -> Own | None:
-        """Return what the plan of an object with receivers of its own is put into, or None if it has none."""
+        """Return what the plan of an object with receivers of its own is put into, or None if it
+        has none.
+        """
         held = self._own.get(id(sender))
         if held is None:
             return None
@@ -155,11 +166,13 @@ class Hook:
         return box
 
     def settle(self, sender: object = None) -> None:
-        """Bring the way of the calls up to date with who is connected, and what `sender` has of its own.
+        """Bring the way of the calls up to date with who is connected, and what `sender` has of its
+        own.
 
-        Where connections come in the middle of this, of another thread or a signal handler, it begins
-        again: what is stored with an old decision could have a call go past a guard that is connected
-        already. So a decision is checked and stored in one line, in which no function of ours is called.
+        Where connections come in the middle of this, of another thread or a signal handler, it
+        begins again: what is stored with an old decision could have a call go past a guard that is
+        connected already. So a decision is checked and stored in one line, in which no function of
+        ours is called.
         """
         own, shell, now = self._own, self._shell.function, None
         while self._settling is not now:
@@ -189,10 +202,12 @@ class Hook:
         self.forget()
         self.settle()
 
-    # -- where it sits --------------------------------------------------------------------------------------------
+    # -- where it sits -----------------------------------------------------------------------------
 
     def locate(self, values: tuple[Any, ...]) -> tuple[Site, Any]:
-        """Return where this hookable sits for a call with these values, and the sender of that call."""
+        """Return where this hookable sits for a call with these values, and the sender of that
+        call.
+        """
         first = self.function_signature.first_of(values)
         if not first:
             return FUNCTION_SITE, self.shell
@@ -233,7 +248,9 @@ class Hook:
 
 
 def hooks_in(mro: tuple[type, ...], as_class: bool = False) -> Iterator[tuple[str, Hook]]:
-    """Yield attribute and hook of every hookable method the classes hold (classmethods: `as_class=True`)."""
+    """Yield attribute and hook of every hookable method the classes hold (classmethods:
+    `as_class=True`).
+    """
     for cls in mro:
         for attribute, raw in list(vars(cls).items()):
             if isinstance(raw, classmethod) is as_class:
@@ -244,7 +261,9 @@ def hooks_in(mro: tuple[type, ...], as_class: bool = False) -> Iterator[tuple[st
 
 
 def hook_of(function: object) -> Hook | None:
-    """Return the hook of a hookable function, seen through a bound method, staticmethod or classmethod."""
+    """Return the hook of a hookable function, seen through a bound method, staticmethod or
+    classmethod.
+    """
     function = getattr(function, "__func__", function)
     hook = function.__dict__.get("__hookbus__") if isinstance(function, FunctionType) else None
     # functools.wraps copies the mark to whatever wraps a hookable; only the shell itself is one.

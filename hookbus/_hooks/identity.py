@@ -1,4 +1,6 @@
-"""Mappings that keep nothing alive: by identity, and by what leads a call to the function that runs it."""
+"""Mappings that keep nothing alive: by identity, and by what leads a call to the function that runs
+it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ ALL: Final = 0
 
 
 class Unshipped(dict[Any, Any]):
-    """A dict that wakes up empty wherever a pickle brings it: what it holds belongs to this process."""
+    """A dict that wakes up empty wherever a pickle brings it: what it holds belongs to this
+    process.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()
@@ -56,8 +60,9 @@ class IdentityMap(Generic[V]):
 class Table(Unshipped):
     """What runs the calls of a hook, by the id of the MRO of the first argument's class.
 
-    By the MRO and not by the class: a class may be equal to another one or refuse to be hashed, as its metaclass
-    says, and it has another MRO once its bases were changed. Nothing here keeps a class alive.
+    By the MRO and not by the class: a class may be equal to another one or refuse to be hashed, as
+    its metaclass says, and it has another MRO once its bases were changed. Nothing here keeps a
+    class alive.
     """
 
     def __init__(self) -> None:
@@ -67,7 +72,9 @@ class Table(Unshipped):
         self._of_classes: IdentityMap[Table] = IdentityMap()
 
     def keep_of_class(self, cls: type, run: Run, by_class: Callable[[Callable[[int], Run | None]], Run]) -> None:
-        """Keep what runs the calls whose first argument is this class; `by_class` makes what looks it up."""
+        """Keep what runs the calls whose first argument is this class; `by_class` makes what looks
+        it up.
+        """
         found = self._of_classes.get(type(cls))
         if found is None:
             found = Table()
@@ -95,7 +102,8 @@ class Table(Unshipped):
 class Own(Unshipped):
     """What runs the calls of one object with receivers of its own, by the id of its class's MRO.
 
-    It is replaced as a whole when they change: who is still building a plan puts it into the old one.
+    It is replaced as a whole when they change: who is still building a plan puts it into the old
+    one.
     """
 
     def __init__(self, owner: object = None, end: Callable[..., Any] | None = None) -> None:

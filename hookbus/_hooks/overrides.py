@@ -12,7 +12,9 @@ from .hook import hook_of, hooks_in
 
 
 def uncovered_overrides(bus: object, classes: Iterable[type], hook_name: str | None = None) -> list[str]:
-    """Name what overrides a hookable of this bus, in these classes and their subclasses, and passes nothing on to it."""
+    """Name what overrides a hookable of this bus, in these classes and their subclasses, and passes
+    nothing on to it.
+    """
     found = set()
     for cls in with_subclasses(classes):
         for as_class in (False, True):
@@ -40,7 +42,8 @@ def with_subclasses(classes: Iterable[type]) -> list[type]:
 
 
 def _is_covered(cls: type, attribute: str, override: Any) -> bool:
-    """Tell whether an override is hookable itself, or from its code, whether it passes on to its parent's method.
+    """Tell whether an override is hookable itself, or from its code, whether it passes on to its
+    parent's method.
 
     That it says it wraps that method, as `functools.wraps` does, is no proof that it calls it.
     """

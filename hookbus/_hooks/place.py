@@ -13,7 +13,8 @@ _HEAP_TYPE: Final = 1 << 9  # of a class written in Python, which may be given a
 
 
 class Place:
-    """Where one call belongs, taken down before its plan is made, so that a plan is never kept that came too late.
+    """Where one call belongs, taken down before its plan is made, so that a plan is never kept that
+    came too late.
 
     Attributes:
         site: what the hookable is for it.
@@ -28,7 +29,9 @@ class Place:
         self.site, self.sender = hook.locate(values)
 
     def keep(self, run: Run) -> bool:
-        """Have `run` run the calls like this one, until who is connected changes; False where that cannot be."""
+        """Have `run` run the calls like this one, until who is connected changes; False where that
+        cannot be.
+        """
         hook, table = self._hook, self._table
         if not self._first:
             table[ALL] = run

@@ -1,4 +1,6 @@
-"""The one place that turns source text into functions: the shell of a hookable, and the plans that are compiled."""
+"""The one place that turns source text into functions: the shell of a hookable, and the plans that
+are compiled.
+"""
 
 from __future__ import annotations
 
@@ -31,18 +33,21 @@ BOTH: Final = "({own}({id}(FIRST), {runs})(%s) or {find}({values}))({passed})" %
 OWN: Final = "{body}({passed}) if {own}({id}(FIRST)) is None else " + BOTH
 EVERY: Final = "({runs}(0) or {find}({values}))({passed})"
 EACH: Final = "{find}({values})({passed})"
-"""The ways of a call: nobody is connected; to classes; also to single objects, or only to such; without a first
+"""The ways of a call: nobody is connected; to classes; also to single objects, or only to such;
+without a first
 argument; and with one that has no name."""
 
 
 class Shell:
     """The function that stands in for a hookable, and its ways to run.
 
-    Its code is a generated line. Idle, it calls the body; else it looks up what runs the call. To change the code of a
-    function is one atomic step: a call goes the old way or the new. The code is a plain `def` whatever the colour, so that
-    a call makes one coroutine or generator and not two; the colour is only said, by the flags of the code.
+    Its code is a generated line. Idle, it calls the body; else it looks up what runs the call. To
+    change the code of a function is one atomic step: a call goes the old way or the new. The code
+    is a plain `def` whatever the colour, so that a call makes one coroutine or generator and not
+    two; the colour is only said, by the flags of the code.
 
-    What the code needs are its globals: among the constants of a code the garbage collector does not look.
+    What the code needs are its globals: among the constants of a code the garbage collector does
+    not look.
 
     Attributes:
         function: what callers hold.
@@ -60,7 +65,8 @@ class Shell:
         self._codes: dict[tuple[bool, bool], CodeType] = Unshipped()
         taken = {p.name for p in parameters}
         self._names = {name: free_name(name, taken) for name in (*_GIVEN, "run", "shell", "name", "getattr")}
-        # A class made anew by attrs(slots=True) repairs the `__class__` cell that zero-argument super() reads, but
+        # A class made anew by attrs(slots=True) repairs the `__class__` cell that zero-argument
+        # super() reads, but
         # looks for it only in the functions it finds in the class.
         cells = _class_cell(body)
         self._free = ["__class__"] * len(cells)
@@ -72,11 +78,13 @@ class Shell:
         functools.update_wrapper(self.function, body)
 
     def give(self, **given: Any) -> None:
-        """Say what the code reads: `find` (from the values of all parameters), `runs` and `own` (from ids).
+        """Say what the code reads: `find` (from the values of all parameters), `runs` and `own`
+        (from ids).
 
         Each gives what runs a call, which is called as the body is.
         """
-        # All of them: who ships a function by value brings along only those its code read at that moment.
+        # All of them: who ships a function by value brings along only those its code read at that
+        # moment.
         given = {"body": self._body, "type": type, "id": id, **given}
         self.function.__globals__.update({self._names[name]: value for name, value in given.items()})
 
@@ -90,7 +98,9 @@ class Shell:
         return code is self._codes.get((True, False)) or code is self._codes.get((True, True))
 
     def code(self, *, is_on: bool, has_own: bool) -> CodeType:
-        """Return the code for what is connected: to classes and all (`is_on`), to single objects (`has_own`)."""
+        """Return the code for what is connected: to classes and all (`is_on`), to single objects
+        (`has_own`).
+        """
         code = self._codes.get((is_on, has_own))
         if code is None:
             way = self._way(is_on, has_own) if is_on or has_own else REST
@@ -106,12 +116,16 @@ class Shell:
         return EACH if Parameter.VAR_POSITIONAL in kinds else EVERY
 
     def by_class(self, runs: Callable[[int], Any]) -> Callable[..., Any]:
-        """Return what runs the calls whose first argument is a class: what `runs` gives for the id of its MRO."""
+        """Return what runs the calls whose first argument is a class: what `runs` gives for the id
+        of its MRO.
+        """
         way = "({run}({id}(FIRST.__mro__)) or {find}({values}))({passed})"
         return self._forward(way, run=runs)
 
     def while_function(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what runs calls as a function's, until the class of the first argument holds it under its name."""
+        """Return what runs calls as a function's, until the class of the first argument holds it
+        under its name.
+        """
         way = "({find}({values}) if {getattr}({type}(FIRST), {name}, None) is {shell} else {run})({passed})"
         given = {"run": run, "shell": self.function, "name": self._body.__name__, "getattr": getattr}
         return self._forward(way, **given)
@@ -123,7 +137,9 @@ class Shell:
         return forward
 
     def _text(self, way: str, free: list[str]) -> str:
-        """Write a function that returns `way`, in which the names in braces stand for what is given."""
+        """Write a function that returns `way`, in which the names in braces stand for what is
+        given.
+        """
         parameters = self.parameters
         first = parameters[0].name if parameters else ""
         values = "({})".format("".join(f"{p.name}, " for p in parameters))
@@ -167,7 +183,9 @@ def maker(source: str) -> Callable[..., Any]:
 
 @functools.lru_cache(maxsize=1024)
 def compiled(source: str) -> CodeType:
-    """Compile a text, and have tracebacks and debuggers show it; of many texts the oldest are not shown."""
+    """Compile a text, and have tracebacks and debuggers show it; of many texts the oldest are not
+    shown.
+    """
     from zlib import crc32
 
     filename = f"<hookbus {crc32(source.encode()):08x}>"
@@ -180,7 +198,9 @@ def compiled(source: str) -> CodeType:
 
 
 def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> str:
-    """Write the parameter list; defaults are placeholders here and set on the function, whatever they are."""
+    """Write the parameter list; defaults are placeholders here and set on the function, whatever
+    they are.
+    """
     parts: list[str] = []
     kinds = [p.kind for p in parameters]
     for index, p in enumerate(parameters):

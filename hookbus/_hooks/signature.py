@@ -44,13 +44,17 @@ class Signature(NamedTuple):
         )
 
     def without_first(self) -> Signature:
-        """Return the signature of the bound method: without its first parameter, which `*args` absorbs where it must."""
+        """Return the signature of the bound method: without its first parameter, which `*args`
+        absorbs where it must.
+        """
         if not self.positional:
             return self
         return self._replace(names=self.names[1:], positional=self.positional[1:])
 
     def first_of(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the first positional argument of a call as a tuple of one, or an empty one if there is none."""
+        """Return the first positional argument of a call as a tuple of one, or an empty one if
+        there is none.
+        """
         if self.positional:
             return values[:1]
         return tuple(values[0][:1]) if self.star else ()
