@@ -61,7 +61,9 @@ class Bus:
 
     def __reduce__(self) -> str:
         if self is not default_bus:
-            raise HookError("only default_bus can be pickled, by name; make other buses where they are used")
+            raise HookError(
+                "only default_bus can be pickled, by name; make other buses where they are used"
+            )
         return "default_bus"
 
     def __copy__(self) -> Bus:
@@ -80,7 +82,9 @@ class Bus:
             HookError: if the name is not an identifier.
         """
         if not isinstance(name, str) or not name.isidentifier():
-            raise HookError(f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}")
+            raise HookError(
+                f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}"
+            )
         found = self._signals.get(name)
         if found is None:
             made = HookSignal(name, self, doc)
@@ -112,12 +116,18 @@ class Bus:
                 to one of its phases.
         """
         if role not in ("modify", "guard", "observe"):
-            raise HookError(f"role={role!r} is unknown{did_you_mean(str(role), ('modify', 'guard', 'observe'))}")
+            raise HookError(
+                f"role={role!r} is unknown{did_you_mean(str(role), ('modify', 'guard', 'observe'))}"
+            )
         if not self._declared(hook):
-            raise HookError(f"nothing declares the hook {hook!r}{did_you_mean(hook, self.hook_names())}")
+            raise HookError(
+                f"nothing declares the hook {hook!r}{did_you_mean(hook, self.hook_names())}"
+            )
         receivers = [r for signal in self._signals_of(hook) for r in signal.connections()]
         if not any(r.role == role and r.is_enabled and not r.is_spent for r in receivers):
-            raise HookError(f"the hook {hook!r} has no {role}: connect one to pre_{hook} before the start")
+            raise HookError(
+                f"the hook {hook!r} has no {role}: connect one to pre_{hook} before the start"
+            )
 
     def plug(self, plugin: object) -> Callable[[], None]:
         """Connect every method of the plugin, an object, that `receives` marks: all or none. Return
@@ -163,7 +173,8 @@ class Bus:
         for other in self._declared(hook.name):
             if other.is_question != hook.is_question or (hook.is_question and not _is_same_place(hook, other)):
                 raise HookError(
-                    f"the name {hook.name!r} is taken on this bus by {other!r}: a question has its name for itself"
+                    f"the name {hook.name!r} is taken on this bus by {other!r}: a question has its "
+                    "name for itself"
                 )
         hooks, key = self._hooks.setdefault(hook.name, {}), id(hook)
         hooks[key] = weakref.ref(hook, partial(hooks.pop, key))
@@ -241,7 +252,10 @@ class Bus:
 
     def _check_sender(self, signal: HookSignal, sender: Any) -> None:
         if signal is self.events and sender is not ANY and sender is not self:
-            raise HookError("the sender of events is the bus itself: leave sender= out, and decorate with @events.connect_via()")
+            raise HookError(
+                "the sender of events is the bus itself: leave sender= out, and decorate with "
+                "@events.connect_via()"
+            )
         if sender is not ANY and signal.phase is not None:
             check_can_call(sender)
             if isinstance(sender, FunctionType):
@@ -255,7 +269,10 @@ class Bus:
             self.events.check(receiver)
             return
         if signal.phase == ANSWER and sender is not ANY:
-            raise HookError(f"{receiver.label} names a sender, but {signal.name} is a question and has none: leave sender= out")
+            raise HookError(
+                f"{receiver.label} names a sender, but {signal.name} is a question and has none: "
+                "leave sender= out"
+            )
         check_serves(receiver, self._declared(signal.hook), sender)
         if receiver.role == "guard" and sender is not ANY:
             cls = sender if isinstance(sender, type) else type(sender)

@@ -49,10 +49,14 @@ def _hooked(function: Any, given: str | None, bus: Bus) -> Any:
     if present is not None:
         if present.name == name and present.bus is bus:
             return function
-        raise HookError(f"{function.__qualname__} is hookable already as {present.name!r}; one function is one hook")
+        raise HookError(
+            f"{function.__qualname__} is hookable already as {present.name!r}; one function is one "
+            "hook"
+        )
     if colour_of(inspect.unwrap(function)) != colour_of(function):
         warnings.warn(
-            f"{function.__qualname__} hides its colour under a decorator ({colour_of(inspect.unwrap(function))} inside "
+            f"{function.__qualname__} hides its colour under a decorator "
+            f"({colour_of(inspect.unwrap(function))} inside "
             f"{colour_of(function)}): put @hookable below that decorator", HookWarning, stacklevel=3,
         )  # fmt: skip
     hook = Hook(name, bus, function)
@@ -75,4 +79,6 @@ def _check_function(function: Any) -> None:
     try:
         inspect.signature(function)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
-        raise HookError(f"hookable cannot take {function!r:.60}: it has no signature to read (built-in?)") from None
+        raise HookError(
+            f"hookable cannot take {function!r:.60}: it has no signature to read (built-in?)"
+        ) from None

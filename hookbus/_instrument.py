@@ -67,7 +67,10 @@ def _hook_names(cls: type, methods: tuple[str | Mapping[str, str], ...]) -> dict
     for method in methods:
         names.update({method: method} if isinstance(method, str) else method)
     if not names:
-        raise HookError(f"instrument({cls.__qualname__}) names no method; write instrument({cls.__qualname__}, 'method')")
+        raise HookError(
+            f"instrument({cls.__qualname__}) names no method; write instrument({cls.__qualname__}, "
+            "'method')"
+        )
     return names
 
 
@@ -76,12 +79,20 @@ def _check(cls: type, attribute: str, name: str, bus: Bus) -> None:
     where = f"{cls.__qualname__}.{attribute}"
     raw = inspect.getattr_static(cls, attribute, NOTHING)
     if raw is NOTHING:
-        raise HookError(f"{where} does not exist{did_you_mean(attribute, (n for n in dir(cls) if n[:2] != '__'))}")
+        raise HookError(
+            f"{where} does not "
+            f"exist{did_you_mean(attribute, (n for n in dir(cls) if n[:2] != '__'))}"
+        )
     present = hook_of(raw)
     if present is not None and not (present.name == name and present.bus is bus):
-        raise HookError(f"{where} is hookable already as {present.name!r}; one function is one hook")
+        raise HookError(
+            f"{where} is hookable already as {present.name!r}; one function is one hook"
+        )
     if not inspect.isfunction(inspect.unwrap(getattr(raw, "__func__", raw))):
-        raise HookError(f"{where} is a {type(raw).__name__}, not a function written in Python: hook the method that calls it")
+        raise HookError(
+            f"{where} is a {type(raw).__name__}, not a function written in Python: hook the method "
+            "that calls it"
+        )
     if not name.isidentifier():
         raise HookError(f"the hook's name for {where} must be an identifier, not {name!r}")
 

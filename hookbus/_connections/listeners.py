@@ -49,11 +49,13 @@ class EventSignal(HookSignal):
         options, signature = connected.options, inspect.signature(connected.held)
         if connected.is_async:
             raise HookError(
-                f"{connected.label} is async, but events are told to plain functions: write a plain def"
+                f"{connected.label} is async, but events are told to plain functions: write a "
+                "plain def"
             )
         if options.role or options.on_error or options.timeout or options.when or options.once:
             raise HookError(
-                "a listener of events takes kinds=, priority=, name=, before= and after=, nothing else"
+                "a listener of events takes kinds=, priority=, name=, before= and after=, nothing "
+                "else"
             )
         for is_by_name, args, named in ((False, (0, 0), {}), (True, (0,), {"event": 0})):
             try:
@@ -63,7 +65,8 @@ class EventSignal(HookSignal):
             connected.is_by_name = is_by_name
             return
         raise HookError(
-            f"{connected.label} cannot be called with a bus and an event; write def listener(bus, event)"
+            f"{connected.label} cannot be called with a bus and an event; write def listener(bus, "
+            "event)"
         )
 
     def forget(self) -> None:

@@ -40,7 +40,9 @@ def _names(names: object) -> tuple[str, ...]:
         return names
     found: tuple[Any, ...] = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (None,)
     if not all(isinstance(name, str) for name in found):
-        raise HookError(f"before= and after= take the name of a receiver, or several, not {names!r:.60}")
+        raise HookError(
+            f"before= and after= take the name of a receiver, or several, not {names!r:.60}"
+        )
     return found
 
 
@@ -81,18 +83,32 @@ class Options(NamedTuple):
 
     def _check_role(self) -> None:
         if self.role is not None and self.role not in ("modify", "guard", "observe"):
-            raise HookError(f"role={self.role!r} is unknown{did_you_mean(str(self.role), ('modify', 'guard', 'observe'))}")
+            raise HookError(
+                f"role={self.role!r} is "
+                f"unknown{did_you_mean(str(self.role), ('modify', 'guard', 'observe'))}"
+            )
         if self.on_error is not None and self.on_error not in ("isolate", "block", "raise"):
-            raise HookError(f"on_error={self.on_error!r} is unknown{did_you_mean(str(self.on_error), POLICIES['modify'])}")
+            raise HookError(
+                f"on_error={self.on_error!r} is "
+                f"unknown{did_you_mean(str(self.on_error), POLICIES['modify'])}"
+            )
         if self.once and self.role == "guard":
-            raise HookError("once=True is refused for a guard: it would guard one call and leave the door open")
+            raise HookError(
+                "once=True is refused for a guard: it would guard one call and leave the door open"
+            )
 
     def _check_when(self) -> None:
         if not isinstance(self.when, Mapping):
-            raise HookError(f"when={self.when!r} must be a predicate or a mapping such as {{'tool_name': 'bash*'}}")
+            raise HookError(
+                f"when={self.when!r} must be a predicate or a mapping such as {{'tool_name': "
+                "'bash*'}}"
+            )
         for name, glob in self.when.items():
             if not isinstance(name, str) or not isinstance(glob, str):
-                raise HookError(f"when={{{name!r}: {glob!r}}} must map the name of an argument to a glob, both texts")
+                raise HookError(
+                    f"when={{{name!r}: {glob!r}}} must map the name of an argument to a glob, both "
+                    "texts"
+                )
 
 
 _PLAIN: Final = Options()
@@ -124,6 +140,11 @@ def check_timeout(timeout: float | None) -> None:
         return
     is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
     if not is_number or not 0 < timeout < float("inf"):
-        raise HookError(f"timeout={timeout!r} must be a positive number of seconds, or None for no deadline")
+        raise HookError(
+            f"timeout={timeout!r} must be a positive number of seconds, or None for no deadline"
+        )
     if timeout > TIMEOUT_MAX:
-        raise HookError(f"timeout={timeout!r} is longer than any wait can be ({TIMEOUT_MAX:.0f} s); leave it out")
+        raise HookError(
+            f"timeout={timeout!r} is longer than any wait can be ({TIMEOUT_MAX:.0f} s); leave it "
+            "out"
+        )

@@ -73,7 +73,8 @@ def check_constraints(new: Connected, others: list[Connected]) -> None:
         for first, second in ((new, other), (other, new)):
             if rank[first.role] > rank[second.role] and precedes(first, second):
                 raise HookError(
-                    f"{first.label} cannot run before {second.label} on {new.signal.name}: every {second.role} runs before "
+                    f"{first.label} cannot run before {second.label} on {new.signal.name}: every "
+                    f"{second.role} runs before "
                     f"every {first.role}"
                 )
     in_order((0.0, receiver) for receiver in (new, *others) if receiver.role == new.role)

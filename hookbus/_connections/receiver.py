@@ -65,7 +65,9 @@ class Connected:
             HookError: naming the receiver, where it stands, and what to write instead.
         """
         if not callable(function):
-            raise HookError(f"{function!r:.60} cannot be connected to {signal.name}: it is not callable")
+            raise HookError(
+                f"{function!r:.60} cannot be connected to {signal.name}: it is not callable"
+            )
         self.signal, self.held, self.sender, self.options = signal, function, sender, options
         self.sequence, self.key = sequence, key_of(function)
         self.name, self.place = options.name or name_of(function), place_of(function)

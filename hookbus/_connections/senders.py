@@ -50,7 +50,8 @@ def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
     """Return a weak reference, or raise HookError where the sender cannot be held safely."""
     if inspect.ismethod(sender):
         raise HookError(
-            f"the method {sender.__qualname__} is made anew each time it is looked up and cannot be a "
+            f"the method {sender.__qualname__} is made anew each time it is looked up and cannot "
+            "be a "
             "sender: write its object or its class instead"
         )
     try:
@@ -74,7 +75,9 @@ def check_can_call(sender: Any) -> None:
     whole = typing.get_origin(sender)
     if whole is not None:
         named = getattr(whole, "__qualname__", None) or whole
-        raise HookError(f"{sender!r:.60} is an annotation and never calls anything: connect to {named}")
+        raise HookError(
+            f"{sender!r:.60} is an annotation and never calls anything: connect to {named}"
+        )
     # A proxy passes calls on to what it stands for; what it says of its class is not its own.
     try:
         stands_in = sender.__class__ is not type(sender)
@@ -82,6 +85,7 @@ def check_can_call(sender: Any) -> None:
         stands_in = True
     if stands_in:
         raise HookError(
-            f"an object of {type(sender).__qualname__} only stands for another one, which is what calls: "
+            f"an object of {type(sender).__qualname__} only stands for another one, which is what "
+            "calls: "
             "connect to that one, or to its class"
         )

@@ -152,7 +152,9 @@ class HookSignal(NamedSignal):
         return new
 
     def _check_kinds(self, options: Options) -> None:
-        raise HookError(f"kinds= chooses among events, and {self.name} tells none: connect to bus.events")
+        raise HookError(
+            f"kinds= chooses among events, and {self.name} tells none: connect to bus.events"
+        )
 
     def disconnect(self, receiver: Connectable, sender: Any = ANY) -> None:
         """Disconnect a receiver from one sender, or from all of them where none is given. What is
@@ -222,7 +224,9 @@ class HookSignal(NamedSignal):
     @is_muted.setter
     def is_muted(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         if value:
-            raise HookError(f"is_muted would silence {self.name} for everyone; write `with signal.muted():`")
+            raise HookError(
+                f"is_muted would silence {self.name} for everyone; write `with signal.muted():`"
+            )
 
     @contextmanager
     def muted(self) -> Generator[None, None, None]:

@@ -65,7 +65,9 @@ class Asks(NamedTuple):
         found = tuple(known)
         lacking = self.missing(found)
         if lacking:
-            raise HookError(f"there is no {lacking[0]!r} to ask for{did_you_mean(lacking[0], found)}")
+            raise HookError(
+                f"there is no {lacking[0]!r} to ask for{did_you_mean(lacking[0], found)}"
+            )
         passed = [("", name) for name in self.by_position if name in found]
         may_lead = len(passed) == len(self.by_position)
         for place, name in enumerate(self.by_name):

@@ -86,7 +86,8 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
             is_static = isinstance(raw, staticmethod)
             what = "a staticmethod" if is_static else "a function that was bound to an object"
             raise HookError(
-                f"{cls.__qualname__}.{attribute} is {what}, and the sender of its calls is the function "
+                f"{cls.__qualname__}.{attribute} is {what}, and the sender of its calls is the "
+                "function "
                 f"itself: write sender={hook.shell.__qualname__}"  # type: ignore[union-attr]
             )
 

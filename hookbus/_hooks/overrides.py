@@ -23,7 +23,8 @@ def uncovered_overrides(bus: object, classes: Iterable[type], hook_name: str | N
                 is_concerned = hook.bus is bus and hook_name in (None, hook.name)
                 if is_concerned and override is not None and not _is_covered(cls, attribute, override):
                     found.add(
-                        f"{cls.__module__}.{cls.__qualname__}.{attribute}, which overrides a hookable: decorate it with "
+                        f"{cls.__module__}.{cls.__qualname__}.{attribute}, which overrides a "
+                        "hookable: decorate it with "
                         f"@hookable({hook.name!r}) or call super().{attribute}(...)"
                     )
     return sorted(found)

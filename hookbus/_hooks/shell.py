@@ -61,7 +61,9 @@ class Shell:
         self.parameters = parameters = list(signature.parameters.values())
         for parameter in parameters:
             if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
-                raise HookError(f"{body!r} has a parameter named {parameter.name!r}, which no caller can write")
+                raise HookError(
+                    f"{body!r} has a parameter named {parameter.name!r}, which no caller can write"
+                )
         self._codes: dict[tuple[bool, bool], CodeType] = Unshipped()
         taken = {p.name for p in parameters}
         self._names = {name: free_name(name, taken) for name in (*_GIVEN, "run", "shell", "name", "getattr")}

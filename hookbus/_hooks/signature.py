@@ -77,18 +77,28 @@ class Signature(NamedTuple):
         """Raise HookError unless `spread` can pass these bindings to the function."""
         for name in bindings:
             if name not in self.names:
-                raise HookError(f"there is no argument {name!r}{did_you_mean(str(name), self.names)}")
+                raise HookError(
+                    f"there is no argument {name!r}{did_you_mean(str(name), self.names)}"
+                )
         for name in self.names:
             if name not in bindings:
                 raise HookError(f"the argument {name!r} was removed; assign another value instead")
         if self.star and not isinstance(bindings[self.star], (tuple, list)):
-            raise HookError(f"*{self.star} takes a tuple or a list, not {type(bindings[self.star]).__name__}")
+            raise HookError(
+                f"*{self.star} takes a tuple or a list, not {type(bindings[self.star]).__name__}"
+            )
         if self.double_star:
             self._check_extra(bindings[self.double_star])
 
     def _check_extra(self, extra: Any) -> None:
         if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
-            raise HookError(f"**{self.double_star} takes a mapping of names to values, not {type(extra).__name__}")
+            raise HookError(
+                f"**{self.double_star} takes a mapping of names to values, not "
+                f"{type(extra).__name__}"
+            )
         clash = self.reserved.intersection(extra)
         if clash:
-            raise HookError(f"**{self.double_star} holds {min(clash)!r}, which is an argument of its own: patch that one")
+            raise HookError(
+                f"**{self.double_star} holds {min(clash)!r}, which is an argument of its own: "
+                "patch that one"
+            )
