@@ -38,7 +38,8 @@ def is_running(function: Any) -> bool:
 def is_plain(function: Any) -> bool:
     """Tell whether a callable is a function or a method whose parameters are the ones it shows."""
     function = getattr(function, "__func__", function)
-    return isinstance(function, FunctionType) and not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__")
+    is_other = hasattr(function, "__wrapped__") or hasattr(function, "__signature__")
+    return isinstance(function, FunctionType) and not is_other
 
 
 def layers(raw: Any) -> Iterator[FunctionType]:
@@ -84,8 +85,11 @@ def place_of(function: Any) -> CodeType | str:
         return own
     while isinstance(function, functools.partial):
         function = function.func
-    code: CodeType | None = getattr(inspect.unwrap(function), "__code__", None) or getattr(_call_of(function), "__code__", None)
-    return code or str(getattr(function, "__module__", "?"))
+    for candidate in (inspect.unwrap(function), _call_of(function)):
+        code: CodeType | None = getattr(candidate, "__code__", None)
+        if code is not None:
+            return code
+    return str(getattr(function, "__module__", "?"))
 
 
 def written(place: CodeType | str) -> str:
@@ -115,4 +119,4 @@ def _is_of(function: Any, is_kind: Callable[[Any], bool]) -> bool:
 
 
 def _call_of(function: Any) -> Any:
-    return getattr(type(function), "__call__", None)  # noqa: B004 - the method itself is wanted, not whether it is there
+    return getattr(type(function), "__call__", None)  # noqa: B004 - the method itself

@@ -102,7 +102,8 @@ class EventSignal(HookSignal):
                 continue
             busy.add(id(connected))
             try:
-                answer = function(bus, event=event) if connected.is_by_name else function(bus, event)
+                is_by_name = connected.is_by_name
+                answer = function(bus, event=event) if is_by_name else function(bus, event)
                 if inspect.isawaitable(answer):
                     close_unawaited(answer)
                     raise HookError(

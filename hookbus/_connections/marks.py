@@ -28,7 +28,7 @@ def receives(name: str, **options: Any) -> Callable[[F], F]:
     Raises:
         HookError: for an option that makes no sense anywhere.
     """
-    options_of(**{option: value for option, value in options.items() if option not in ("sender", "weak")})
+    options_of(**{key: options[key] for key in options.keys() - {"sender", "weak"}})
 
     def mark(method: F) -> F:
         function = getattr(method, "__func__", method)  # of a classmethod or staticmethod
@@ -48,9 +48,11 @@ def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
     found: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {}
     for base in reversed(type(plugin).__mro__):
         for attribute, raw in vars(base).items():
-            found[attribute] = getattr(getattr(raw, "__func__", raw), _MARK, found.get(attribute, ()))
-    flat = [(attribute, name, options) for attribute, marks in found.items() for name, options in marks]
+            method = getattr(raw, "__func__", raw)
+            found[attribute] = getattr(method, _MARK, found.get(attribute, ()))
+    flat = [(attribute, *mark) for attribute, marks in found.items() for mark in marks]
     if not flat:
-        instead = ": plug an object of it" if isinstance(plugin, type) else " has no method marked with @receives('pre_...')"
-        raise HookError(f"{describe(plugin)}{instead}")
+        is_class = isinstance(plugin, type)
+        nothing = " has no method marked with @receives('pre_...')"
+        raise HookError(f"{describe(plugin)}{': plug an object of it' if is_class else nothing}")
     return flat

@@ -35,21 +35,10 @@ POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
 
 
 
-def _names(names: object) -> tuple[str, ...]:
-    if isinstance(names, tuple) and not names:
-        return names
-    found: tuple[Any, ...] = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (None,)
-    if not all(isinstance(name, str) for name in found):
-        raise HookError(
-            f"before= and after= take the name of a receiver, or several, not {names!r:.60}"
-        )
-    return found
-
-
-def _several(kinds: Any) -> tuple[Any, ...] | None:
-    if kinds is None:
-        return None
-    return tuple(kinds) if isinstance(kinds, (tuple, list, set, frozenset)) else (kinds,)
+def _several(given: Any) -> tuple[Any, ...]:
+    """Return one or several, given as such or together, as a tuple."""
+    is_many = isinstance(given, Iterable) and not isinstance(given, (str, type))
+    return tuple(given) if is_many else (given,)
 
 
 class Options(NamedTuple):
@@ -69,8 +58,14 @@ class Options(NamedTuple):
 
     def check(self) -> None:
         # Only NaN differs from itself.
-        if isinstance(self.priority, bool) or not isinstance(self.priority, (int, float)) or self.priority != self.priority:
+        if not _is_number(self.priority) or self.priority != self.priority:
             raise HookError(f"priority={self.priority!r} must be a number; higher runs first")
+        for names in (self.before, self.after):
+            if not all(isinstance(name, str) for name in names):
+                raise HookError(
+                    "before= and after= take the name of a receiver, or several, "
+                    f"not {names if len(names) > 1 else names[0]!r:.60}"
+                )
         check_timeout(self.timeout)
         if not isinstance(self.once, bool):
             raise HookError(f"once={self.once!r} must be True or False")
@@ -114,11 +109,15 @@ class Options(NamedTuple):
 _PLAIN: Final = Options()
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def options_of(
-    priority: float = 0, role: str | None = None, on_error: str | None = None, timeout: float | None = None,
-    when: Callable[..., Any] | Mapping[str, str] | None = None, once: bool = False, name: str | None = None,
-    before: str | Iterable[str] = (), after: str | Iterable[str] = (),
-    kinds: Any = None,
+    priority: float = 0, role: str | None = None, on_error: str | None = None,
+    timeout: float | None = None, when: Callable[..., Any] | Mapping[str, str] | None = None,
+    once: bool = False, name: str | None = None, before: str | Iterable[str] = (),
+    after: str | Iterable[str] = (), kinds: Any = None,
 ) -> Options:  # fmt: skip
     """Return these options, checked; those who ask for nothing share theirs.
 
@@ -126,10 +125,13 @@ def options_of(
         HookError: for a value that makes no sense, naming it and what to write instead.
     """
     # False equals 0, and must be refused where 0 is right; of `()` there is only one.
-    asks_nothing = type(priority) is int and priority == 0 and once is False and before is after is _PLAIN.before
-    if asks_nothing and role is None and on_error is None and timeout is None and when is None and name is None and kinds is None:
-        return _PLAIN
-    options = Options(priority, role, on_error, timeout, when, once, name, _names(before), _names(after), _several(kinds))
+    if type(priority) is int and priority == 0 and once is False and before is after is _PLAIN.before:
+        if role is on_error is timeout is when is name is kinds is None:
+            return _PLAIN
+    options = Options(
+        priority, role, on_error, timeout, when, once, name, _several(before), _several(after),
+        None if kinds is None else _several(kinds),
+    )  # fmt: skip
     options.check()
     return options
 
@@ -138,8 +140,7 @@ def check_timeout(timeout: float | None) -> None:
     """Raise HookError unless this is None or a number of seconds a receiver can have."""
     if timeout is None:
         return
-    is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
-    if not is_number or not 0 < timeout < float("inf"):
+    if not _is_number(timeout) or not 0 < timeout < float("inf"):
         raise HookError(
             f"timeout={timeout!r} must be a positive number of seconds, or None for no deadline"
         )

@@ -18,8 +18,10 @@ def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
     Raises:
         HookError: if `before=` and `after=` make a circle.
     """
-    in_turn = [r for _, r in sorted(receivers, key=lambda pair: (-pair[1].options.priority, pair[0], pair[1].sequence))]
-    return _constrained(in_turn) if any(r.options.before or r.options.after for r in in_turn) else in_turn
+    ranks = [(-each.options.priority, distance, each.sequence, each) for distance, each in receivers]
+    in_turn = [rank[-1] for rank in sorted(ranks, key=lambda rank: rank[:3])]
+    is_constrained = any(each.options.before or each.options.after for each in in_turn)
+    return _constrained(in_turn) if is_constrained else in_turn
 
 
 def _constrained(waiting: list[Connected]) -> list[Connected]:

@@ -157,11 +157,13 @@ class Connected:
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
-        at = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else ""
+        failure = type(error).__name__
+        if trace is not None:
+            failure += f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
         with _tally:
             self.failures += 1
             self.fail_opens += is_open
-            self.last_failure = f"{type(error).__name__}{at}"
+            self.last_failure = failure
             return self.failures
 
     def problem_with(self, hook: str, colour: Colour, arguments: tuple[str, ...]) -> str | None:
@@ -171,12 +173,14 @@ class Connected:
         phase = self.signal.phase
         problem = self._lacks(hook, _on_offer(arguments, phase))
         if phase == ANSWER and self.sender is not None:
-            problem = "is never asked: it names a sender, and a question has none: leave sender= out"
+            none = "a question has none: leave sender= out"
+            problem = f"is never asked: it names a sender, and {none}"
         elif problem is None and phase == ANSWER and self.options.role is not None:
             role = f"asks for role={self.options.role!r}"
             problem = f"{role}, but a question is only answered: guard pre_{hook} instead"
         elif problem is None and self.is_async and "async" not in colour:
-            problem = f"is async, but {hook} is a plain def and cannot await it: write a plain def receiver"
+            instead = "write a plain def receiver"
+            problem = f"is async, but {hook} is a plain def and cannot await it: {instead}"
         elif problem is None and phase == "post" and self.role == "guard" and "generator" in colour:
             instead = f"guard item_{hook}, or hold back in around"
             problem = f"would guard a stream after its items have left: {instead}"
@@ -185,10 +189,12 @@ class Connected:
         return problem and f"{self._title} {problem}"
 
     def _lacks(self, hook: str, on_offer: frozenset[str]) -> str | None:
-        for asks, what in ((self.asks, "asks for"), (self.when and self.when.asks, "has a when= that asks for")):
+        when = self.when and self.when.asks
+        for asks, what in ((self.asks, "asks for"), (when, "has a when= that asks for")):
             if asks and not asks.needed <= on_offer:
                 lacking = asks.missing(on_offer)[0]
-                return f"{what} {lacking!r}, which {hook} does not have{did_you_mean(lacking, on_offer)}"
+                meant = did_you_mean(lacking, on_offer)
+                return f"{what} {lacking!r}, which {hook} does not have{meant}"
         if self.is_weak and self.role == "guard" and self.function is None:
             return "guards an object that is dying, and has died before it"
         return None

@@ -56,8 +56,8 @@ class Scope(dict[ReceiverKey, Stack]):
             old = self.setdefault(key, ())
             if old:
                 new.sequence = old[0].sequence
-            changed = (*old, new) if new.is_layer else (new, *[each for each in old if each.is_layer])
-            if self._exchange(key, old, changed):
+            stay = old if new.is_layer else [each for each in old if each.is_layer]
+            if self._exchange(key, old, (*stay, new) if new.is_layer else (new, *stay)):
                 return
 
     def drop(self, connected: Connected) -> bool:
@@ -66,7 +66,8 @@ class Scope(dict[ReceiverKey, Stack]):
             old = self.get(connected.key, ())
             if connected not in old:
                 return False
-            if self._exchange(connected.key, old, tuple([each for each in old if each is not connected])):
+            others = tuple([each for each in old if each is not connected])
+            if self._exchange(connected.key, old, others):
                 return True
 
     def _exchange(self, key: ReceiverKey, old: Stack, new: Stack) -> bool:
@@ -151,7 +152,8 @@ class Registry:
     def bury(self, scope: Scope, key: ReceiverKey) -> None:
         """Take out the connections of a receiver that was held weakly and has died."""
         if not sys.is_finalizing():
-            lost = [each for each in scope.get(key, ()) if each.function is None and scope.drop(each)]
+            dead = [each for each in scope.get(key, ()) if each.function is None]
+            lost = [each for each in dead if scope.drop(each)]
             is_alone = scope.sender is None or scope.sender() is not None
             self._on_death(lost if is_alone else [])
 

@@ -58,7 +58,7 @@ class HookSignal(NamedSignal):
         return {id(each): each for each in self.connections()}
 
     @receivers.setter
-    def receivers(self, _: dict[Any, Any]) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def receivers(self, _: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Leave blinker's unused."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -67,10 +67,10 @@ class HookSignal(NamedSignal):
     # -- connecting --------------------------------------------------------------------------------
 
     def connect(
-        self, receiver: F, sender: Any = ANY, weak: bool | None = None, *, priority: float = 0, role: Role | None = None,
-        on_error: OnError | None = None, timeout: float | None = None, when: When = None, once: bool = False,
-        name: str | None = None, before: str | Iterable[str] = (), after: str | Iterable[str] = (),
-        kinds: Any = None,
+        self, receiver: F, sender: Any = ANY, weak: bool | None = None, *, priority: float = 0,
+        role: Role | None = None, on_error: OnError | None = None, timeout: float | None = None,
+        when: When = None, once: bool = False, name: str | None = None,
+        before: str | Iterable[str] = (), after: str | Iterable[str] = (), kinds: Any = None,
     ) -> F:  # fmt: skip
         """Connect a receiver to a sender and return the receiver.
 
@@ -103,13 +103,17 @@ class HookSignal(NamedSignal):
         Raises:
             HookError: for anything that cannot work, before anything has changed.
         """
-        options = options_of(priority, role, on_error, timeout, when, once, name, before, after, kinds)
+        options = options_of(
+            priority, role, on_error, timeout, when, once, name, before, after, kinds
+        )
         self._connect(receiver, sender, weak, options)
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
             self.receiver_connected.send(self, receiver=receiver, sender=sender, weak=bool(weak))
         return receiver
 
-    def connect_via(self, sender: Any = ANY, weak: bool | None = None, **options: Any) -> Callable[[F], F]:
+    def connect_via(
+        self, sender: Any = ANY, weak: bool | None = None, **options: Any
+    ) -> Callable[[F], F]:
         """Return a decorator that connects what it decorates; sender, weak and options are those of
         `connect`.
         """
@@ -133,8 +137,9 @@ class HookSignal(NamedSignal):
         return Connection(self, added, sender)
 
     def _connect(
-        self, function: Connectable, sender: Any, weak: bool | None, options: Options, *, is_layer: bool = False
-    ) -> Connected:
+        self, function: Connectable, sender: Any, weak: bool | None, options: Options, *,
+        is_layer: bool = False,
+    ) -> Connected:  # fmt: skip
         home, registry = self._home, self._registry
         if options.kinds is not None:
             self._check_kinds(options)

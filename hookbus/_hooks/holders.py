@@ -15,7 +15,9 @@ from .hook import Hook, hook_of, hooks_in
 from .overrides import with_subclasses
 
 
-def check_sender(hooks: list[Hook], sender: FunctionType, looked_at: Callable[[], list[type]]) -> None:
+def check_sender(
+    hooks: list[Hook], sender: FunctionType, looked_at: Callable[[], list[type]]
+) -> None:
     """Refuse a function that is never the sender of a call: a method, or one that is not hookable
     where these are.
 
@@ -79,8 +81,9 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
     own senders.
     """
     cls = sender if isinstance(sender, type) else type(sender)
-    holders = [*cls.__mro__, *([sender] if cls is not sender and hasattr(sender, "__dict__") else [])]
-    for attribute, raw in [pair for each in holders for pair in list(vars(each).items())]:
+    holders = [*cls.__mro__, *([sender] if cls is not sender else [])]
+    held = [list(getattr(each, "__dict__", {}).items()) for each in holders]
+    for attribute, raw in [pair for pairs in held for pair in pairs]:
         hook = hook_of(raw) if isinstance(raw, (staticmethod, MethodType)) else None
         if hook in hooks:
             is_static = isinstance(raw, staticmethod)

@@ -192,7 +192,8 @@ class Hook:
     def _is_on(self) -> bool:
         if self.is_retired:
             return False
-        return any([each.has_shared for each in self.bus._signals_of(self.name)]) or self.bus.is_observed
+        signals = self.bus._signals_of(self.name)
+        return any([each.has_shared for each in signals]) or self.bus.is_observed
 
     def retire(self) -> None:
         """Take this hook off its bus: its calls are those of the bare function from now on."""
@@ -238,7 +239,8 @@ class Hook:
         name = self.body.__qualname__.rpartition(".")[2]
         for cls in (*mro, *class_mro):
             if self.is_named_in(cls):
-                return FUNCTION_SITE if isinstance(vars(cls).get(name), staticmethod) else Site(name)
+                is_static = isinstance(vars(cls).get(name), staticmethod)
+                return FUNCTION_SITE if is_static else Site(name)
         return FUNCTION_SITE
 
     def is_named_in(self, cls: type) -> bool:

@@ -71,7 +71,7 @@ class Table(Unshipped):
         self._owners: dict[int, tuple[int, weakref.ref[Any]]] = {}
         self._of_classes: IdentityMap[Table] = IdentityMap()
 
-    def keep_of_class(self, cls: type, run: Run, by_class: Callable[[Callable[[int], Run | None]], Run]) -> None:
+    def keep_of_class(self, cls: type, run: Run, by_class: Callable[[Any], Run]) -> None:
         """Keep what runs the calls whose first argument is this class; `by_class` makes what looks
         it up.
         """
@@ -89,7 +89,7 @@ class Table(Unshipped):
         self._owners[id(cls)] = key, weakref.ref(cls, partial(self.pop, key))
         self[key] = run
         if len(self._owners) > 2 * len(self) + 8:
-            for number, (_, reference) in list(zip(list(self._owners), list(self._owners.values()))):
+            for number, (_, reference) in list(self._owners.items()):
                 if reference() is None:
                     self._owners.pop(number, None)
 
@@ -109,4 +109,5 @@ class Own(Unshipped):
     def __init__(self, owner: object = None, end: Callable[..., Any] | None = None) -> None:
         super().__init__()
         self.is_used = False
-        self.reference: Callable[[], Any] = (lambda: None) if end is None else weakref.ref(owner, end)
+        nobody: Callable[[], Any] = lambda: None  # noqa: E731
+        self.reference = nobody if end is None else weakref.ref(owner, end)

@@ -11,7 +11,9 @@ from .._connections.callables import layers
 from .hook import hook_of, hooks_in
 
 
-def uncovered_overrides(bus: object, classes: Iterable[type], hook_name: str | None = None) -> list[str]:
+def uncovered_overrides(
+    bus: object, classes: Iterable[type], hook_name: str | None = None
+) -> list[str]:
     """Name what overrides a hookable of this bus, in these classes and their subclasses, and passes
     nothing on to it.
     """
@@ -20,8 +22,9 @@ def uncovered_overrides(bus: object, classes: Iterable[type], hook_name: str | N
         for as_class in (False, True):
             for attribute, hook in hooks_in(cls.__mro__[1:], as_class):
                 override = vars(cls).get(attribute)
-                is_concerned = hook.bus is bus and hook_name in (None, hook.name)
-                if is_concerned and override is not None and not _is_covered(cls, attribute, override):
+                if override is None or hook.bus is not bus or hook_name not in (None, hook.name):
+                    continue
+                if not _is_covered(cls, attribute, override):
                     found.add(
                         f"{cls.__module__}.{cls.__qualname__}.{attribute}, which overrides a "
                         "hookable: decorate it with "
@@ -32,7 +35,7 @@ def uncovered_overrides(bus: object, classes: Iterable[type], hook_name: str | N
 
 def with_subclasses(classes: Iterable[type]) -> list[type]:
     """Return the classes and everything below them."""
-    found: dict[int, type] = {}  # by identity: a metaclass may say that its classes are equal, or refuse
+    found: dict[int, type] = {}  # by identity: a metaclass may say that its classes are equal
     waiting = list(classes)
     while waiting:
         cls = waiting.pop()
@@ -48,8 +51,10 @@ def _is_covered(cls: type, attribute: str, override: Any) -> bool:
 
     That it says it wraps that method, as `functools.wraps` does, is no proof that it calls it.
     """
-    inherited = {hook for as_class in (False, True) for _, hook in hooks_in(cls.__mro__[1:], as_class)}
-    own = list(takewhile(lambda layer: hook_of(layer) not in inherited, layers(getattr(override, "__func__", override))))
+    above = cls.__mro__[1:]
+    inherited = {hook for as_class in (False, True) for _, hook in hooks_in(above, as_class)}
+    held = layers(getattr(override, "__func__", override))
+    own = list(takewhile(lambda layer: hook_of(layer) not in inherited, held))
     if hook_of(override) is not None or any(hook_of(layer) is not None for layer in own):
         return True
     parents = {"super", *(base.__name__ for base in cls.__mro__[1:])}

@@ -9,7 +9,8 @@ from .identity import ALL, Run
 if TYPE_CHECKING:
     from .hook import Hook
 
-_HEAP_TYPE: Final = 1 << 9  # of a class written in Python, which may be given another attribute at any time
+_HEAP_TYPE: Final = 1 << 9
+"""Of a class written in Python, which may be given another attribute at any time."""
 
 
 class Place:

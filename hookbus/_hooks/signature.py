@@ -34,13 +34,15 @@ class Signature(NamedTuple):
         for parameter in signature.parameters.values():
             by_kind.setdefault(parameter.kind, []).append(parameter.name)
         kind = inspect.Parameter
+        either = by_kind.get(kind.POSITIONAL_OR_KEYWORD, ())
+        keyword_only = by_kind.get(kind.KEYWORD_ONLY, ())
         return cls(
             names=tuple(signature.parameters),
-            positional=(*by_kind.get(kind.POSITIONAL_ONLY, ()), *by_kind.get(kind.POSITIONAL_OR_KEYWORD, ())),
-            keyword_only=tuple(by_kind.get(kind.KEYWORD_ONLY, ())),
+            positional=(*by_kind.get(kind.POSITIONAL_ONLY, ()), *either),
+            keyword_only=tuple(keyword_only),
             star=by_kind.get(kind.VAR_POSITIONAL, [None])[0],
             double_star=by_kind.get(kind.VAR_KEYWORD, [None])[0],
-            reserved=frozenset(by_kind.get(kind.POSITIONAL_OR_KEYWORD, []) + by_kind.get(kind.KEYWORD_ONLY, [])),
+            reserved=frozenset((*either, *keyword_only)),
         )
 
     def without_first(self) -> Signature:
