@@ -144,7 +144,8 @@ class Bus:
 
         try:
             for attribute, name, options in marked(plugin):
-                connected.append(self.signal(name).connected_to(getattr(plugin, attribute), **options))
+                receiver = getattr(plugin, attribute)
+                connected.append(self.signal(name).connected_to(receiver, **options))
         except BaseException:
             unplug()
             raise
@@ -161,8 +162,10 @@ class Bus:
     # -- what hookables and signals tell the bus ---------------------------------------------------
 
     def _declared(self, name: str) -> list[Hook]:
-        references = list(self._hooks.get(name, {}).values())
-        return [hook for reference in references if (hook := reference()) is not None]
+        hooks = self._hooks.get(name)
+        if not hooks:
+            return []
+        return [hook for reference in list(hooks.values()) if (hook := reference()) is not None]
 
     def _signals_of(self, hook: str) -> list[HookSignal]:
         """Return the signals of a hook that were ever asked for, in the order of the phases."""
@@ -171,7 +174,10 @@ class Bus:
 
     def _declare(self, hook: Hook) -> None:
         for other in self._declared(hook.name):
-            if other.is_question != hook.is_question or (hook.is_question and not _is_same_place(hook, other)):
+            bodies = hook.body, other.body
+            # A question that is declared again as its module is reloaded is the same one.
+            is_again = len({(body.__module__, body.__qualname__) for body in bodies}) == 1
+            if other.is_question != hook.is_question or (hook.is_question and not is_again):
                 raise HookError(
                     f"the name {hook.name!r} is taken on this bus by {other!r}: a question has its "
                     "name for itself"
@@ -232,7 +238,7 @@ class Bus:
                 hook.settle(sender)
                 continue
             hook.forget()
-            if not is_more or not hook.is_surely_on():
+            if not (is_more and hook.is_surely_on()):
                 hook.settle()
 
     def _muting(self, signal: HookSignal) -> None:
@@ -245,10 +251,10 @@ class Bus:
         from .events import Lost
 
         if Lost in self.heard:
-            event = Lost(
-                call_id=0, parent_id=None, hook=signal.hook, sender="unknown", at=time.time(), receiver=receiver.name
-            )
-            self.events.tell(self, event)
+            self.events.tell(self, Lost(
+                call_id=0, parent_id=None, hook=signal.hook, sender="unknown", at=time.time(),
+                receiver=receiver.name,
+            ))  # fmt: skip
 
     def _check_sender(self, signal: HookSignal, sender: Any) -> None:
         if signal is self.events and sender is not ANY and sender is not self:
@@ -278,12 +284,8 @@ class Bus:
             cls = sender if isinstance(sender, type) else type(sender)
             self._look_at(cls)
             for override in uncovered_overrides(self, [cls], signal.hook):
-                warnings.warn(f"{receiver.label} does not guard {override}", HookWarning, stacklevel=4)
-
-
-def _is_same_place(hook: Hook, other: Hook) -> bool:
-    """Tell whether two hooks are one, declared again as a module is reloaded."""
-    return (hook.body.__module__, hook.body.__qualname__) == (other.body.__module__, other.body.__qualname__)
+                said = f"{receiver.label} does not guard {override}"
+                warnings.warn(said, HookWarning, stacklevel=4)
 
 
 default_bus: Final = Bus()

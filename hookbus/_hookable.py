@@ -57,7 +57,8 @@ def _hooked(function: Any, given: str | None, bus: Bus) -> Any:
         warnings.warn(
             f"{function.__qualname__} hides its colour under a decorator "
             f"({colour_of(inspect.unwrap(function))} inside "
-            f"{colour_of(function)}): put @hookable below that decorator", HookWarning, stacklevel=3,
+            f"{colour_of(function)}): put @hookable below that decorator",
+            HookWarning, stacklevel=3,
         )  # fmt: skip
     hook = Hook(name, bus, function)
     bus._declare(hook)
@@ -65,14 +66,14 @@ def _hooked(function: Any, given: str | None, bus: Bus) -> Any:
 
 
 def _check_function(function: Any) -> None:
-    instead = None
+    instead, has_name = None, hasattr(function, "__qualname__")
     if isinstance(function, property):
         instead = "a property: decorate its getter, below @property"
     elif isinstance(function, type):
         instead = "a class: decorate its methods, or call instrument(cls, 'method', ...)"
     elif inspect.ismethod(function):
         instead = "a bound method: decorate the function in its class"
-    elif not callable(function) or inspect.isbuiltin(function) or not hasattr(function, "__qualname__"):
+    elif not callable(function) or inspect.isbuiltin(function) or not has_name:
         instead = f"a {type(function).__name__}: decorate a function"
     if instead is not None:
         raise HookError(f"hookable cannot take {function!r:.60}, {instead}")

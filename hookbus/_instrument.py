@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from ._bus import Bus, default_bus
-from ._calls.context import NOTHING
+from ._calls.verdicts import NOTHING
 from ._hookable import hookable
 from ._hooks.hook import Hook, hook_of
 from ._hooks.overrides import with_subclasses
@@ -55,7 +56,8 @@ def instrument(
         if subclasses:
             for below in with_subclasses([cls]):
                 _wrap_overrides(below, names, made, undos)
-            undos.append(_watch_subclasses(cls, lambda new: _wrap_overrides(new, names, made, undos)))
+            on_new = partial(_wrap_overrides, names=names, made=made, undos=undos)
+            undos.append(_watch_subclasses(cls, on_new))
     except BaseException:
         undo()
         raise

@@ -34,7 +34,9 @@ class Surrounding(Mapping[str, Any]):
 
 NOTHING_AROUND: Final = Surrounding({})
 
-_CURRENT: Final[ContextVar[Mapping[str, Any]]] = ContextVar("hookbus_surrounding", default=NOTHING_AROUND)
+_CURRENT: Final[ContextVar[Mapping[str, Any]]] = ContextVar(
+    "hookbus_surrounding", default=NOTHING_AROUND
+)
 
 current_surrounding: Final = _CURRENT.get
 """Return what holds around the running code; a task or thread has what held where its context was

@@ -38,8 +38,9 @@ class HookBlocked(HookError):
     call_id: int | None
 
     def __init__(
-        self, reason: str, receiver: str, hook: str, *, verdict: Any = None, call_id: int | None = None
-    ) -> None:
+        self, reason: str, receiver: str, hook: str, *, verdict: Any = None,
+        call_id: int | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(reason, receiver, hook)
         self.reason, self.receiver, self.hook = reason, receiver, hook
         self.verdict, self.call_id = verdict, call_id

@@ -125,8 +125,9 @@ def options_of(
         HookError: for a value that makes no sense, naming it and what to write instead.
     """
     # False equals 0, and must be refused where 0 is right; of `()` there is only one.
-    if type(priority) is int and priority == 0 and once is False and before is after is _PLAIN.before:
-        if role is on_error is timeout is when is name is kinds is None:
+    is_usual = type(priority) is int and priority == 0 and once is False
+    if is_usual and before is after is _PLAIN.before and role is None and on_error is None:
+        if timeout is None and when is None and name is None and kinds is None:
             return _PLAIN
     options = Options(
         priority, role, on_error, timeout, when, once, name, _several(before), _several(after),

@@ -18,8 +18,10 @@ def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
     Raises:
         HookError: if `before=` and `after=` make a circle.
     """
-    ranks = [(-each.options.priority, distance, each.sequence, each) for distance, each in receivers]
-    in_turn = [rank[-1] for rank in sorted(ranks, key=lambda rank: rank[:3])]
+    def rank(pair: tuple[float, Connected]) -> tuple[float, float, int]:
+        return -pair[1].options.priority, pair[0], pair[1].sequence
+
+    in_turn = [each for _, each in sorted(receivers, key=rank)]
     is_constrained = any(each.options.before or each.options.after for each in in_turn)
     return _constrained(in_turn) if is_constrained else in_turn
 

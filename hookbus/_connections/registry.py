@@ -192,8 +192,9 @@ class Registry:
 
     def own_senders(self) -> list[Any]:
         """Return the single objects that something is connected to."""
-        scopes = [scope for scope in list(self._own.values()) if scope and scope.sender is not None]
-        return [sender for scope in scopes if (sender := scope.sender()) is not None]
+        references = [scope.sender for scope in list(self._own.values()) if scope]
+        owners = [reference() for reference in references if reference is not None]
+        return [owner for owner in owners if owner is not None]
 
     def _at(self, sender_id: int) -> list[Scope]:
         """Return what is connected under an id; an object and a class never have the same one at a

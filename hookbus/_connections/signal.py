@@ -13,7 +13,7 @@ from blinker import ANY, NamedSignal
 
 from ..exceptions import HookError
 from .callables import key_of
-from .connection import Connection
+from .connection import Connection as Connection
 from .options import OnError, Options, Role, options_of
 from .order import in_order
 from .phases import ANSWER, split_signal_name
@@ -62,7 +62,7 @@ class HookSignal(NamedSignal):
         """Leave blinker's unused."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self._home).signal, (self._home, self.name)  # type: ignore[attr-defined]
+        return type(self._home).signal, (self._home, self.name)
 
     # -- connecting --------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class HookSignal(NamedSignal):
         return decorate
 
     def connected_to(  # type: ignore[override]
-        self, receiver: Connectable, sender: Any = ANY, weak: bool | None = None, **options: Any
+        self, receiver: Connectable, sender: Any = ANY, **options: Any
     ) -> Connection:
         """Connect at once and return the handle, for a `with` block or to keep.
 
@@ -133,6 +133,7 @@ class HookSignal(NamedSignal):
         this one stood in front of has its own options again. Options and errors are those of
         `connect`.
         """
+        weak = options.pop("weak", None)
         added = self._connect(receiver, sender, weak, options_of(**options), is_layer=True)
         return Connection(self, added, sender)
 
@@ -151,7 +152,8 @@ class HookSignal(NamedSignal):
             new.hold(weak, lambda key: registry.bury(scope, key))
         new.is_layer = is_layer
         home._check(self, new, sender)
-        home._changing(self, sender)
+        if sender is not ANY:
+            home._changing(self, sender)
         registry.add(scope, new)
         home._changed(self, sender, is_more=True)
         return new

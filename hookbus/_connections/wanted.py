@@ -127,16 +127,16 @@ def _asked(function: Connectable, with_sender: bool) -> Asks | None:
     )  # fmt: skip
     sender = None
     if with_sender and only:
-        sender, *only = only
+        sender, only = only[0], only[1:]
     elif with_sender and either:
-        sender, *either = either
+        sender, either = either[0], either[1:]
     elif with_sender and not star:
         return None
     optional = {p.name for p in parameters if p.default is not p.empty}
-    by_name = (*either, *keyword_only)
+    by_name = either + keyword_only
     leading = len(either) if is_plain(function) and (sender or not with_sender) else 0
-    needed = frozenset((*only, *by_name)) - optional
-    return Asks(sender, tuple(only), by_name, needed, bool(double_star), leading)
+    needed = frozenset(only + by_name) - optional
+    return Asks(sender, only, by_name, needed, bool(double_star), leading)
 
 
 def close_unawaited(awaitable: Any) -> None:

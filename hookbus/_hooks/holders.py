@@ -30,7 +30,7 @@ def check_sender(
             f"{named} is not hookable and never the sender of a call; "
             "to decorate a receiver, write @connect_via()"
         )
-    cls = own and class_of(own, looked_at)
+    cls = class_of(own, looked_at) if own is not None else None
     if cls is None and own is not None and own.looks_like_method and own in hooks:
         # A class that no module names, as one made inside a function: it is looked for among all
         # there are.
@@ -91,7 +91,7 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
             raise HookError(
                 f"{cls.__qualname__}.{attribute} is {what}, and the sender of its calls is the "
                 "function "
-                f"itself: write sender={hook.shell.__qualname__}"  # type: ignore[union-attr]
+                f"itself: write sender={hook.shell.__qualname__}"
             )
 
 
@@ -111,7 +111,7 @@ def _called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool]]:
         for raw in [vars(base).get(attribute) for base in mro]:
             hook = hook_of(raw) if isinstance(raw, (FunctionType, classmethod)) else None
             if hook in hooks:
-                yield hook, True  # type: ignore[misc]
+                yield hook, True
                 break
     for as_class in (False, True):
         seen: set[str] = set()

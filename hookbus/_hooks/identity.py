@@ -89,7 +89,8 @@ class Table(Unshipped):
         self._owners[id(cls)] = key, weakref.ref(cls, partial(self.pop, key))
         self[key] = run
         if len(self._owners) > 2 * len(self) + 8:
-            for number, (_, reference) in list(self._owners.items()):
+            owners = self._owners  # no tuples are made on the way, so that nothing is collected
+            for number, (_, reference) in list(zip(list(owners), list(owners.values()))):
                 if reference() is None:
                     self._owners.pop(number, None)
 

@@ -24,7 +24,9 @@ COLOUR_FLAGS = {
 }
 
 
-_GIVEN: Final = ("body", "type", "id", "find", "runs", "own")
+_GIVEN: Final = (
+    "body", "type", "id", "find", "runs", "own", "run", "shell", "name", "getattr"
+)  # fmt: skip
 
 _MRO: Final = "{id}({type}(FIRST).__mro__)"
 REST: Final = "{body}({passed})"
@@ -66,17 +68,19 @@ class Shell:
                 )
         self._codes: dict[tuple[bool, bool], CodeType] = Unshipped()
         taken = {p.name for p in parameters}
-        self._names = {name: free_name(name, taken) for name in (*_GIVEN, "run", "shell", "name", "getattr")}
+        self._names = {name: free_name(name, taken) for name in _GIVEN}
         # A class made anew by attrs(slots=True) repairs the `__class__` cell that zero-argument
         # super() reads, but
         # looks for it only in the functions it finds in the class.
         cells = _class_cell(body)
         self._free = ["__class__"] * len(cells)
         code = self._code(REST)
-        defaults = _defaults(parameters)
-        self.function = FunctionType(code, {self._names["body"]: body}, body.__name__, defaults, cells)
-        keyword_only = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty]
-        self.function.__kwdefaults__ = {p.name: p.default for p in keyword_only}
+        with_default = [p for p in parameters if p.default is not p.empty]
+        named = {p.name: p.default for p in with_default if p.kind is p.KEYWORD_ONLY}
+        defaults = tuple(p.default for p in with_default if p.kind is not p.KEYWORD_ONLY)
+        given = {self._names["body"]: body}
+        self.function = FunctionType(code, given, body.__name__, defaults or None, cells)
+        self.function.__kwdefaults__ = named
         functools.update_wrapper(self.function, body)
 
     def give(self, **given: Any) -> None:
@@ -88,7 +92,7 @@ class Shell:
         # All of them: who ships a function by value brings along only those its code read at that
         # moment.
         given = {"body": self._body, "type": type, "id": id, **given}
-        self.function.__globals__.update({self._names[name]: value for name, value in given.items()})
+        self.function.__globals__.update({self._names[key]: given[key] for key in given})
 
     def given(self, name: str) -> Any:
         return self.function.__globals__[self._names[name]]
@@ -128,9 +132,10 @@ class Shell:
         """Return what runs calls as a function's, until the class of the first argument holds it
         under its name.
         """
-        way = "({find}({values}) if {getattr}({type}(FIRST), {name}, None) is {shell} else {run})({passed})"
-        given = {"run": run, "shell": self.function, "name": self._body.__name__, "getattr": getattr}
-        return self._forward(way, **given)
+        held = "{getattr}({type}(FIRST), {name}, None) is {shell}"
+        way = "({find}({values}) if %s else {run})({passed})" % held
+        name = self._body.__name__
+        return self._forward(way, run=run, shell=self.function, name=name, getattr=getattr)
 
     def _forward(self, way: str, **given: Any) -> Callable[..., Any]:
         given = {"find": self.given("find"), "id": id, "type": type, **given}
@@ -145,7 +150,8 @@ class Shell:
         parameters = self.parameters
         first = parameters[0].name if parameters else ""
         values = "({})".format("".join(f"{p.name}, " for p in parameters))
-        text = way.format(**self._names, values=values, passed=passed(parameters)).replace("FIRST", first)
+        text = way.format(**self._names, values=values, passed=passed(parameters))
+        text = text.replace("FIRST", first)
         return "\n".join([
             f"def make({', '.join(free)}):",
             f"    def forward({declared(parameters)}):",
@@ -156,7 +162,7 @@ class Shell:
 
     def _code(self, way: str) -> CodeType:
         # Hookables that are called alike have the code in common.
-        code = maker(self._text(way, self._free))(*self._free).__code__
+        code: CodeType = maker(self._text(way, self._free))(*self._free).__code__
         name, qualname = self._body.__name__, self._body.__qualname__
         flags = code.co_flags | COLOUR_FLAGS[self._colour]
         return code.replace(co_flags=flags, co_name=name, co_qualname=qualname)
@@ -206,7 +212,8 @@ def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> s
     parts: list[str] = []
     kinds = [p.kind for p in parameters]
     for index, p in enumerate(parameters):
-        if p.kind is p.KEYWORD_ONLY and p.VAR_POSITIONAL not in kinds and p.KEYWORD_ONLY not in kinds[:index]:
+        is_first = p.VAR_POSITIONAL not in kinds and p.KEYWORD_ONLY not in kinds[:index]
+        if p.kind is p.KEYWORD_ONLY and is_first:
             parts.append("*")
         stars = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         parts.append(stars + mark(p.name) + ("" if p.default is p.empty else "=None"))
@@ -216,13 +223,11 @@ def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> s
 
 
 def passed(parameters: list[Parameter], mark: Callable[[str], str] = str) -> str:
-    forms: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*{0}", Parameter.VAR_KEYWORD: "**{0}", Parameter.KEYWORD_ONLY: "{0}={0}"}
+    forms: dict[Any, str] = {
+        Parameter.VAR_POSITIONAL: "*{0}", Parameter.VAR_KEYWORD: "**{0}",
+        Parameter.KEYWORD_ONLY: "{0}={0}",
+    }  # fmt: skip
     return ", ".join(forms.get(p.kind, "{0}").format(mark(p.name)) for p in parameters)
-
-
-def _defaults(parameters: list[Parameter]) -> tuple[Any, ...] | None:
-    positional = (p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
-    return tuple(p.default for p in positional if p.default is not p.empty) or None
 
 
 def free_name(name: str, taken: set[str]) -> str:
