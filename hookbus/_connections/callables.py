@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, Final
 
-_ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def code_of(function: object) -> CodeType | None:
@@ -80,9 +80,6 @@ def place_of(function: Any) -> CodeType | str:
     """Return the code that stands where a callable was written, or the name of the module that
     defines it.
     """
-    own = code_of(function)
-    if own is not None:
-        return own
     while isinstance(function, functools.partial):
         function = function.func
     for candidate in (inspect.unwrap(function), _call_of(function)):
@@ -101,9 +98,6 @@ def is_async_callable(function: Any) -> bool:
     """Tell whether a callable is known to be async, a generator or not; what cannot be known shows
     when it is called.
     """
-    code = code_of(function)
-    if code is not None:
-        return bool(code.co_flags & _ASYNC)
     return is_coroutine_callable(function) or _is_of(function, inspect.isasyncgenfunction)
 
 

@@ -11,7 +11,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..exceptions import HookError, did_you_mean
-from .callables import is_async_callable, key_of, name_of, place_of, written
+from .callables import ASYNC, code_of, is_async_callable, key_of, name_of, place_of, written
 from .options import POLICIES, ROLES, Options
 from .phases import ANSWER, OFFERED, Colour
 from .wanted import Asks, Connectable, When
@@ -70,14 +70,17 @@ class Connected:
             )
         self.signal, self.held, self.sender, self.options = signal, function, sender, options
         self.sequence, self.key = sequence, key_of(function)
-        self.name, self.place = options.name or name_of(function), place_of(function)
+        code = code_of(function)
+        self.name = options.name or name_of(function)
+        self.place = place_of(function) if code is None else code
         self.role, self.on_error, problem = _standing(signal.phase, options.role, options.on_error)
         if options.timeout is not None and signal.phase == "around":
             problem = "asks for a timeout: no deadline on an around: use asyncio.timeout in it"
         if problem:
             raise HookError(f"{self._title} {problem}")
         self.asks = Asks.of(function, with_sender=self.takes_sender)
-        self.is_async = is_async_callable(function)
+        is_async = is_async_callable(function) if code is None else code.co_flags & ASYNC
+        self.is_async = bool(is_async)
         if options.when is not None:
             self.when = When.of(options.when)
 

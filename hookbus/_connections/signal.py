@@ -50,6 +50,7 @@ class HookSignal(NamedSignal):
         self._next = count().__next__
         self._muted_by: dict[object, object] = {}
         self.was_sent: bool = False
+        self.served: set[Any] = set()
 
     # Where blinker has a dict of its own.
     @property
