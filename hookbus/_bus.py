@@ -196,7 +196,7 @@ class Bus:
         """
         signals = self._signals_of(name)
         for signal in signals:
-            signal.served = set()  # who compares with the old ones puts what it found there
+            signal.era = object()
         owners = [sender for signal in signals for sender in signal.own_senders()]
         for hook in self._declared(name):
             hook.forget()
@@ -282,13 +282,7 @@ class Bus:
                 f"{receiver.label} names a sender, but {signal.name} is a question and has none: "
                 "leave sender= out"
             )
-        shape = (receiver.asks, receiver.is_async, receiver.role)
-        served = signal.served
-        if sender is ANY and receiver.when is None and shape in served:
-            return
         check_serves(receiver, self._declared(signal.hook), sender)
-        if sender is ANY and receiver.when is None:
-            served.add(shape)
         if receiver.role == "guard" and sender is not ANY:
             cls = sender if isinstance(sender, type) else type(sender)
             self._look_at(cls)

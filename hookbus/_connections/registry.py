@@ -32,10 +32,12 @@ class Scope(dict[ReceiverKey, Stack]):
     Attributes:
         sender: a weak reference; None for `ANY`.
         is_ending: whether it is dead but for its `__del__`.
+        served: what was seen to serve one of its hookables, for each era of these.
     """
 
     sender: weakref.ref[Any] | None = None
     is_ending = False
+    served: frozenset[Any] = frozenset()
 
     def is_of(self, sender: Any) -> bool:
         """Tell whether this is the sender: an id alone may be that of another one, which has died.

@@ -50,7 +50,7 @@ class HookSignal(NamedSignal):
         self._next = count().__next__
         self._muted_by: dict[object, object] = {}
         self.was_sent: bool = False
-        self.served: set[Any] = set()
+        self.era = object()  # of the hookables and classes that receivers were checked against
 
     # Where blinker has a dict of its own.
     @property
@@ -152,7 +152,12 @@ class HookSignal(NamedSignal):
         if weak or (weak is None and sender is not ANY):
             new.hold(weak, lambda key: registry.bury(scope, key))
         new.is_layer = is_layer
-        home._check(self, new, sender)
+        shape = self.era, new.asks, new.is_async, new.role
+        if new.when is not None or shape not in scope.served:
+            home._check(self, new, sender)
+            is_said_once = sender is ANY or (new.role != "guard" and is_shared(sender))
+            if self.phase is not None and new.when is None and is_said_once:
+                scope.served |= {shape}
         if sender is not ANY:
             home._changing(self, sender)
         registry.add(scope, new)
