@@ -49,7 +49,14 @@ def surrounding(**values: Any) -> Generator[Mapping[str, Any], None, None]:
     """Say what holds in a `with` block and in whatever it starts; of nested blocks the inner one
     wins.
 
-    Receivers find it in `ctx.surrounding`, listeners in `event.surrounding`.
+    Receivers find it in `ctx.surrounding`, or ask for `surrounding`; listeners in
+    `event.surrounding`.
+
+    Args:
+        values: what holds, by names of yours.
+
+    Yields:
+        All that holds in the block.
     """
     outer = _CURRENT.get()
     _CURRENT.set(inner := Surrounding({**outer, **values}))

@@ -86,7 +86,8 @@ class Started(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Asked(Event):
-    """A receiver had its turn, and what it said; told only to who names this class in `kinds=`.
+    """A receiver had its turn, in its role and phase, and what it said; told only to who names this
+    class in `kinds=`.
 
     The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (for an approval), `"failed"`, or
     `"not asked"` where its `when=` did not hold.
@@ -101,8 +102,8 @@ class Asked(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Attempted(Event):
-    """An around ran the method, not for the first time or not only once: one event for each, by
-    `number` from 1.
+    """The around `receiver` ran the method, and not only once: one event for each run, by `number`
+    from 1, with its outcome (that of `Finished`).
     """
 
     receiver: str
@@ -150,7 +151,7 @@ class Failed(Event):
     """A receiver of this role failed in this phase, with this exception.
 
     The action is what was done about it: `"isolated"` (the call went on), `"blocked"` or
-    `"raised"`.
+    `"raised"`; `enforced` is False for a guard in shadow, which stops nothing.
     """
 
     receiver: str

@@ -182,7 +182,11 @@ class HookSignal(NamedSignal):
             self.receiver_disconnected.send(self, receiver=receiver, sender=sender)
 
     def drop(self, connected: Connected) -> None:
-        """Take back one connection, wherever it is."""
+        """Take back one connection, wherever it is.
+
+        Args:
+            connected: one of `connections()`; nothing happens where it is gone already.
+        """
         sender = ANY if connected.sender is None else connected.sender()
         self._home._changing(self, sender)
         if self._registry.drop(connected):
@@ -262,22 +266,24 @@ class HookSignal(NamedSignal):
 
     # -- direct broadcasts, as blinker does them; the call of a hookable never comes here ----------
 
-    def send(self, *args: Any, **kwargs: Any) -> list[tuple[Callable[..., Any], Any]]:
+    def send(self, sender: Any = None, /, **kwargs: Any) -> list[tuple[Callable[..., Any], Any]]:
         """Call every receiver for this sender as `receiver(sender, **kwargs)`, and return them with
         what they returned.
 
-        As in blinker, what one raises goes out, and RuntimeError for one that is async. Hookables
-        never send.
+        As in blinker, what one raises goes out, and RuntimeError for one that is async; `kwargs`
+        may hold blinker's `_async_wrapper`. Hookables never send.
         """
         self.was_sent = True
-        return super().send(*args, **kwargs)
+        return super().send(sender, **kwargs)
 
-    async def send_async(self, *args: Any, **kwargs: Any) -> list[tuple[Callable[..., Any], Any]]:
+    async def send_async(
+        self, sender: Any = None, /, **kwargs: Any
+    ) -> list[tuple[Callable[..., Any], Any]]:
         """Await every receiver for this sender as `receiver(sender, **kwargs)`, in turn;
-        RuntimeError if one is plain.
+        RuntimeError if one is plain, unless `kwargs` hold blinker's `_sync_wrapper`.
         """
         self.was_sent = True
-        return await super().send_async(*args, **kwargs)
+        return await super().send_async(sender, **kwargs)
 
 
 def _current_owner() -> object:
