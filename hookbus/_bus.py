@@ -16,7 +16,7 @@ from blinker import ANY
 from ._connections.connection import Connection
 from ._connections.listeners import EventSignal
 from ._connections.marks import marked
-from ._connections.options import check_timeout
+from ._connections.options import check_timeout, options_of
 from ._connections.phases import ANSWER, PHASES
 from ._connections.receiver import Connected
 from ._connections.senders import check_can_call, is_shared
@@ -115,10 +115,7 @@ class Bus:
             HookError: unless the hook is declared and an enabled receiver of this role is connected
                 to one of its phases.
         """
-        if role not in ("modify", "guard", "observe"):
-            raise HookError(
-                f"role={role!r} is unknown{did_you_mean(str(role), ('modify', 'guard', 'observe'))}"
-            )
+        options_of(role=role)
         if not self._declared(hook):
             raise HookError(
                 f"nothing declares the hook {hook!r}{did_you_mean(hook, self.hook_names())}"

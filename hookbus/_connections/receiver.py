@@ -244,6 +244,3 @@ def _weakly(function: Connectable, on_death: Callable[[Any], None] | None) -> Ca
         return None if alive is None else MethodType(plain, alive)
 
     return method
-
-
-Receiver = Connected

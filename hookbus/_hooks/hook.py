@@ -187,7 +187,8 @@ class Hook:
     def is_surely_on(self) -> bool:
         """Tell whether its calls look who is connected to classes and all, and go on doing so."""
         self._settling = object()  # who is deciding that just now decides again
-        return self._shell.is_on
+        code = self._shell.function.__code__
+        return code is self._shell.code(is_on=True, has_own=bool(self._own))
 
     def _is_on(self) -> bool:
         if self.is_retired:

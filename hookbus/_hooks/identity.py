@@ -48,9 +48,6 @@ class IdentityMap(Generic[V]):
         key = id(owner)
         self._entries[key] = weakref.ref(owner, partial(self._entries.pop, key)), value
 
-    def pop(self, owner: object) -> None:
-        self._entries.pop(id(owner), None)
-
     def owners(self) -> list[Any]:
         """Return the objects that are alive."""
         alive = [reference() for reference, _ in list(self._entries.values())]

@@ -97,12 +97,6 @@ class Shell:
     def given(self, name: str) -> Any:
         return self.function.__globals__[self._names[name]]
 
-    @property
-    def is_on(self) -> bool:
-        """Whether its code looks up who is connected to classes and all."""
-        code = self.function.__code__
-        return code is self._codes.get((True, False)) or code is self._codes.get((True, True))
-
     def code(self, *, is_on: bool, has_own: bool) -> CodeType:
         """Return the code for what is connected: to classes and all (`is_on`), to single objects
         (`has_own`).
