@@ -317,10 +317,16 @@ def steps_of(mode: Callable[..., Any]) -> Callable[[Any, Mapping[str, Any]], Any
         return mode(receivers, arguments) if takes_arguments else mode(receivers)
 
     def of_all(receivers: Any, arguments: Mapping[str, Any]) -> Any:
-        return steps((yield from broadcast(receivers)), arguments)
+        return mode((yield from broadcast(receivers)))
 
-    is_generator = _is_any(inspect.isgeneratorfunction, mode)
-    return steps if is_generator or is_async(mode) else of_all
+    if is_async(mode) or _is_any(inspect.isgeneratorfunction, mode):
+        return steps
+    if takes_arguments:
+        raise HookError(
+            f"{name_of(mode)} is no mode: a function of the answers takes one parameter; "
+            "what takes the arguments too is a generator function"
+        )
+    return of_all
 
 
 def is_async(mode: Callable[..., Any]) -> bool:

@@ -695,3 +695,34 @@ def test_every_question_is_one_started_and_one_finished(bus, resolve):
     fired.exactly(resolve=2)
     assert fired.outcomes == [("resolve", "returned")] * 2
     assert [type(event) for event in fired.events] == [Started, Finished] * 2
+
+
+# -- taking a question back ------------------------------------------------------------------------
+
+
+def test_a_question_that_is_taken_back_asks_nobody_and_leaves_its_name_and_receivers_to_the_next():
+    bus = Bus()
+    first = hookspec(modes.broadcast, bus=bus, name="question")(lambda x: None)
+    first.connect(lambda x: x, name="same")
+    assert first(1) == [1]
+    first.retire()
+    assert first(1) == [] and first.ask(1).answers == () and bus.hook_names() == []
+    second = hookspec(modes.firstresult, bus=bus, name="question")(lambda x: None)
+    assert second(2) == 2 and first(2) == []
+
+
+def test_ask_is_called_as_the_question_is():
+    def question(x=1, /, *rest, y=2, **more): ...
+
+    spec = hookspec(modes.broadcast, bus=Bus(), name="question")(question)
+    spec.connect(lambda x, rest, y, more: (x, rest, y, more))
+    assert spec.ask(x=7).result == spec(x=7) == [(1, (), 2, {"x": 7})]
+    assert spec.ask(3, 4, y=5).result == spec(3, 4, y=5) == [(3, (4,), 5, {})]
+
+
+def test_ask_says_what_does_not_fit_in_pythons_words():
+    spec = hookspec(modes.broadcast, bus=Bus(), name="question")(lambda x, round: None)
+    spec.connect(lambda x, round: x + round)
+    assert spec.ask(1, round=2).result == [3]
+    with pytest.raises(TypeError, match="question.ask.. missing 1 required .* 'round'"):
+        spec.ask(1)

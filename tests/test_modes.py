@@ -422,7 +422,6 @@ def with_steps(receivers, arguments):
     ("mode", "result"),
     [
         (with_steps, (3, [1])),
-        (lambda answers, arguments: (arguments["x"], answers), (3, [1])),
         (lambda answers, factor=2: answers * factor, [1, 1]),
     ],
 )
@@ -600,6 +599,7 @@ def test_fold_without_receivers_gives_the_argument(declare):
 @pytest.mark.parametrize(
     ("mode", "says"),
     [
+        (lambda: lambda answers, arguments: 1, "takes one parameter"),
         (lambda: modes.otherwise(modes.firstresult, 3), "otherwise cannot take"),
         (lambda: modes.otherwise(async_steps, fallback), "with a mode that is a plain def"),
         (lambda: modes.otherwise(3, fallback), "3 is no mode"),

@@ -148,7 +148,8 @@ def ask_async(round_: Round, call: Call, values: Values) -> Coroutine[Any, Any, 
 
 async def _everyone(round_: Round, call: Call, values: Values) -> Any:
     """Ask as the mode says, then whom it did not ask; what ends the question waits for all."""
-    result, out = None, None
+    result: Any = None
+    out: BaseException | None = None
     try:
         result = await _led(round_, call, values)
     except Exception as error:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import FunctionType
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from .. import modes
 from .._bus import Bus, default_bus
@@ -14,50 +14,59 @@ from .._connections.callables import is_coroutine_callable
 from .._hooks.hook import colour_of, hook_of
 from ..exceptions import HookError, did_you_mean
 from .asking import Round
-from .protocols import Many, Of, OfMany, OfOne, One, R, Void
+from .protocols import (
+    Asks,
+    AsksAsync,
+    AsksWith,
+    Declared,
+    Many,
+    Of,
+    OfMany,
+    OfOne,
+    One,
+    R,
+    Void,
+)
 from .providers import AsyncScope, SyncScope
 from .spec import Panel, Rules, Spec, check_name
 
 
 @overload
-def hookspec(mode: Void, *, name: str | None = None, bus: Bus = ..., historic: bool = False) -> Of[None]: ...
+def hookspec(mode: Void, **options: Unpack[Declared]) -> Of[None]: ...
 @overload
-def hookspec(mode: One, *, name: str | None = None, bus: Bus = ..., historic: bool = False) -> OfOne: ...
+def hookspec(mode: One, **options: Unpack[Declared]) -> OfOne: ...
 @overload
-def hookspec(mode: Many, *, name: str | None = None, bus: Bus = ..., historic: bool = False) -> OfMany: ...
+def hookspec(mode: Many, **options: Unpack[Declared]) -> OfMany: ...
 @overload
+def hookspec(mode: Asks[R], **options: Unpack[Declared]) -> Of[R]: ...
+@overload
+def hookspec(mode: AsksWith[R], **options: Unpack[Declared]) -> Of[R]: ...
+@overload
+def hookspec(mode: AsksAsync, **options: Unpack[Declared]) -> Of[Any]: ...
+@overload
+def hookspec(mode: Callable[[list[Any]], R], **options: Unpack[Declared]) -> Of[R]: ...
 def hookspec(
-    mode: Callable[[Sequence[modes.Receiver[object]], Mapping[str, Any]], modes.Steps[Any, R]], *,
-    name: str | None = None, bus: Bus = ..., historic: bool = False,
-) -> Of[R]: ...  # fmt: skip
-@overload
-def hookspec(
-    mode: Callable[[Sequence[modes.Receiver[object]]], modes.Steps[Any, R]], *,
-    name: str | None = None, bus: Bus = ..., historic: bool = False,
-) -> Of[R]: ...  # fmt: skip
-@overload
-def hookspec(
-    mode: Callable[[list[Any]], R], *, name: str | None = None, bus: Bus = ..., historic: bool = False
-) -> Of[R]: ...
-def hookspec(mode: Any, *, name: str | None = None, bus: Bus = default_bus, historic: bool = False) -> Any:
-    """Declare a question: `@hookspec(modes.firstresult)` on a `def` or `async def` whose parameters are its arguments.
+    mode: Any, *, name: str | None = None, bus: Bus = default_bus, historic: bool = False
+) -> Any:
+    """Declare a question: `@hookspec(mode)` on a `def` or `async def` whose parameters are its arguments.
 
-    The body of the function never runs. Receivers are connected to what the decorator returns, or by the question's name with
-    `@receives("name")` and `bus.plug(obj)`; they ask for its arguments by name. An `async def` may be answered by receivers
-    of both colours, a `def` by plain functions only.
+    The body of the function never runs. Receivers are connected to what the decorator returns, or by the
+    question's name with `@receives("name")` and `bus.plug(obj)`; they ask for its arguments by name. An
+    `async def` may be answered by receivers of both colours, a `def` by plain functions only.
 
     Args:
         mode: how the answers become one: a function of `hookbus.modes`, or of one's own.
         name: the question's name; None is the function's own name.
         bus: the bus it lives on.
-        historic: keep the arguments of everything that is asked, so that `replay()` can ask who was connected since.
+        historic: keep the arguments of everything that is asked, so that `replay()` can ask who was
+            connected since.
 
     Returns:
-        A decorator. What it returns is a plain function with the signature of the decorated one; call it to ask, and see
-        `Hookspec` for what else it has.
+        A decorator. What it returns is a plain function with the signature of the decorated one; call it
+        to ask, and see `Hookspec` for what else it has.
 
     Raises:
-        HookError: if it cannot be a question, naming what to write instead; or if the name is taken.
+        HookError: if it cannot be a question, naming what to write instead; or if its name is taken.
     """
     if is_coroutine_callable(mode):
         raise HookError(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
+from .._bus import Bus
+from .._connections.connection import Connection
 from .._connections.options import OnError
-from .._connections.signal import Connection, F, HookSignal
-from ..modes import Answers, Receiver, Steps
+from .._connections.signal import F, HookSignal
+from ..modes import Answers, AsyncSteps, Receiver, Steps
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -17,37 +19,52 @@ T_co = TypeVar("T_co", covariant=True)
 R_co = TypeVar("R_co", covariant=True)
 
 
-class Connects(Protocol):
-    """What a hookspec has of its signal; weak and the options are those of `HookSignal.connect`, without sender and role.
+class Declared(TypedDict, total=False):
+    """How a question is declared."""
 
-    `on_error` says what a receiver's failure does: `"isolate"` (the default: the others are asked all the same), `"raise"`
-    (`ReceiverError` goes out) or `"block"` (the question is blocked: `HookBlocked`).
+    name: str | None
+    bus: Bus
+    historic: bool
+
+
+class Options(TypedDict, total=False):
+    """How a receiver of a question is connected."""
+
+    priority: float
+    on_error: OnError | None
+    timeout: float | None
+    when: Callable[..., Any] | Mapping[str, str] | None
+    once: bool
+    name: str | None
+    before: str | Iterable[str]
+    after: str | Iterable[str]
+
+
+class Connects(Protocol):
+    """What a hookspec has of its signal; `weak` and the options are those of `HookSignal.connect`,
+    without sender and role.
+
+    `on_error` says what a receiver's failure does: `"isolate"` (the default: the others are asked all
+    the same), `"raise"` (`ReceiverError` goes out) or `"block"` (the question is blocked: `HookBlocked`).
     """
 
     signal: HookSignal
 
     def connect(
-        self, receiver: F, weak: bool | None = None, *, priority: float = 0, on_error: OnError | None = None,
-        timeout: float | None = None, when: Callable[..., Any] | Mapping[str, str] | None = None, once: bool = False,
-        name: str | None = None, before: str | Iterable[str] = (), after: str | Iterable[str] = (),
-    ) -> F:  # fmt: skip
+        self, receiver: F, weak: bool | None = None, **options: Unpack[Options]
+    ) -> F:
         """Have a function answer; it is returned."""
         ...
 
     def connect_via(
-        self, weak: bool | None = None, *, priority: float = 0, on_error: OnError | None = None,
-        timeout: float | None = None, when: Callable[..., Any] | Mapping[str, str] | None = None, once: bool = False,
-        name: str | None = None, before: str | Iterable[str] = (), after: str | Iterable[str] = (),
-    ) -> Callable[[F], F]:  # fmt: skip
+        self, weak: bool | None = None, **options: Unpack[Options]
+    ) -> Callable[[F], F]:
         """Return a decorator that connects what it decorates."""
         ...
 
     def connected_to(
-        self, receiver: Callable[..., Any], weak: bool | None = None, *, priority: float = 0,
-        on_error: OnError | None = None, timeout: float | None = None,
-        when: Callable[..., Any] | Mapping[str, str] | None = None, once: bool = False, name: str | None = None,
-        before: str | Iterable[str] = (), after: str | Iterable[str] = (),
-    ) -> Connection:  # fmt: skip
+        self, receiver: Callable[..., Any], weak: bool | None = None, **options: Unpack[Options]
+    ) -> Connection:
         """Connect at once and return the handle, for a `with` block or to keep."""
         ...
 
@@ -59,6 +76,13 @@ class Connects(Protocol):
         """Ask nobody in the current task (or thread) while the block is open."""
         ...
 
+    def retire(self) -> None:
+        """Take the question back: its name is free on its bus again, and it asks nobody from now on.
+
+        Who was connected stays connected to the name, for the question that has it next.
+        """
+        ...
+
 
 class Hookspec(Connects, Protocol[P, T_co, R_co]):
     """A question of a plain `def`: receivers answer with T, asking gives R."""
@@ -68,15 +92,21 @@ class Hookspec(Connects, Protocol[P, T_co, R_co]):
         ...
 
     def ask(self, *args: P.args, **kwargs: P.kwargs) -> Answers[T_co, R_co]:
-        """Ask everybody, with the args and kwargs of a call, whatever the mode needs; return who answered what and who failed."""
+        """Ask with the args and kwargs of a call, those too whom the mode does not need; return who
+        answered what and who failed.
+        """
         ...
 
     def replay(self) -> tuple[Answers[T_co, R_co], ...]:
-        """Ask who was connected since of everything a historic question was asked before, in order; see what they answer."""
+        """Ask who was connected since of everything a historic question was asked before, in order;
+        see what they answer.
+        """
         ...
 
     def scope(self) -> AbstractContextManager[None]:
-        """Return a `with` block in which each receiver that answers with a context manager is entered once."""
+        """Return a `with` block in which each receiver that answers with a context manager is
+        entered once.
+        """
         ...
 
 
@@ -88,19 +118,30 @@ class AsyncHookspec(Connects, Protocol[P, T_co, R_co]):
         ...
 
     def ask(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Answers[T_co, R_co]]:
-        """Ask everybody, with the args and kwargs of a call, whatever the mode needs; return who answered what and who failed."""
+        """Ask with the args and kwargs of a call, those too whom the mode does not need; return who
+        answered what and who failed.
+        """
         ...
 
     def replay(self) -> Coroutine[Any, Any, tuple[Answers[T_co, R_co], ...]]:
-        """Ask who was connected since of everything a historic question was asked before, in order; see what they answer."""
+        """Ask who was connected since of everything a historic question was asked before, in order;
+        see what they answer.
+        """
         ...
 
     def scope(self) -> AbstractAsyncContextManager[None]:
-        """Return an `async with` block in which each receiver that answers with a context manager is entered once."""
+        """Return an `async with` block in which each receiver that answers with a context manager is
+        entered once.
+        """
         ...
 
 
-# -- what a mode makes of T ----------------------------------------------------------------------------------------------
+# -- what a mode makes of T ---------------------------------------------------------------------
+
+Some = Sequence[Receiver[Any]]
+Asks = Callable[[Some], Steps[Any, R]]
+AsksWith = Callable[[Some, Mapping[str, Any]], Steps[Any, R]]
+AsksAsync = Callable[[Some], AsyncSteps[Any]] | Callable[[Some, Mapping[str, Any]], AsyncSteps[Any]]
 
 
 class Void(Protocol):

@@ -9,9 +9,10 @@ from typing import Any, NoReturn, cast
 import attrs
 
 from .._calls.plan import Plan, Seat, build_plan, seat_of, without_doubles
+from .._connections.connection import Connection
 from .._connections.order import in_order
 from .._connections.phases import ANSWER, split_signal_name
-from .._connections.signal import Connection, F, HookSignal
+from .._connections.signal import F, HookSignal
 from .._connections.wanted import Connectable
 from .._hooks.hook import FUNCTION_SITE, Hook
 from .._hooks.identity import ALL
@@ -159,7 +160,8 @@ class Asked:
     """
 
     def __init__(self, spec: Spec) -> None:
-        matching = in_order((0.0, receiver) for _, receiver in spec.signal.matching(None))
+        matching: Any = () if spec.is_retired else spec.signal.matching(None)
+        matching = in_order((0.0, receiver) for _, receiver in matching)
         names = spec.function_signature.names
         answers = tuple(
             seat_of(spec, spec.signal, receiver, names) for receiver in without_doubles(matching)

@@ -3,7 +3,7 @@
 Checked by mypy strict and pyright, never run.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, TypeVar, assert_type
 
@@ -17,12 +17,30 @@ def resolve_session(message: str, limit: int = 10) -> str:
     raise NotImplementedError
 
 
-@hookspec(modes.firstresult, bus=default_bus, fallback=lambda message: message, fallback_on="falsy")
-def resolve_or_none(message: str) -> str | None:
+def by_name(message: str) -> str:
+    return message
+
+
+@hookspec(modes.otherwise(modes.firstresult, by_name), bus=default_bus)
+def resolve_or_name(message: str) -> str | None:
     """Which session does this message belong to?"""
 
 
-@hookspec(modes.broadcast, name="sections", dedup=len)
+async def by_name_later(message: str) -> str:
+    return message
+
+
+@hookspec(modes.otherwise(modes.firstresult, by_name_later))
+async def resolve_later(message: str) -> str | None:
+    """Which session does this message belong to?"""
+
+
+@hookspec(modes.fold("text"), historic=True)
+def polish(text: str) -> str:
+    raise NotImplementedError
+
+
+@hookspec(modes.unique(len), name="sections")
 def system_prompt(session: str) -> str:
     raise NotImplementedError
 
@@ -61,7 +79,9 @@ async def ended() -> None:
 
 assert_type(resolve_session("a"), str | None)
 assert_type(resolve_session(message="a", limit=3), str | None)
-assert_type(resolve_or_none("a"), str | None)
+assert_type(resolve_or_name("a"), str)
+assert_type(polish("a"), Any)
+assert_type(resolve_session.retire(), None)
 assert_type(system_prompt("s"), list[str])
 assert_type(told(b""), None)
 assert_type(build("s"), dict[str, Any])
@@ -76,6 +96,7 @@ resolve_session.ask(mesage="a")  # type: ignore[call-arg]  # pyright: ignore[rep
 
 async def asked() -> None:
     assert_type(await state("s"), dict[str, Any])
+    assert_type(await resolve_later("s"), str)
     assert_type(await run_model("p"), int | None)
     assert_type(await run_model.ask("p"), modes.Answers[int, int | None])
     assert_type(await channels(), list[bytes])
@@ -126,6 +147,30 @@ def who(receivers: Sequence[modes.Receiver[object]]) -> modes.Steps[object, str]
     return "nobody"
 
 
+def with_arguments(
+    receivers: Sequence[modes.Receiver[object]], arguments: Mapping[str, Any]
+) -> modes.Steps[object, float]:
+    yield receivers, {"message": arguments["message"].strip()}
+    return 1.0
+
+
+async def until_found(receivers: Sequence[modes.Receiver[str]]) -> modes.AsyncSteps[str]:
+    for receiver in receivers:
+        [answer] = yield [receiver]
+        if answer.value is not None:
+            yield modes.Result(answer.value)
+
+
+@hookspec(with_arguments)
+def rated(message: str) -> str:
+    raise NotImplementedError
+
+
+@hookspec(until_found)
+async def found(message: str) -> str:
+    raise NotImplementedError
+
+
 @hookspec(longest)
 def length(message: str) -> str:
     raise NotImplementedError
@@ -147,12 +192,14 @@ def is_any(message: str) -> bool:
 
 
 assert_type(length("a"), int)
+assert_type(rated("a"), float)
 assert_type(two("a"), list[bytes])
 assert_type(is_any("a"), bool)
 
 
 async def asked_of_ones_own() -> None:
     assert_type(await name_of("a"), str)
+    assert_type(await found("a"), Any)
 
 
 merge: Callable[..., object] = modes.merge
