@@ -6,9 +6,9 @@ None:
     @hookspec(sum)
     def cost(tool: str) -> float: ...
 
-One that says itself whom to ask, and when to stop, is a generator function. It gets the receivers in
-order, yields a list of those to ask (several are asked side by side) and is sent their answers; what
-it returns is the result of the question:
+One that says itself whom to ask, and when to stop, is a generator function. It gets the receivers
+in order, yields a list of those to ask (several are asked side by side) and is sent their answers;
+what it returns is the result of the question:
 
     def two_agree(receivers):
         seen = set()
@@ -18,7 +18,8 @@ it returns is the result of the question:
                 return answer.value
             seen.add(answer.value)
 
-A receiver that failed, or was not asked, has an answer whose value is None. None is never an answer.
+A receiver that failed, or was not asked, has an answer whose value is None. None is never an
+answer.
 
 A mode that takes two parameters is given the arguments as the second, by name. One that yields
 `[receiver], {name: value}` asks with changed ones. That of an `async def` question may be an async
@@ -33,23 +34,14 @@ from typing import Any, Generic, TypeVar, overload
 
 import attrs
 
-from ._merging import (
-    RULES,
-    Rule,
-    concat,
-    first,
-    intersect,
-    last,
-    merged_with,
-    name_of_rule,
-    rule_of,
-    update,
-)
+from . import _modes
+from ._modes import Rule, concat, first, intersect, last, update
 from .exceptions import HookError
 
 __all__ = [
-    "Answer", "Answers", "AsyncSteps", "Receiver", "Reject", "Result", "Steps", "broadcast", "concat",
-    "first", "firstresult", "fold", "intersect", "last", "merge", "otherwise", "unique", "update", "void",
+    "Answer", "Answers", "AsyncSteps", "Receiver", "Reject", "Result", "Steps", "broadcast",
+    "concat", "first", "firstresult", "fold", "intersect", "last", "merge", "otherwise", "unique",
+    "update", "void",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -109,7 +101,12 @@ class Answers(Generic[T_co, R_co]):
 
 @attrs.frozen
 class Reject:
-    """A mode yields this for an answer that it cannot use, which then is a failure of who gave it."""
+    """A mode yields this for an answer that it cannot use, which then is a failure of who gave it.
+
+    Attributes:
+        answer: as it was sent to the mode.
+        reason: what is wrong with it.
+    """
 
     answer: Answer[Any]
     reason: str
@@ -117,7 +114,11 @@ class Reject:
 
 @attrs.frozen
 class Result:
-    """A mode that is an async generator yields this last: the result of the question."""
+    """A mode that is an async generator yields this last.
+
+    Attributes:
+        value: the result of the question.
+    """
 
     value: Any
 
@@ -164,34 +165,35 @@ def merge(
 ) -> Callable[[Sequence[Receiver[object]]], Steps[object, Merged]]:
     """Return a mode for answers that are mappings: they become one dict, key by key.
 
-    Receivers are asked one after the other. A key whose value is None says nothing. An answer that is
-    no mapping, has a key without a rule, or a value its rule cannot take, is a failure of its receiver
-    and none of it is taken; what `intersect` cannot take then leaves nothing, as a mistake must not
-    widen what was to be narrowed.
+    Receivers are asked one after the other. A key whose value is None says nothing. An answer that
+    is no mapping, has a key without a rule, or a value its rule cannot take, is a failure of its
+    receiver and none of it is taken; what `intersect` cannot take then leaves nothing, as a
+    mistake must not widen what was to be narrowed.
 
     Args:
         rest: the rule for every key not named; without one such a key is refused.
         rules: for each key `last`, `first`, `concat`, `update`, `intersect` (the functions of this
-            module, or their names), or a function of what is there and what is added, in this order.
+            module, or their names), or a function of what is there and what is added, in this
+            order.
 
     Raises:
         HookError: for a rule that is none.
     """
-    of_key = {key: rule_of(key, rule) for key, rule in rules.items()}
-    of_rest = None if rest is None else rule_of("every other key", rest)
+    of_key = {key: _modes.rule_of(key, rule) for key, rule in rules.items()}
+    of_rest = None if rest is None else _modes.rule_of("every other key", rest)
 
     def mode(receivers: Sequence[Receiver[object]]) -> Steps[object, Merged]:
         merged: Merged = {}
         for receiver in receivers:
             [answer] = yield [receiver]
             if answer.value is not None:
-                merged, reason = merged_with(merged, answer.value, of_key, of_rest)
+                merged, reason = _modes.merged_with(merged, answer.value, of_key, of_rest)
                 if reason is not None:
                     yield Reject(answer, reason)
         return merged
 
-    said = [] if of_rest is None else [name_of_rule(of_rest)]
-    said += [f"{key}={name_of_rule(rule)}" for key, rule in of_key.items()]
+    said = [] if of_rest is None else [_modes.name_of_rule(of_rest)]
+    said += [f"{key}={_modes.name_of_rule(rule)}" for key, rule in of_key.items()]
     mode.__qualname__ = f"merge({', '.join(said)})"
     return mode
 
@@ -200,7 +202,8 @@ def merge(
 
 
 def fold(name: str) -> Callable[[Sequence[Receiver[T]], Mapping[str, Any]], Steps[T, Any]]:
-    """Return a mode that hands the argument `name` on: each receiver gets what the one before answered.
+    """Return a mode that hands the argument `name` on: each receiver gets what the one before
+    answered.
 
     Who answers None, or fails, passes it on as it is. The result is what the last one left of it.
     """
@@ -220,8 +223,8 @@ def fold(name: str) -> Callable[[Sequence[Receiver[T]], Mapping[str, Any]], Step
 def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps[T, list[T]]]:
     """Return a mode like `broadcast` in which of two answers with the same `key` the first stands.
 
-    Of an answer that is a list or tuple each item counts. An answer that `key` fails on is a failure of
-    its receiver.
+    Of an answer that is a list or tuple each item counts. An answer that `key` fails on is a
+    failure of its receiver.
     """
 
     def mode(receivers: Sequence[Receiver[Any]]) -> Steps[Any, list[Any]]:
@@ -244,7 +247,7 @@ def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps
             answers += [kept] if is_many and new else new
         return answers
 
-    mode.__qualname__ = f"unique({name_of_rule(key)})"
+    mode.__qualname__ = f"unique({_modes.name_of_rule(key)})"
     return mode
 
 
@@ -260,14 +263,14 @@ def otherwise(mode: Callable[..., Any], fallback: Callable[..., R]) -> _Otherwis
 def otherwise(mode: Callable[..., Any], fallback: Callable[..., Any]) -> _Otherwise[Any]:
     """Return a mode whose result, where it is None or empty, is that of a fallback.
 
-    The fallback is called with the arguments it names. It is the host's own: what it raises goes out.
-    That of an `async def` question may be async.
+    The fallback is called with the arguments it names. It is the host's own: what it raises goes
+    out. That of an `async def` question may be async.
 
     Raises:
         HookError: if one of them is not what it has to be.
     """
     steps = steps_of(mode)
-    if is_async(mode) or not callable(fallback):
+    if _modes.is_async(mode) or not callable(fallback):
         raise HookError(
             f"otherwise cannot take {mode!r:.60} and {fallback!r:.60}: "
             "write otherwise(mode, function), with a mode that is a plain def"
@@ -286,13 +289,10 @@ def otherwise(mode: Callable[..., Any], fallback: Callable[..., Any]) -> _Otherw
             return fallback(**{name: arguments[name] for name in named if name in arguments})
         return result
 
-    either.__qualname__ = f"otherwise({name_of(mode)})"
+    either.__qualname__ = f"otherwise({_modes.name_of(mode)})"
     needed = (name for name, is_needed in named.items() if is_needed)
     either.__dict__["needs"] = (*getattr(mode, "needs", ()), *needed)
     return either
-
-
-# -- modes of one's own ------------------------------------------------------------------------
 
 
 def steps_of(mode: Callable[..., Any]) -> Callable[[Any, Mapping[str, Any]], Any]:
@@ -301,54 +301,10 @@ def steps_of(mode: Callable[..., Any]) -> Callable[[Any, Mapping[str, Any]], Any
     Raises:
         HookError: if it is none.
     """
-    if not callable(mode):
+    makers = (merge, fold, unique, otherwise, *_modes.RULES.values())
+    if any(mode is each for each in makers):
         raise HookError(
-            f"{mode!r:.60} is no mode: "
-            "pass void, broadcast, firstresult, merge(...) or a function of the answers"
-        )
-    if any(mode is each for each in (merge, fold, unique, otherwise, *RULES.values())):
-        raise HookError(
-            f"{name_of(mode)} is no mode: "
+            f"{_modes.name_of(mode)} is no mode: "
             "write modes.merge(key=rule), or modes.firstresult for the first answer"
         )
-    takes_arguments = _count(mode) > 1
-
-    def steps(receivers: Any, arguments: Mapping[str, Any]) -> Any:
-        return mode(receivers, arguments) if takes_arguments else mode(receivers)
-
-    def of_all(receivers: Any, arguments: Mapping[str, Any]) -> Any:
-        return mode((yield from broadcast(receivers)))
-
-    if is_async(mode) or _is_any(inspect.isgeneratorfunction, mode):
-        return steps
-    if takes_arguments:
-        raise HookError(
-            f"{name_of(mode)} is no mode: a function of the answers takes one parameter; "
-            "what takes the arguments too is a generator function"
-        )
-    return of_all
-
-
-def is_async(mode: Callable[..., Any]) -> bool:
-    """Tell whether a mode is an async generator function."""
-    return _is_any(inspect.isasyncgenfunction, mode)
-
-
-def name_of(mode: Callable[..., Any]) -> str:
-    name: str = getattr(mode, "__qualname__", type(mode).__qualname__)
-    return name
-
-
-def _is_any(test: Callable[[Any], bool], mode: Any) -> bool:
-    called = getattr(type(mode), "__call__", None)  # noqa: B004 - the method itself is wanted
-    return test(mode) or test(called)
-
-
-def _count(mode: Callable[..., Any]) -> int:
-    """Count the parameters that a mode must be given."""
-    try:
-        parameters = inspect.signature(mode).parameters.values()
-    except ValueError:  # some of those that are built in do not say
-        return 1
-    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(each.kind in by_place and each.default is each.empty for each in parameters)
+    return _modes.steps_of(mode, broadcast)

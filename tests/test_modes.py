@@ -8,7 +8,18 @@ from functools import partial
 
 import pytest
 
-from hookbus import Block, Bus, Drop, HookBlocked, HookError, Replace, explain, hookspec, modes
+from hookbus import (
+    Block,
+    Bus,
+    Drop,
+    HookBlocked,
+    HookError,
+    Replace,
+    _modes,
+    explain,
+    hookspec,
+    modes,
+)
 from hookbus.events import Failed, Finished
 from hookbus.testing import record
 
@@ -471,7 +482,7 @@ def test_who_was_not_asked_is_told_from_who_had_nothing_to_say(declare):
 
 
 @pytest.mark.parametrize(
-    "rule", [modes.merge, modes.fold, modes.unique, modes.otherwise, *modes.RULES.values()]
+    "rule", [modes.merge, modes.fold, modes.unique, modes.otherwise, *_modes.RULES.values()]
 )
 def test_a_rule_and_merge_without_rules_are_no_modes(bus, declare, rule):
     with pytest.raises(

@@ -12,6 +12,7 @@ from .. import modes
 from .._bus import Bus, default_bus
 from .._connections.callables import is_coroutine_callable
 from .._hooks.hook import colour_of, hook_of
+from .._modes import is_async
 from ..exceptions import HookError, did_you_mean
 from .asking import Round
 from .protocols import (
@@ -48,11 +49,13 @@ def hookspec(mode: Callable[[list[Any]], R], **options: Unpack[Declared]) -> Of[
 def hookspec(
     mode: Any, *, name: str | None = None, bus: Bus = default_bus, historic: bool = False
 ) -> Any:
-    """Declare a question: `@hookspec(mode)` on a `def` or `async def` whose parameters are its arguments.
+    """Declare a question: `@hookspec(mode)` on a `def` or `async def` whose parameters are its
+    arguments.
 
-    The body of the function never runs. Receivers are connected to what the decorator returns, or by the
-    question's name with `@receives("name")` and `bus.plug(obj)`; they ask for its arguments by name. An
-    `async def` may be answered by receivers of both colours, a `def` by plain functions only.
+    The body of the function never runs. Receivers are connected to what the decorator returns, or
+    by the question's name with `@receives("name")` and `bus.plug(obj)`; they ask for its arguments
+    by name. An `async def` may be answered by receivers of both colours, a `def` by plain
+    functions only.
 
     Args:
         mode: how the answers become one: a function of `hookbus.modes`, or of one's own.
@@ -62,11 +65,12 @@ def hookspec(
             connected since.
 
     Returns:
-        A decorator. What it returns is a plain function with the signature of the decorated one; call it
-        to ask, and see `Hookspec` for what else it has.
+        A decorator. What it returns is a plain function with the signature of the decorated one;
+        call it to ask, and see `Hookspec` for what else it has.
 
     Raises:
-        HookError: if it cannot be a question, naming what to write instead; or if its name is taken.
+        HookError: if it cannot be a question, naming what to write instead; or if its name is
+        taken.
     """
     if is_coroutine_callable(mode):
         raise HookError(
@@ -93,10 +97,11 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
         raise HookError(f"{written_as} is a hook already; one function is one hook")
     if "generator" in colour:
         raise HookError(
-            f"{written_as} is a {colour}, but a question has one result: write a def or an async def"
+            f"{written_as} is a {colour}, but a question has one result: "
+            "write a def or an async def"
         )
     check_name(name)
-    if modes.is_async(rules.mode) and colour == "sync":
+    if is_async(rules.mode) and colour == "sync":
         raise HookError(
             f"the mode {rules.mode_name} is async, "
             f"but {name} is a plain def and cannot await it: write an async def"

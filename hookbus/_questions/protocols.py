@@ -44,8 +44,9 @@ class Connects(Protocol):
     """What a hookspec has of its signal; `weak` and the options are those of `HookSignal.connect`,
     without sender and role.
 
-    `on_error` says what a receiver's failure does: `"isolate"` (the default: the others are asked all
-    the same), `"raise"` (`ReceiverError` goes out) or `"block"` (the question is blocked: `HookBlocked`).
+    `on_error` says what a receiver's failure does: `"isolate"` (the default: the others are asked
+    all the same), `"raise"` (`ReceiverError` goes out) or `"block"` (the question is blocked:
+    `HookBlocked`).
     """
 
     signal: HookSignal
@@ -77,7 +78,8 @@ class Connects(Protocol):
         ...
 
     def retire(self) -> None:
-        """Take the question back: its name is free on its bus again, and it asks nobody from now on.
+        """Take the question back: its name is free on its bus again, and it asks nobody from now
+        on.
 
         Who was connected stays connected to the name, for the question that has it next.
         """
@@ -130,8 +132,8 @@ class AsyncHookspec(Connects, Protocol[P, T_co, R_co]):
         ...
 
     def scope(self) -> AbstractAsyncContextManager[None]:
-        """Return an `async with` block in which each receiver that answers with a context manager is
-        entered once.
+        """Return an `async with` block in which each receiver that answers with a context manager
+        is entered once.
         """
         ...
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import attrs
 
+from .. import modes
 from .._calls.plan import Plan, Seat, build_plan, seat_of, without_doubles
 from .._connections.connection import Connection
 from .._connections.order import in_order
@@ -16,7 +17,7 @@ from .._connections.signal import F, HookSignal
 from .._connections.wanted import Connectable
 from .._hooks.hook import FUNCTION_SITE, Hook
 from .._hooks.identity import ALL
-from .. import modes
+from .._modes import name_of
 from ..exceptions import HookError
 from ..modes import Receiver as Token
 from .writer import QuestionWriter
@@ -41,7 +42,7 @@ class Rules:
 
     @property
     def mode_name(self) -> str:
-        return modes.name_of(self.mode)
+        return name_of(self.mode)
 
 
 Seats = tuple[tuple[Token[Any], Seat], ...]
@@ -50,7 +51,9 @@ Seats = tuple[tuple[Token[Any], Seat], ...]
 
 @attrs.frozen(eq=False)
 class Past:
-    """A question that was asked: the values of its parameters, and the connections that had their turn."""
+    """A question that was asked: the values of its parameters, and the connections that had their
+    turn.
+    """
 
     values: tuple[Any, ...]
     asked: set[int] = attrs.field(factory=set)
@@ -98,23 +101,25 @@ class Spec(Hook):
         super()._make_caches()
         self._panel: Panel | None = None
 
-    # -- who answers ----------------------------------------------------------------------------------------------------
+    # -- who answers ---------------------------------------------------------------------------
 
     def connect(self, receiver: F, weak: bool | None = None, **options: Any) -> F:
         return self.signal.connect(receiver, weak=weak, **options)
 
     def connect_via(self, weak: bool | None = None, **options: Any) -> Callable[[F], F]:
         if callable(weak):
-            name = self.name
             raise HookError(
-                f"connect_via takes options: write @{name}.connect, or @{name}.connect_via(priority=1)"
+                f"connect_via takes options: write @{self.name}.connect, "
+                f"or @{self.name}.connect_via(priority=1)"
             )
         return self.signal.connect_via(weak=weak, **options)
 
-    def connected_to(self, receiver: Connectable, weak: bool | None = None, **options: Any) -> Connection:
+    def connected_to(
+        self, receiver: Connectable, weak: bool | None = None, **options: Any
+    ) -> Connection:
         return self.signal.connected_to(receiver, weak=weak, **options)
 
-    # -- how calls find their way ---------------------------------------------------------------------------------------
+    # -- how calls find their way --------------------------------------------------------------
 
     def _is_on(self) -> bool:
         return True  # behind the shell there is no method to run directly
@@ -127,7 +132,7 @@ class Spec(Hook):
         return run
 
     def forget(self) -> None:
-        self._panel = None  # first: who finds the old one shall not take it for that of the new table
+        self._panel = None  # first: the old one shall not be taken for that of the new table
         super().forget()
 
     def panel(self) -> Panel:
@@ -173,12 +178,12 @@ class Asked:
 
     @cached_property
     def run_round(self) -> Callable[..., Any]:
-        """The function that asks for a round, which keeps what is answered; called as the question."""
+        """The function that asks for a round, which is its first argument."""
         run: Any = QuestionWriter(self.plan, self.seats, has_round=True).written().run
         shell = self.plan.hook.shell
         run.__defaults__, run.__kwdefaults__ = shell.__defaults__, shell.__kwdefaults__
         run.__qualname__ = f"{self.plan.hook.name}.ask"
-        return cast("Callable[..., Any]", run)
+        return run  # type: ignore[no-any-return]
 
     def newcomers(self, past: Past) -> Seats:
         """Return who was not there when this was asked, and count them as asked."""
@@ -193,9 +198,12 @@ def _token(seat: Seat) -> Token[Any]:
 
 
 def _become_question(signal: HookSignal) -> None:
-    """Have the receivers of a signal answer from now on; those that were connected while it was only a name, too."""
+    """Have the receivers of a signal answer from now on; those that were connected while it was
+    only a name, too.
+    """
     signal.phase, signal.hook = ANSWER, signal.name
-    signal.__dict__.update(send=partial(_refuse_send, signal), send_async=partial(_refuse_send, signal))
+    refuse = partial(_refuse_send, signal)
+    signal.__dict__.update(send=refuse, send_async=refuse)
     for receiver in signal._registry.everything():
         receiver.become_answer()
 

@@ -1,4 +1,4 @@
-"""Writes the function that asks a question: a call like any other, with receivers where a hookable has its method."""
+"""Writes the function that asks: a call like any other, with receivers in the place of a method."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from .. import modes
 from .._calls.plan import Plan, Seat
 from .._calls.text import fresh, sealed
-from .._calls.writer import TOOLS, Writer, Written
+from .._calls.writer import TOOLS, Writer
 from .._hooks.shell import compiled
 from .asking import NOT_ASKED, Round, answered, ask, ask_async
 
@@ -94,8 +94,8 @@ class QuestionWriter(Writer):
             self.flags.add("eager")
         self._round = "Round(seats)"
         if has_round:
-            self._round, owner, parameters = "round", self.pieces["owner"], self.pieces["parameters"]
-            self.pieces["owner"] = f"round, {owner}"
+            self._round, parameters = "round", self.pieces["parameters"]
+            self.pieces["owner"] = f"round, {self.pieces['owner']}"
             only = "" if "/" in parameters else "/, "
             self.pieces["parameters"] = f"round, {only}{parameters}".rstrip(", ")
 

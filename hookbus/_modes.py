@@ -1,7 +1,8 @@
-"""What `modes.merge` knows: its rules, what each can take, and how an answer is added."""
+"""What `modes` is made of: the rules of `merge`, and how a mode is looked at."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal
@@ -32,7 +33,9 @@ def update(earlier: Any, later: Any) -> Any:
 
 
 def intersect(earlier: Any, later: Any) -> Any:
-    """Keep what is in the earlier and in the later, in the order of the earlier: what an allow list needs."""
+    """Keep what is in the earlier and in the later, in the order of the earlier: what an allow
+    list needs.
+    """
     if isinstance(earlier, AbstractSet):
         return earlier & set(later)
     kept = [item for item in earlier if item in later]
@@ -77,8 +80,8 @@ def name_of_rule(function: Callable[..., Any]) -> str:
 def merged_with(
     merged: Merged, answer: object, of_key: Mapping[str, Function], of_rest: Function | None
 ) -> tuple[Merged, str | None]:
-    """Return what there is with an answer added; or, with the reason, as it was: only what was to be
-    narrowed is.
+    """Return what there is with an answer added; or, with the reason, as it was: only what was to
+    be narrowed is.
     """
     if not isinstance(answer, Mapping):
         wanted = ", ".join(of_key) or "keys"
@@ -117,3 +120,58 @@ def _added(
     except Exception as error:
         return f"the rule for {key!r} failed on it: {type(error).__name__}"
     return None
+
+
+# -- how a mode is looked at -------------------------------------------------------------------
+
+
+def steps_of(
+    mode: Callable[..., Any], broadcast: Callable[[Any], Any]
+) -> Callable[[Any, Mapping[str, Any]], Any]:
+    """Return a mode as what is run; a function of the answers is given those of everyone."""
+    if not callable(mode):
+        raise HookError(
+            f"{mode!r:.60} is no mode: "
+            "pass void, broadcast, firstresult, merge(...) or a function of the answers"
+        )
+    takes_arguments = _takes_several(mode)
+
+    def steps(receivers: Any, arguments: Mapping[str, Any]) -> Any:
+        return mode(receivers, arguments) if takes_arguments else mode(receivers)
+
+    def of_all(receivers: Any, arguments: Mapping[str, Any]) -> Any:
+        return mode((yield from broadcast(receivers)))
+
+    if is_async(mode) or _is_any(inspect.isgeneratorfunction, mode):
+        return steps
+    if takes_arguments:
+        raise HookError(
+            f"{name_of(mode)} is no mode: a function of the answers takes one parameter; "
+            "what takes the arguments too is a generator function"
+        )
+    return of_all
+
+
+def name_of(mode: Callable[..., Any]) -> str:
+    name: str = getattr(mode, "__qualname__", type(mode).__qualname__)
+    return name
+
+
+def is_async(mode: Callable[..., Any]) -> bool:
+    """Tell whether a mode is an async generator function."""
+    return _is_any(inspect.isasyncgenfunction, mode)
+
+
+def _is_any(test: Callable[[Any], bool], mode: Any) -> bool:
+    called = getattr(type(mode), "__call__", None)  # noqa: B004 - the method itself is wanted
+    return test(mode) or test(called)
+
+
+def _takes_several(mode: Callable[..., Any]) -> bool:
+    """Tell whether a mode must be given more than one argument."""
+    try:
+        parameters = inspect.signature(mode).parameters.values()
+    except ValueError:  # some of those that are built in do not say
+        return False
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(each.kind in by_place and each.default is each.empty for each in parameters) > 1
