@@ -123,7 +123,7 @@ class Round:
     def reject(self, call: Call, rejected: modes.Reject) -> None:
         """Make an answer that the mode cannot use a failure of who gave it."""
         name = call.plan.hook.name
-        for index, (seat, answer) in enumerate(self.answers):
+        for index, (seat, answer) in enumerate(self.answers):  # noqa: B007
             if answer is rejected.answer:
                 del self.answers[index]
                 break
