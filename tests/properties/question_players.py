@@ -18,7 +18,7 @@ class Provided:
         self.number, self.told = number, told
 
     def __enter__(self) -> Any:
-        return ("provided", self.number)
+        return f"provided {self.number}"
 
     def __exit__(self, *_: object) -> None:
         self.told.append(("closed", self.number))
@@ -241,6 +241,8 @@ class Model:
         if kind is HookBlocked and f"r{number}" not in self.failures and self.asks_all:
             self.failures.append(f"r{number}")
         self.ending = self.ending or (kind, f"r{number}")
+        if kind is HookBlocked:
+            self.blocked = self.blocked or (kind, f"r{number}")
         if not self.waits:
             raise Ended
 
@@ -293,14 +295,16 @@ class Model:
     def run(self) -> Any:
         results = []
         for x, kind in enumerate(self.program.calls):
-            self.asks_all = kind == "ask"
+            self.asks_all, self.blocked = kind == "ask", None
             self.order = [number for number in self.order if number not in self.gone]
             try:
                 result = self.attempt(x)
                 if self.program.repeats:
                     result = self.attempt(50)
             except Ended:
-                results.append(self.ending)
+                # Whatever comes out of an around, a block stands.
+                stands = self.program.repeats and self.blocked
+                results.append(stands or self.ending)
                 continue
             whole = (list(self.answers), list(self.failures), result)
             results.append(whole if self.asks_all else result)
