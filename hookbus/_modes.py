@@ -175,3 +175,10 @@ def _takes_several(mode: Callable[..., Any]) -> bool:
         return False
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(each.kind in by_place and each.default is each.empty for each in parameters) > 1
+
+
+def named_by(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
+    """Return the arguments that a function names, and those of them that it must be given."""
+    parameters = inspect.signature(function).parameters.values()
+    named = [p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    return [p.name for p in named], [p.name for p in named if p.default is p.empty]

@@ -18,8 +18,7 @@ what it returns is the result of the question:
                 return answer.value
             seen.add(answer.value)
 
-A receiver that failed, or was not asked, has an answer whose value is None. None is never an
-answer.
+None is never an answer; it is the value of a receiver that failed, or was not asked.
 
 A mode that takes two parameters is given the arguments as the second, by name. One that yields
 `[receiver], {name: value}` asks with changed ones. That of an `async def` question may be an async
@@ -28,7 +27,6 @@ generator, which yields `Result(value)` last.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
 from typing import Any, Generic, TypeVar, overload
 
@@ -275,11 +273,7 @@ def otherwise(mode: Callable[..., Any], fallback: Callable[..., Any]) -> _Otherw
             f"otherwise cannot take {mode!r:.60} and {fallback!r:.60}: "
             "write otherwise(mode, function), with a mode that is a plain def"
         )
-    empty = inspect.Parameter.empty
-    named = {
-        name: parameter.default is empty
-        for name, parameter in inspect.signature(fallback).parameters.items()
-    }
+    named, needed = _modes.named_by(fallback)
 
     def either(
         receivers: Sequence[Receiver[Any]], arguments: Mapping[str, Any]
@@ -290,7 +284,6 @@ def otherwise(mode: Callable[..., Any], fallback: Callable[..., Any]) -> _Otherw
         return result
 
     either.__qualname__ = f"otherwise({_modes.name_of(mode)})"
-    needed = (name for name, is_needed in named.items() if is_needed)
     either.__dict__["needs"] = (*getattr(mode, "needs", ()), *needed)
     return either
 

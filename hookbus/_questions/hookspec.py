@@ -14,36 +14,25 @@ from .._connections.callables import is_coroutine_callable
 from .._hooks.hook import colour_of, hook_of
 from .._modes import is_async
 from ..exceptions import HookError, did_you_mean
+from . import protocols
 from .asking import Round
-from .protocols import (
-    Asks,
-    AsksAsync,
-    AsksWith,
-    Declared,
-    Many,
-    Of,
-    OfMany,
-    OfOne,
-    One,
-    R,
-    Void,
-)
+from .protocols import Declared, Of, R
 from .providers import AsyncScope, SyncScope
 from .spec import Panel, Rules, Spec, check_name
 
 
 @overload
-def hookspec(mode: Void, **options: Unpack[Declared]) -> Of[None]: ...
+def hookspec(mode: protocols.Void, **options: Unpack[Declared]) -> Of[None]: ...
 @overload
-def hookspec(mode: One, **options: Unpack[Declared]) -> OfOne: ...
+def hookspec(mode: protocols.One, **options: Unpack[Declared]) -> protocols.OfOne: ...
 @overload
-def hookspec(mode: Many, **options: Unpack[Declared]) -> OfMany: ...
+def hookspec(mode: protocols.Many, **options: Unpack[Declared]) -> protocols.OfMany: ...
 @overload
-def hookspec(mode: Asks[R], **options: Unpack[Declared]) -> Of[R]: ...
+def hookspec(mode: protocols.Asks[R], **options: Unpack[Declared]) -> Of[R]: ...
 @overload
-def hookspec(mode: AsksWith[R], **options: Unpack[Declared]) -> Of[R]: ...
+def hookspec(mode: protocols.AsksWith[R], **options: Unpack[Declared]) -> Of[R]: ...
 @overload
-def hookspec(mode: AsksAsync, **options: Unpack[Declared]) -> Of[Any]: ...
+def hookspec(mode: protocols.AsksAsync, **options: Unpack[Declared]) -> Of[Any]: ...
 @overload
 def hookspec(mode: Callable[[list[Any]], R], **options: Unpack[Declared]) -> Of[R]: ...
 def hookspec(
