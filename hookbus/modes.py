@@ -33,7 +33,7 @@ from typing import Any, Generic, TypeVar, overload
 import attrs
 
 from . import _modes
-from ._modes import Rule, concat, first, intersect, last, update
+from ._modes import Merged, Rule, concat, first, intersect, last, update
 from .exceptions import HookError
 
 __all__ = [
@@ -131,7 +131,7 @@ Steps = Generator[Asking[T], list[Answer[T]], R]
 AsyncSteps = AsyncGenerator[Asking[T] | Result, list[Answer[T]]]
 """What an async generator function returns that is a mode of an `async def` question."""
 
-Merged = dict[str, Any]
+Mode = Callable[..., Any]
 
 
 def void(receivers: Sequence[Receiver[object]]) -> Steps[object, None]:
@@ -249,16 +249,14 @@ def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps
     return mode
 
 
-_Otherwise = Callable[[Sequence[Receiver[Any]], Mapping[str, Any]], Steps[Any, R]]
+_Asks = Callable[[Sequence[Receiver[Any]], Mapping[str, Any]], Steps[Any, R]]
 
 
 @overload
-def otherwise(
-    mode: Callable[..., Any], fallback: Callable[..., Coroutine[Any, Any, R]]
-) -> _Otherwise[R]: ...
+def otherwise(mode: Mode, fallback: Callable[..., Coroutine[Any, Any, R]]) -> _Asks[R]: ...
 @overload
-def otherwise(mode: Callable[..., Any], fallback: Callable[..., R]) -> _Otherwise[R]: ...
-def otherwise(mode: Callable[..., Any], fallback: Callable[..., Any]) -> _Otherwise[Any]:
+def otherwise(mode: Mode, fallback: Callable[..., R]) -> _Asks[R]: ...
+def otherwise(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
     """Return a mode whose result, where it is None or empty, is that of a fallback.
 
     The fallback is called with the arguments it names. It is the host's own: what it raises goes
@@ -275,9 +273,7 @@ def otherwise(mode: Callable[..., Any], fallback: Callable[..., Any]) -> _Otherw
         )
     named, needed = _modes.named_by(fallback)
 
-    def either(
-        receivers: Sequence[Receiver[Any]], arguments: Mapping[str, Any]
-    ) -> Steps[Any, Any]:
+    def either(receivers: Sequence[Receiver[Any]], arguments: Mapping[str, Any]) -> Any:
         result = yield from steps(receivers, arguments)
         if result is None or (isinstance(result, (list, dict)) and not result):
             return fallback(**{name: arguments[name] for name in named if name in arguments})
@@ -288,7 +284,7 @@ def otherwise(mode: Callable[..., Any], fallback: Callable[..., Any]) -> _Otherw
     return either
 
 
-def steps_of(mode: Callable[..., Any]) -> Callable[[Any, Mapping[str, Any]], Any]:
+def steps_of(mode: Mode) -> Callable[[Any, Mapping[str, Any]], Any]:
     """Return a mode as what is run: a generator, of the receivers and the arguments.
 
     Raises:

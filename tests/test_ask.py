@@ -6,6 +6,7 @@ And what the failure of a receiver does to a question, however it is asked.
 import asyncio
 import threading
 import time
+from contextlib import nullcontext
 
 import pytest
 
@@ -482,3 +483,33 @@ def test_what_a_guard_blocked_was_not_asked_and_is_not_replayed(bus):
 def test_a_question_that_is_not_historic_keeps_nothing(bus):
     with pytest.raises(HookError, match="declare it with @hookspec\\(mode, historic=True\\)"):
         declare(bus, modes.void).replay()
+
+
+@pytest.mark.parametrize("on_error", ["isolate", "raise"])
+async def test_side_by_side_a_failing_when_is_that_receivers_failure_and_the_others_are_asked(
+    bus, on_error
+):
+    @hookspec(modes.void, bus=bus)
+    async def question(x): ...
+
+    heard = []
+
+    async def hears(x):
+        heard.append(x)
+
+    question.connect(hears, name="first", when=lambda x: 1 / x, on_error=on_error)
+
+    @question.connect
+    async def second(x):
+        heard.append("second")
+
+    if on_error == "isolate":
+        await question(0)
+    else:
+        with pytest.raises(ReceiverError, match="first"):
+            await question(0)
+    assert heard == ["second"]
+    with pytest.raises(ReceiverError) if on_error == "raise" else nullcontext():
+        asked = await question.ask(0)
+        assert [each.receiver for each in asked.failures] == ["first"]
+    assert heard == ["second", "second"]

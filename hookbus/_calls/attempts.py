@@ -14,8 +14,10 @@ from typing import Any, Final
 from ..events import Attempted
 from ..exceptions import HookError, late_call_next
 from .context import Call
-from .meaning import is_awaitable, meant, outcome_of, stand, tell, tell_change, tell_changes
+from .failing import outcome_of, stand
+from .meaning import is_awaitable, meant
 from .plan import Seat
+from .telling import tell, tell_change, tell_changes
 
 BEGUN: Final = 1
 RETURNED: Final = 2

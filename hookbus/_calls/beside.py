@@ -10,7 +10,8 @@ from typing import Any
 from .._connections.wanted import close_unawaited
 from ..exceptions import HookError
 from .context import Call, ReadOnly
-from .meaning import check_untampered, deferred
+from .failing import deferred
+from .meaning import check_untampered
 from .plan import Seat
 
 _depth: ContextVar[int] = ContextVar("hookbus_depth", default=0)

@@ -13,7 +13,7 @@ from .. import events
 from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
 from ..exceptions import HookBlocked
-from . import attempts, deadline, meaning, story
+from . import attempts, deadline, failing, meaning, story, telling
 from .beside import beside
 from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .plan import Plan, Seat
@@ -22,19 +22,24 @@ from .turns import Turns, lines
 from .verdicts import Replace
 
 TOOLS: Final[dict[str, Any]] = {
-    **{name: getattr(meaning, name) for name in (
-        "DROPPED", "PLAIN", "asked", "begun", "check_untampered", "claimed", "decided", "deferred", "escaped", "failed",
-        "finished", "holds", "is_awaitable", "is_own_block", "judged", "meant", "misfit", "over", "parted", "refused",
-        "rescued", "revised", "settled", "stand", "unawaited",
-    )},
-    **{name: getattr(attempts, name) for name in (
-        "again", "attempted", "check_open", "closed", "closed_async", "judged_around", "opened", "recorded", "tried",
-    )},
-    **{name: getattr(deadline, name) for name in ("timed", "timed_async", "within")},
+    **{name: getattr(room, name) for room, names in {
+        meaning: (
+            "DROPPED", "PLAIN", "check_untampered", "claimed", "decided", "holds", "is_awaitable", "judged",
+            "meant", "misfit", "refused", "rescued", "revised", "settled", "unawaited",
+        ),
+        failing: ("deferred", "escaped", "failed", "is_own_block", "over", "parted", "stand"),
+        telling: ("asked", "begun", "finished"),
+        attempts: (
+            "again", "attempted", "check_open", "closed", "closed_async", "judged_around", "opened",
+            "recorded", "tried",
+        ),
+        deadline: ("timed", "timed_async", "within"),
+    }.items() for name in names},
     "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
     "ReadOnly": ReadOnly, "Replace": Replace, "beside": beside, "clock": time.perf_counter,
     "context": tuple.__new__, "surrounding": current_surrounding,
 }  # fmt: skip
+"""What the texts call, by the names they have for it."""
 
 _GENERATOR: Final = {"send": "send", "throw": "throw", "close": "close", "stop": "StopIteration"}
 _ASYNC_GENERATOR: Final = {"send": "asend", "throw": "athrow", "close": "aclose", "stop": "StopAsyncIteration"}
@@ -251,4 +256,4 @@ class Writer(Turns):
 def _fired(scope: dict[str, Any], fresh: str, plan: Plan) -> None:
     """Note at the end of the first call that went through who has had a turn."""
     scope[fresh] = False
-    meaning.fire(plan)
+    telling.fire(plan)

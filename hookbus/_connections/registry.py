@@ -19,7 +19,6 @@ from .order import check_constraints
 from .receiver import Connected, ReceiverKey
 from .senders import ANY_ID, is_shared, scopes_of, weak
 
-
 Stack = tuple[Connected, ...]
 """The connections of one receiver to one sender: at most one plain one, then the layers on top of
 it.

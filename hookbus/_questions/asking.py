@@ -177,8 +177,7 @@ async def _led(round_: Round, call: Call, values: Values) -> Any:
                 result = end.value
                 break
             except StopAsyncIteration:
-                result = None
-                break
+                return None
             if is_async and isinstance(request, modes.Result):
                 result = request.value
                 break

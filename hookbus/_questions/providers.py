@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from .._calls.context import Call
 from .._calls.deadline import timed, timed_async, within
-from .._calls.meaning import cancelling, is_cancelled_error, note, tell_failed
+from .._calls.failing import cancelling, is_cancelled_error, note
 from .._calls.plan import Seat
+from .._calls.telling import tell_failed
 from ..exceptions import HookError, ReceiverError
 
 _OPEN: ContextVar[tuple[Scope, ...]] = ContextVar("hookbus_scopes", default=())

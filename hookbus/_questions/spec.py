@@ -73,7 +73,7 @@ class Spec(Hook):
     is_question = True
 
     def __init__(self, name: str, bus: Any, body: Callable[..., Any], rules: Rules) -> None:
-        super().__init__(name, bus, body)
+        super().__init__(name, bus, body, _never)
         self.rules = rules
         bus._declare(self)
         self._join()
@@ -156,8 +156,12 @@ class Spec(Hook):
         return past
 
 
-class Asked:
-    """Who answers a question, who runs around that, and the function that asks.
+def _never(hook: Hook, values: tuple[Any, ...]) -> NoReturn:
+    raise HookError(f"{hook.name} is a question, which asks its receivers")
+
+
+class Panel:
+    """Who answers a question now, who runs around that, and the functions that ask.
 
     Attributes:
         seats: who answers, in order, each as the mode sees it and as the call does.

@@ -44,9 +44,9 @@ if type(answer) not in PLAIN: answered({call}, {seat}, answer)
 """
 
 BESIDE: Final = """
-waiting, result = [], None
+waiting, result, out = [], None, None
 <turns>
-out = await beside({call}, waiting, answered, None, None)
+out = await beside({call}, waiting, answered, None, out)
 if out is not None:
     try: raise out
     finally: out = None
@@ -124,13 +124,13 @@ class QuestionWriter(Writer):
         lead = ask_async if self.hook.is_async else ask
         self.tools |= {"ask": lead, "Round": Round, "seats": self._seats}
         for seat in self.plan.answers:
-            self.plan.turns[seat] = QuestionWriter(self.plan, self._seats)._alone(seat)
+            alone = QuestionWriter(self.plan, self._seats, has_round=True)
+            self.plan.turns[seat] = alone._alone(seat)
         return self.fill(MODE, round=self._round)
 
     def _alone(self, seat: Seat) -> Callable[..., Any]:
         """Return the turn of a receiver as a function of the arguments and the call."""
         asks_ctx = "ctx" in seat.receiver.asks.names and "ctx" in self.offered(seat)
-        self.flags.add("eager")
         view, settle, asked = "", "", "misfit(seat)"
         if seat.problem is None:
             view = f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else ""

@@ -1,0 +1,181 @@
+"""What ends a call: a block, a failure, which is an event, a cancellation."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import NoReturn
+
+from ..events import Blocked
+from ..exceptions import HookBlocked, ReceiverError, chain
+from .context import Call
+from .plan import Seat
+from .telling import fire, tell, tell_failed
+from .verdicts import NOTHING, Block
+
+
+def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
+    """Say how a call ends by this exception, and what goes out: nothing where its caller gets `call.parting`."""
+    outcome = outcome_of(call, error)
+    if call is None:
+        return outcome, error
+    if outcome == "blocked":
+        return outcome, error if call.parting is NOTHING else None
+    call.cancels = cancelling() or 0
+    return outcome, error
+
+
+def outcome_of(call: Call | None, error: BaseException) -> str:
+    """Say how a call, or an attempt, ends by this exception."""
+    if is_own_block(call, error):
+        return "blocked"
+    is_cancelled = is_cancelled_error(error) or isinstance(error, GeneratorExit)
+    is_own = call is not None and error is call.own_cancel
+    return "cancelled" if is_cancelled and not is_own else "raised"
+
+
+def parted(call: Call | None, blocked: HookBlocked) -> bool:
+    """Tell whether this ends the very call, with something else than an exception for its caller."""
+    return call is not None and call.parting is not NOTHING and is_own_block(call, blocked)
+
+
+def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
+    """End the call by this verdict; only `finally` follows."""
+    receiver = seat.receiver
+    receiver.has_blocked = True
+    call.said = "blocked"
+    if not receiver.has_fired:
+        fire(call.plan, seat)
+    if Blocked in call.plan.heard:
+        said = {"reason": verdict.reason, "code": verdict.code, "details": verdict.details}
+        tell(call, Blocked, receiver=receiver.name, phase=seat.phase, **said)
+    if call.blocked is None:  # of attempts side by side, the first that is blocked says why
+        call.blocked, call.parting = (seat, verdict), verdict.result
+    stand(call)
+
+
+def stand(call: Call) -> NoReturn:
+    """Raise that the call is blocked: whatever an around did with it, a block stands."""
+    seat, verdict = call.blocked
+    blocked = HookBlocked(
+        verdict.reason, seat.receiver.name, call.plan.hook.name, verdict=verdict, call_id=call.id
+    )
+    try:
+        raise blocked
+    finally:
+        # It tells nothing of the exception that is being handled: a model may read it. And no circle.
+        blocked.__context__ = None
+        del blocked
+
+
+def is_own_block(call: Call | None, error: BaseException) -> bool:
+    """Tell whether an exception says that this very call is blocked, and not one made inside it."""
+    return call is not None and isinstance(error, HookBlocked) and error.call_id == call.id
+
+
+def failed(call: Call, seat: Seat, error: BaseException, noted: BaseException | None = None) -> None:
+    """Do what a receiver's failure does: nothing more, or end the call.
+
+    Args:
+        noted: the exception on its way out, which keeps a note of the failure.
+    """
+    receiver = seat.receiver
+    if is_own_block(call, error) or is_closing(error):
+        raise
+    is_cancel = is_cancelled_error(error)
+    if is_cancel and _is_of_caller(call):
+        raise
+    call.said = "failed"
+    if not receiver.has_fired:
+        fire(call.plan, seat)
+    if not is_cancel and not isinstance(error, Exception):
+        tell_failed(call, seat, error, "raised")
+        raise
+    if seat.phase in ("error", "finally") or receiver.on_error == "isolate":
+        tell_failed(call, seat, error, "isolated")
+        if noted is not None and not is_own_block(call, noted):
+            note(noted, f"hookbus: {receiver.label} failed in {seat.phase}_{call.plan.hook.name}: {type(error).__name__}")
+    elif receiver.on_error == "block":
+        tell_failed(call, seat, error, "blocked")
+        block(call, seat, Block(f"{receiver.role} failed: {type(error).__name__}"))
+    else:
+        tell_failed(call, seat, error, "raised")
+        raise ReceiverError(receiver.name, call.plan.hook.name, seat.phase) from error
+
+
+def deferred(
+    call: Call, seat: Seat, error: BaseException, noted: BaseException | None, out: BaseException | None
+) -> BaseException | None:  # fmt: skip
+    """Return what goes out once all observers have had their turn: the first exception that must."""
+    try:
+        failed(call, seat, error, noted)
+    except BaseException as ending:
+        return out or ending
+    return out
+
+
+def escaped(call: Call, seat: Seat, error: BaseException) -> None:
+    """Tell that an around failed, unless what comes out of it is only what it has inside, or the caller's."""
+    is_late = call.is_over and not call.plan.hook.is_stream
+    if is_late or is_own_block(call, error) or is_closing(error):
+        return
+    is_cancel = is_cancelled_error(error)
+    is_of_caller = is_cancel and _is_of_caller(call)
+    is_interrupt = not isinstance(error, (Exception, GeneratorExit)) and not is_cancel
+    if call.blocked is not None and not is_of_caller and not is_interrupt:
+        stand(call)
+    if error is call.inner or is_of_caller or _stands_for(error, call.inner):
+        return
+    call.said = "failed"
+    if call.inner is not None:
+        chain(error, call.inner)
+    tell_failed(call, seat, error, "raised")
+    call.inner = error
+    if is_cancel:
+        call.own_cancel = error
+
+
+def _stands_for(error: BaseException, inner: BaseException | None) -> bool:
+    """Tell whether Python made an exception of a StopIteration, which no coroutine or generator lets out."""
+    is_stop = isinstance(inner, (StopIteration, StopAsyncIteration))
+    return isinstance(error, RuntimeError) and is_stop and error.__cause__ is inner
+
+
+def note(error: BaseException, text: str) -> None:
+    """Add a note to an exception; one that refuses it (a frozen dataclass) goes out as it is."""
+    with suppress(Exception):
+        error.add_note(text)
+
+
+def is_cancelled_error(error: BaseException | None) -> bool:
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and isinstance(error, asyncio.CancelledError)
+
+
+def cancelling() -> int | None:
+    """Return how many cancellations the running task has been asked for, or None where no task runs."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return None
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no loop runs in this thread
+        return None
+    return None if task is None else task.cancelling()
+
+
+def _is_of_caller(call: Call) -> bool:
+    """Tell whether a CancelledError is the caller's: its task was cancelled, or there is none to ask."""
+    requested = cancelling()
+    return requested is None or requested > call.cancels
+
+
+def is_closing(error: BaseException) -> bool:
+    """Tell whether an exception met at an `await` says that the coroutine is being closed.
+
+    Then it comes from Python itself. One that the receiver has raised has its frame in the traceback.
+    """
+    if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+        return False
+    waits_again = type(error) is RuntimeError and error.args == ("coroutine ignored GeneratorExit",)
+    return isinstance(error, GeneratorExit) or waits_again
