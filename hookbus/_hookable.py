@@ -14,6 +14,16 @@ from .exceptions import HookError, HookWarning
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
 
 
+class Hookable(Hook):
+    """The hook of a hookable function."""
+
+    def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
+        """Return what runs a call with these values; it is called as the body is."""
+        from ._calls.runner import choose  # with all that runs calls: at the first that is hooked
+
+        return choose(self, values)
+
+
 @overload
 def hookable(name: F) -> F: ...
 @overload
@@ -60,7 +70,7 @@ def _hooked(function: Any, given: str | None, bus: Bus) -> Any:
             f"{colour_of(function)}): put @hookable below that decorator",
             HookWarning, stacklevel=3,
         )  # fmt: skip
-    hook = Hook(name, bus, function)
+    hook = Hookable(name, bus, function)
     bus._declare(hook)
     return hook.shell
 

@@ -74,7 +74,7 @@ class Hook:
     def __reduce__(self) -> tuple[Any, ...]:
         # Only picklers that ship functions by value come by here (cloudpickle, for a class of
         # __main__).
-        return Hook.__new__, (Hook,), {key: getattr(self, key) for key in _SHIPPED}
+        return type(self).__new__, (type(self),), {key: getattr(self, key) for key in _SHIPPED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -121,9 +121,7 @@ class Hook:
 
     def find(self, values: tuple[Any, ...]) -> Run:
         """Return what runs a call with these values; it is called as the body is."""
-        from .._calls.runner import choose  # with all that runs calls: at the first that is hooked
-
-        return choose(self, values)
+        raise NotImplementedError
 
     def place(self, values: tuple[Any, ...]) -> Place:
         """Return where a call with these values belongs; before anything is read that its plan

@@ -73,7 +73,7 @@ class Spec(Hook):
     is_question = True
 
     def __init__(self, name: str, bus: Any, body: Callable[..., Any], rules: Rules) -> None:
-        super().__init__(name, bus, body, _never)
+        super().__init__(name, bus, body)
         self.rules = rules
         bus._declare(self)
         self._join()
@@ -154,10 +154,6 @@ class Spec(Hook):
         past = Past(values, {seat.receiver.sequence for _, seat in seats})
         self.history.append(past)
         return past
-
-
-def _never(hook: Hook, values: tuple[Any, ...]) -> NoReturn:
-    raise HookError(f"{hook.name} is a question, which asks its receivers")
 
 
 class Panel:
