@@ -242,8 +242,7 @@ class Bus:
                 hook.settle()
 
     def _muting(self, signal: HookSignal) -> None:
-        """Have every call look again whether it may be heard: muting of this signal began or ended.
-        """
+        """Have every call look again whether it may be heard: muting began or ended."""
         for hook in self._declared(signal.hook):
             hook.forget()
 
@@ -268,9 +267,7 @@ class Bus:
                 check_sender(self._declared(signal.hook), sender, self._looked_at.owners)
 
     def _check(self, signal: HookSignal, receiver: Connected, sender: Any) -> None:
-        """Refuse a connection that can be known not to work; warn of a guard that can be walked
-        around.
-        """
+        """Refuse what can be known not to work; warn of a guard that can be walked around."""
         if signal is self.events:
             self.events.check(receiver)
             return

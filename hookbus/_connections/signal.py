@@ -75,8 +75,7 @@ class HookSignal(NamedSignal):
     ) -> F:  # fmt: skip
         """Connect a receiver to a sender and return the receiver.
 
-        Connecting the same receiver to the same sender again replaces its options and keeps its
-        place.
+        Connecting the same receiver and sender again replaces its options and keeps its place.
 
         Args:
             receiver: called as `receiver(sender, ...)` with the arguments it asks for by name.
@@ -91,23 +90,20 @@ class HookSignal(NamedSignal):
                 default of its role.
             timeout: seconds it may take; None is the bus's default. A sync receiver with one runs
                 in a daemon thread.
-            when: asked first: a predicate over named arguments, or a mapping of argument name to a
-                glob.
+            when: asked first: a predicate over named arguments, or globs for their texts by name.
             once: call it one time only; refused for guards.
             name: what it is called in events, errors, `before=` and `after=`; None is its
                 `__qualname__`.
             before: names of receivers of the same role it must run ahead of.
-            after: names of receivers of the same role it must run behind.
+            after: those it must run behind.
             kinds: of `bus.events` only: the class of events a listener hears, or several. None is
                 all but `Asked`, which only who names it hears.
 
         Raises:
             HookError: for anything that cannot work, before anything has changed.
         """
-        options = options_of(
-            priority, role, on_error, timeout, when, once, name, before, after, kinds
-        )
-        self._connect(receiver, sender, weak, options)
+        given = priority, role, on_error, timeout, when, once, name, before, after, kinds
+        self._connect(receiver, sender, weak, options_of(*given))
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
             self.receiver_connected.send(self, receiver=receiver, sender=sender, weak=bool(weak))
         return receiver

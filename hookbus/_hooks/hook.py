@@ -51,6 +51,7 @@ class Hook:
     """
 
     is_question = False
+    choose: Any  # what finds what runs a call; given by who makes hookables
     name: str
     bus: Any
     body: Callable[..., Any]
@@ -121,7 +122,7 @@ class Hook:
 
     def find(self, values: tuple[Any, ...]) -> Run:
         """Return what runs a call with these values; it is called as the body is."""
-        raise NotImplementedError
+        return self.choose(values)  # type: ignore[no-any-return]
 
     def place(self, values: tuple[Any, ...]) -> Place:
         """Return where a call with these values belongs; before anything is read that its plan
