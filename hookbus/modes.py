@@ -132,7 +132,6 @@ AsyncSteps = AsyncGenerator[Asking[T] | Result, list[Answer[T]]]
 """What an async generator function returns that is a mode of an `async def` question."""
 
 Mode = Callable[..., Any]
-Merged = dict[str, Any]
 
 
 def void(receivers: Sequence[Receiver[object]]) -> Steps[object, None]:
