@@ -93,13 +93,3 @@ def _check_function(function: Any) -> None:
         raise HookError(
             f"hookable cannot take {function!r:.60}: it has no signature to read (built-in?)"
         ) from None
-
-
-def _choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return what runs a call. What runs calls is loaded with the first that is hooked."""
-    from ._calls.runner import choose
-
-    return choose(hook, values)
-
-
-Hook.choose = _choose

@@ -47,7 +47,7 @@ class ReadOnly(MutableMapping[str, Any]):
             "an around passes call_next(name=value)"
         )
 
-    __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = update = setdefault = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = update = setdefault = _refuse
 
 
 class HookContext(NamedTuple):

@@ -60,8 +60,7 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> None:
 def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> None:
     """Count a failure, and tell it."""
     receiver = seat.receiver
-    is_deep = isinstance(error, RecursionError) and seat.phase != "around"
-    if is_deep and is_running(receiver.function):
+    if isinstance(error, RecursionError) and seat.phase != "around" and is_running(receiver.function):
         error = _endless(seat, error)
     receiver.count_failure(error, is_open=action == "isolated")
     tell(call, Failed, receiver=receiver.name, role=receiver.role, phase=seat.phase, exception=error, action=action)

@@ -51,7 +51,6 @@ class Hook:
     """
 
     is_question = False
-    choose: Any  # what finds what runs a call; given by who makes hookables
     name: str
     bus: Any
     body: Callable[..., Any]
@@ -122,7 +121,7 @@ class Hook:
 
     def find(self, values: tuple[Any, ...]) -> Run:
         """Return what runs a call with these values; it is called as the body is."""
-        return self.choose(values)  # type: ignore[no-any-return]
+        raise NotImplementedError
 
     def place(self, values: tuple[Any, ...]) -> Place:
         """Return where a call with these values belongs; before anything is read that its plan

@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 
 from .. import modes
-from .._calls import meaning
+from .._calls import failing, meaning, telling
 from .._calls.beside import settle
 from .._calls.context import Call
 from .._calls.meaning import is_awaitable
@@ -33,7 +33,7 @@ def answered(call: Call, seat: Seat, answer: Any) -> Any:
     """Return an answer of a question, or say what is wrong with it; a `Block` blocks."""
     kind, hook = type(answer), call.plan.hook
     if issubclass(kind, Block) and hook.rules.mode is not modes.void:
-        meaning.block(call, seat, answer)
+        failing.block(call, seat, answer)
     if issubclass(kind, VERDICTS):
         allowed = "an answer, or None for none: a question has nothing to drop or replace"
         meaning.wrong_return(seat, answer, allowed)
@@ -113,7 +113,7 @@ class Round:
         if self.asks_all:
             self.failures.append(answer)
         try:
-            meaning.failed(call, seat, error)
+            failing.failed(call, seat, error)
         except Exception as ending:
             if not self.asks_all:
                 raise
@@ -209,7 +209,7 @@ async def _several(
             out = worst(out, ending)
         finally:
             if Asked in call.plan.heard:
-                meaning.asked(call, seat, began)
+                telling.asked(call, seat, began)
                 began = time.perf_counter() if pair is None else began
     if out is not None:
         try:

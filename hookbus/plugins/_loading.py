@@ -307,4 +307,4 @@ def _retire_hooks(bus: Bus, code: Code) -> None:
         for each in _buses(bus):
             for hook in [hook for name in each.hook_names() for hook in each._declared(name)]:
                 if home_of(hook.body) in homes:
-                    each._retire(hook)
+                    hook.retire()

@@ -81,6 +81,8 @@ def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, 
     role = author.get("role") or ROLES[phase][0]
     options, changed, kept = dict(author), [], None
     for name, value in operator.items():
+        if name == "timeout" and role == "around":
+            continue  # it has no deadline
         if name == "on_error" and value not in POLICIES[role]:
             if role == "guard":
                 kept = f"on_error={value!r} does not reach it: a guard always blocks"

@@ -1,0 +1,172 @@
+"""Writes the call of a receiver: with what it asks for, awaited, within its deadline, and how it is held."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from inspect import ismethod
+from typing import Any
+
+from .._connections.phases import OFFERED
+from .._hooks.shell import declared, passed
+from .plan import Plan, Seat
+from .text import MINE, fill
+
+
+def mine(name: str) -> str:
+    """Mark the name of a user."""
+    return MINE + name
+
+
+def _is(sender: Any) -> Callable[[Any], bool]:
+    """Return what tells whether something is this sender, without keeping it alive."""
+    try:
+        reference = weakref.ref(sender)
+    except TypeError:
+        return lambda other: False
+    return lambda other: other is reference()
+
+
+class Called:
+    """The calls of the receivers of a plan, as text, and what their names stand for.
+
+    Attributes:
+        flags: what holds of the plan.
+        pieces: what pieces of code stand for.
+        given: the receivers and their seats, by the names that the text has for them.
+    """
+
+    def __init__(self, plan: Plan, sender: Any = None) -> None:
+        self.plan, self.hook = plan, plan.hook
+        # The arounds of an attempt may be written later, and must not keep the sender alive until then.
+        self._is_sender = _is(sender)
+        self.flags: set[str] = set()
+        self.pieces: dict[str, Any] = {}
+        self.given: dict[str, Any] = {}
+        self.tools: dict[str, Any] = {}
+        self._numbers: dict[str, int] = {}
+        signature = plan.signature
+        self.names = signature.names
+        self.simple = [name for name in self.names if name not in (signature.star, signature.double_star)]
+        self._write_pieces()
+
+    def _write_pieces(self) -> None:
+        whole, is_method = self.hook.function_signature, self.plan.site.attribute is not None
+        self.is_in_star = is_method and not whole.positional  # the object is the first of `*args`
+        self.star = mine(whole.star or "")
+        sender = ("first" if self.is_in_star else mine(whole.names[0])) if is_method else "sender"
+        if not is_method:
+            self.given["sender"] = self.hook.shell
+        owner = f"{sender}, " if is_method else ""
+        given = passed(self.hook.parameters, mine)
+        arguments = "".join(f"{mine(name)}, " for name in self.names)
+        self.pieces |= {
+            "sender": sender, "owner": owner, "arguments": arguments,
+            "rebound": f"{arguments.rstrip()} = " if arguments else "",
+            "parameters": declared(self.hook.parameters, mine),
+            "body": f"body({'first, ' if self.is_in_star else ''}{given})",
+            "shown": "{{{}}}".format(", ".join(f"{name!r}: {mine(name)}" for name in self.names)),
+        }  # fmt: skip
+
+    def _odd_draft(self) -> str:
+        """Write when what a modifier wrote has to be looked at: it may be wrong, or somebody wants to be told."""
+        gone = [f"{name!r} not in draft" for name in self.names]
+        seen = self.names if "told" in self.flags else [name for name in self.names if name not in self.simple]
+        other = [f"draft[{name!r}] is not {mine(name)}" for name in seen]
+        return " or ".join([f"len(draft) != {len(gone)}", *gone, *other])
+
+    def fill(self, text: str, more: Iterable[str] = (), parts: dict[str, str] | None = None, **pieces: Any) -> str:
+        """Write a text, in which more holds than of the whole plan, and more stands for something."""
+        flags = frozenset(self.flags.union(more)) if more else frozenset(self.flags)
+        return fill(text, flags, parts or {}, {**self.pieces, **pieces} if pieces else self.pieces)
+
+    def give(self, prefix: str, value: Any) -> str:
+        """Return the name of an object of which there are several."""
+        self._numbers[prefix] = number = self._numbers.get(prefix, -1) + 1
+        self.given[f"{prefix}{number}"] = value
+        return f"{prefix}{number}"
+
+    # -- the call of a receiver ----------------------------------------------------------------------------------------
+
+    def asked(self, seat: Seat, name: str, receiver: str, call_next: str = "") -> str:
+        """Write the call of a receiver, awaited or within its deadline where it has one."""
+        arguments = self._arguments(seat, seat.receiver.asks, call_next)
+        called = f"{receiver}({arguments})"
+        is_timed, is_awaited = seat.timeout is not None, seat.receiver.is_async
+        if not self.hook.is_async:
+            return f"timed({name}, {receiver}, {arguments})" if is_timed else called
+        if is_timed:
+            called = f"within({name}, {called})" if is_awaited else f"timed_async({name}, {receiver}, {arguments})"
+        elif not is_awaited or (seat.phase == "around" and self.hook.is_stream):
+            return called
+        if seat.phase == "finally" and not self.hook.is_stream:
+            wait = "await " if not self.is_beside(seat) else ""
+            return f"(unawaited({called}) if isinstance(leaving, GeneratorExit) else {wait}{called})"
+        return called if self.is_beside(seat) else f"await {called}"
+
+    def settle(self, seat: Seat) -> str:
+        """Write how an answer is awaited that a plain receiver of an async hook gave."""
+        if self.hook.is_async and self.hook.is_stream and seat.phase == "around":
+            return "if is_awaitable(source): source = await source"
+        if not self.hook.is_async or seat.receiver.is_async or seat.timeout is not None:
+            return ""
+        return "if type(answer) not in PLAIN: answer = await settled(answer)"
+
+    def is_beside(self, seat: Seat) -> bool:
+        """Tell whether a receiver is awaited beside others."""
+        observers = {"pre": self.plan.pre, "item": self.plan.item, "post": self.plan.post,
+                     "error": self.plan.error, "finally": self.plan.final}.get(seat.phase)  # fmt: skip
+        return seat.receiver.role == "observe" and observers is not None and len(observers.observe) > 1
+
+    def is_awaited(self, seat: Seat) -> bool:
+        """Tell whether a receiver of an async hook is known to be awaited."""
+        return self.hook.is_async and seat.problem is None and (seat.receiver.is_async or seat.timeout is not None)
+
+    def offered(self, seat: Seat) -> tuple[str, ...]:
+        """Name what a receiver may ask for besides the arguments."""
+        return OFFERED[seat.phase]
+
+    def _values(self, seat: Seat, call_next: str = "") -> dict[str, str]:
+        """Write what each name stands for that a receiver may ask for; what the phase offers goes before an argument."""
+        result = "result" if seat.phase in ("post", "finally") else "None"
+        error = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
+        outcome = "outcome" if seat.phase == "finally" else "None"
+        view = "draft" if seat.phase == "pre" and seat.receiver.role == "modify" else "view"
+        facts = f"{self.hook.name!r}, {seat.phase!r}, {self.pieces['sender']}, {view}, {result}, {error}, {outcome}"
+        offered = {
+            "ctx": f"context(HookContext, ({facts}, call.id, surrounding(), call.state))",
+            "result": result, "error": error, "item": "item", "call_next": call_next, "surrounding": "surrounding()",
+        }  # fmt: skip
+        return {name: mine(name) for name in self.names} | {name: offered[name] for name in self.offered(seat)}
+
+    def _wanted(self, seat: Seat) -> tuple[tuple[str, str], ...]:
+        if seat.problem is not None:
+            return ()
+        return tuple(seat.receiver.asks.written(dict.fromkeys((*self.names, *self.offered(seat)))))
+
+    def _arguments(self, seat: Seat, asks: Any, call_next: str = "") -> str:
+        values = self._values(seat, call_next)
+        wanted = asks.written(dict.fromkeys(values))
+        written = [f"{mine(key)}={values[name]}" if key else values[name] for key, name in wanted]
+        takes_sender = asks is seat.receiver.asks and seat.receiver.takes_sender
+        sender = [self.pieces["sender"]] if takes_sender else []
+        own = sender if sender and self.holding(seat) == "own" else []
+        return ", ".join([*own, *sender, *written])
+
+    # -- how a receiver is held ----------------------------------------------------------------------------------------
+
+    def holding(self, seat: Seat) -> str:
+        """Say how a receiver is held: `strong`, `weak`, or `own` for a method of the very sender."""
+        receiver = seat.receiver
+        if not receiver.is_weak:
+            return "strong"
+        held = receiver.function
+        return "own" if ismethod(held) and self._is_sender(held.__self__) else "weak"
+
+    def _receiver(self, seat: Seat) -> str:
+        """Return the name by which a receiver is called."""
+        holding = self.holding(seat)
+        if holding == "weak":
+            return "receiver"
+        function: Any = seat.receiver.function
+        return self.give("r", function.__func__ if holding == "own" else function)
