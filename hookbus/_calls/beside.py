@@ -10,7 +10,7 @@ from typing import Any
 from .._connections.wanted import close_unawaited
 from ..exceptions import HookError
 from .context import Call, ReadOnly
-from .failing import deferred
+from .failing import deferred, is_cancelled_error
 from .meaning import check_untampered
 from .plan import Seat
 
@@ -60,14 +60,17 @@ async def settle(given: Iterable[Awaitable[Any]]) -> tuple[list[Any], BaseExcept
         tasks = [loop.create_task(_pair(awaitable)) for awaitable in awaitables]
     finally:
         _depth.reset(token)
+    cancel = None
     try:
-        return await asyncio.gather(*tasks), None
-    except asyncio.CancelledError as cancel:
-        brought = []
-        for task, awaitable in zip(tasks, awaitables):
-            value, error = await _pair(awaitable) if task.cancelled() else task.result()  # one that had not begun begins
-            brought.append((value, None if isinstance(error, asyncio.CancelledError) else error))
-        return brought, cancel
+        await asyncio.gather(*tasks, return_exceptions=True)
+    except asyncio.CancelledError as came:
+        cancel = came
+    brought = []
+    for task, awaitable in zip(tasks, awaitables):
+        # One that was cancelled before it had begun begins: each has its turn.
+        value, error = await _pair(awaitable) if task.cancelled() else task.result()
+        brought.append((value, None if cancel is not None and is_cancelled_error(error) else error))
+    return brought, cancel
 
 
 async def _pair(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
