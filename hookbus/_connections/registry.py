@@ -182,6 +182,11 @@ class Registry:
         found = [each for scope in self._scopes() for each in scope.in_force()]
         return sorted(found, key=lambda each: each.sequence)
 
+    @property
+    def count(self) -> int:
+        """How many receivers are connected, each once for each sender."""
+        return sum(map(len, self._scopes()))
+
     def has_own(self, sender: Any) -> bool:
         """Tell whether anything is connected to this very sender."""
         return any(scope.is_of(sender) for scope in self._at(id(sender)))

@@ -203,6 +203,11 @@ class HookSignal(NamedSignal):
     # -- who runs ----------------------------------------------------------------------------------
 
     @property
+    def count(self) -> int:
+        """How many receivers are connected, each once for each sender."""
+        return self._registry.count
+
+    @property
     def has_shared(self) -> bool:
         """Whether anything is connected to a class, a function or `ANY`."""
         return self._registry.has_shared

@@ -161,9 +161,3 @@ def frozen(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: frozen(each) for key, each in value.items()}
     return [frozen(each) for each in value] if isinstance(value, list) else value
-
-
-def take_back(question: Any) -> None:
-    """Take a question off its bus, for good."""
-    hook = question.__hookbus__
-    hook.bus._retire(hook)

@@ -13,7 +13,6 @@ import attrs
 
 from hookbus import Bus, Connection, hookspec, modes
 
-from .._own_hooks import take_back
 from ._calls import NOT_GIVEN, mode_of
 
 SYNC_ONLY: Final = frozenset({
@@ -49,16 +48,15 @@ class Listeners:
         self._bus, self.own = bus, 0
         self._where_own = bus.signal(where_own)
         names = (hook, *(f"{phase}_{hook}" for phase in _PHASES))
-        self._receivers = self._where_own.receivers
-        self._others = tuple(bus.signal(name).receivers for name in names if name != where_own)
+        self._others = tuple(bus.signal(name) for name in names if name != where_own)
 
     def is_quiet(self) -> bool:
         """Tell whether nobody but Bub's own implementations would hear of a call."""
         bus = self._bus
-        if bus.is_observed or bus.timeout is not None or len(self._receivers) != self.own:
+        if bus.is_observed or bus.timeout is not None or self._where_own.count != self.own:
             return False
-        one, two, three, four, five = self._others
-        return not (one or two or three or four or five or self._where_own.is_muted_somewhere)
+        is_heard = any(signal.count for signal in self._others)
+        return not (is_heard or self._where_own.is_muted_somewhere)
 
 
 @attrs.frozen(eq=False)
@@ -221,4 +219,4 @@ class Questions:
         """Take every question off the bus."""
         self.sweep()
         while self._made:
-            take_back(self._made.popitem()[1].ask)
+            self._made.popitem()[1].ask.retire()
