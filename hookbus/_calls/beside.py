@@ -48,7 +48,7 @@ async def settle(given: Iterable[Awaitable[Any]]) -> tuple[list[Any], BaseExcept
     asyncio = sys.modules.get("asyncio")
     loop = asyncio._get_running_loop() if asyncio is not None else None
     if asyncio is None or loop is None:  # under trio, for instance: there they are awaited one after the other
-        return [await _pair(awaitable) for awaitable in awaitables], None
+        return [await pair_of(awaitable) for awaitable in awaitables], None
     depth = _depth.get() + 1
     if depth > sys.getrecursionlimit():  # Python's own limit does not see from task to task
         for awaitable in awaitables:
@@ -57,7 +57,7 @@ async def settle(given: Iterable[Awaitable[Any]]) -> tuple[list[Any], BaseExcept
         return [(None, HookError(endless)) for _ in awaitables], None
     token = _depth.set(depth)
     try:
-        tasks = [loop.create_task(_pair(awaitable)) for awaitable in awaitables]
+        tasks = [loop.create_task(pair_of(awaitable)) for awaitable in awaitables]
     finally:
         _depth.reset(token)
     cancel = None
@@ -68,12 +68,13 @@ async def settle(given: Iterable[Awaitable[Any]]) -> tuple[list[Any], BaseExcept
     brought = []
     for task, awaitable in zip(tasks, awaitables):
         # One that was cancelled before it had begun begins: each has its turn.
-        value, error = await _pair(awaitable) if task.cancelled() else task.result()
+        value, error = await pair_of(awaitable) if task.cancelled() else task.result()
         brought.append((value, None if cancel is not None and is_cancelled_error(error) else error))
     return brought, cancel
 
 
-async def _pair(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+async def pair_of(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    """Return what an awaitable brings: a value, or an exception in its place."""
     # An interrupt must not end the loop while others are under way.
     try:
         return await awaitable, None

@@ -116,6 +116,7 @@ class Call:
         blocked: the verdict and whose it is, once the call is blocked.
         parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
         inner: the last exception that came out of what an around has inside; it is no failure of the arounds it passes.
+        broken: what goes out as a receiver has failed that asks to raise, whatever an around does with it.
         own_cancel: a CancelledError that a receiver raised by itself, which goes out.
         noted: the exception that failures of receivers are attached to, as notes.
         is_over: whether the arounds have ended; what one of them has left running does nothing more.
@@ -129,6 +130,7 @@ class Call:
     blocked: Any = None
     parting: Any = NOTHING
     inner: BaseException | None = None
+    broken: BaseException | None = None
     own_cancel: BaseException | None = None
     noted: BaseException | None = None
     is_over = False

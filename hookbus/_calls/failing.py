@@ -100,7 +100,13 @@ def failed(call: Call, seat: Seat, error: BaseException, noted: BaseException | 
         block(call, seat, Block(f"{receiver.role} failed: {type(error).__name__}"))
     else:
         tell_failed(call, seat, error, "raised")
-        raise ReceiverError(receiver.name, call.plan.hook.name, seat.phase) from error
+        raised = ReceiverError(receiver.name, call.plan.hook.name, seat.phase)
+        if call.plan.around:  # none of them keeps it
+            call.broken = raised
+        try:
+            raise raised from error
+        finally:
+            del raised
 
 
 def deferred(
@@ -124,6 +130,8 @@ def escaped(call: Call, seat: Seat, error: BaseException) -> None:
     is_interrupt = not isinstance(error, (Exception, GeneratorExit)) and not is_cancel
     if call.blocked is not None and not is_of_caller and not is_interrupt:
         stand(call)
+    if call.broken is not None and not is_of_caller and not is_interrupt:
+        raise call.broken
     if error is call.inner or is_of_caller or _stands_for(error, call.inner):
         return
     call.said = "failed"

@@ -95,7 +95,7 @@ def fire(plan: Plan, last: Seat | None = None) -> None:
     """Note that everyone has had a turn who cannot be passed over, up to this seat or to the end."""
     for seat in plan.seats():
         receiver = seat.receiver
-        if seat is last or not (receiver.is_weak or receiver.when or seat.is_muted_somewhere or seat.phase in ("error", "item")):
+        if seat is last or not (receiver.is_weak or receiver.when or seat.is_muted_somewhere or seat.phase in ("error", "item", "answer")):
             receiver.has_fired = True
         if seat is last:
             return

@@ -75,6 +75,7 @@ class Writer(Turns):
             "replaceable": bool(plan.pre.modify), "asked": asked, "told": asked or events.Mutated in heard,
             "attempted": events.Attempted in heard, "stream": hook.is_stream, "async": hook.is_async,
             "eager": observed or wants_ctx or around or hook.is_stream or asked,
+            "raises": around and any(seat.receiver.on_error == "raise" for seat in plan.answers),
             "noted": asked or events.Attempted in heard,
             "flagged": bool(plan.pre.modify) or around or rescue or hook.is_stream,
         }  # fmt: skip

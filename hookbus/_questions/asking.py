@@ -15,7 +15,7 @@ from .. import modes
 from .._calls import failing, meaning, telling
 from .._calls.beside import settle
 from .._calls.context import Call
-from .._calls.meaning import is_awaitable
+from .._calls.meaning import is_awaitable, settled
 from .._calls.plan import Seat
 from .._calls.verdicts import VERDICTS, Block
 from .._connections.wanted import close_unawaited
@@ -200,7 +200,7 @@ async def _several(
     pairs: Sequence[Any] = [None] * len(seats)
     began, out = time.perf_counter(), None
     if len(seats) > 1 and call.plan.hook.is_async:
-        pairs, out = await settle(_turn(round_, call, seat, values) for seat in seats)
+        pairs, out = await _beside(round_, call, seats, values)
     found = []
     for seat, pair in zip(seats, pairs):
         try:
@@ -217,6 +217,42 @@ async def _several(
         finally:
             del out, pairs
     return found
+
+
+async def _beside(
+    round_: Round, call: Call, seats: Sequence[Seat], values: Values
+) -> tuple[list[Any], BaseException | None]:
+    """Give several their turns side by side: a task for each that has something to await."""
+    found: dict[Seat, Any] = {}
+    waiting: dict[Seat, Any] = {}
+    for seat in seats:
+        if round_.scope is not None or not answers_at_once(seat):
+            waiting[seat] = _turn(round_, call, seat, values)
+            continue
+        round_.waits.pop(seat, None)
+        found[seat] = _begun(call, seat, values)
+        if is_awaitable(found[seat][0]):
+            waiting[seat] = found[seat][0]
+    brought, out = await settle(waiting.values()) if waiting else ([], None)
+    found |= zip(waiting, brought)
+    return [found[seat] for seat in seats], out
+
+
+def answers_at_once(seat: Seat) -> bool:
+    """Tell whether the turn of a receiver is a plain call, whatever that returns."""
+    receiver = seat.receiver
+    return not receiver.is_async and seat.timeout is None and "ctx" not in receiver.asks.names
+
+
+def _begun(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException | None]:
+    """Give a plain receiver its turn, in which nothing is awaited."""
+    try:
+        call.plan.turns[seat](*values, call).send(None)
+    except StopIteration as end:
+        return end.value, None
+    except BaseException as error:
+        return None, error
+    raise HookError(f"{seat.receiver.label} has not ended its turn")
 
 
 async def _one(
@@ -240,7 +276,7 @@ async def _turn(round_: Round, call: Call, seat: Seat, values: Values) -> Any:
         return scope.provided(seat)
     value = call.plan.turns[seat](*values, call)
     if call.plan.hook.is_async:
-        value = await value
+        value = await settled(await value)
     return value if scope is None else await scope.entered(seat, value)
 
 

@@ -11,7 +11,7 @@ from .._calls.plan import Plan, Seat
 from .._calls.text import fresh, sealed
 from .._calls.writer import TOOLS, Writer
 from .._hooks.shell import compiled
-from .asking import NOT_ASKED, Round, answered, ask, ask_async
+from .asking import NOT_ASKED, Round, answered, answers_at_once, ask, ask_async
 
 FIRST: Final = """
 result = None
@@ -134,7 +134,8 @@ class QuestionWriter(Writer):
         view, settle, asked = "", "", "misfit(seat)"
         if seat.problem is None:
             view = f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else ""
-            settle, asked = self.settle(seat), self.asked(seat, "seat", "receiver")
+            settle = "" if answers_at_once(seat) else self.settle(seat)
+            asked = self.asked(seat, "seat", "receiver")
         text = self.fill(
             ALONE, ["view"] if view else [], {"view": view, "settle": settle},
             asked=asked, condition=self.condition(seat, "seat"),
