@@ -97,20 +97,24 @@ class Writer(Turns):
 
     def written(self) -> Written:
         """Return the function."""
-        hook = self.hook
-        as_items = partial(attempts.as_items, is_async=hook.is_async)
-        tools = {"plan": self.plan, "body": hook.body, "names": frozenset(self.simple), "fresh": True, "fired": None}
         text = self._stream() if self.is_stream else self._call()
-        self._tools = {**TOOLS, "as_items": as_items, **tools, **self.tools, "nest": self._nest}
-        source, scope = sealed(text, hook.function_signature.names, {**self._tools, **self.given})
-        self._own = {name.rstrip("_"): name for name in scope}
-        if "fired" in self._own:
-            scope[self._own["fired"]] = partial(_fired, scope, self._own["fresh"], self.plan)
-        self._scope = scope
+        source, run = self._made(text, self.name, _Nest(self))
+        run.__qualname__ = self.hook.body.__qualname__  # what nobody awaits is warned of by this name
+        named = {name: value for name, value in self.given.items() if name[-1].isdigit()}
+        return Written(run, source, named)
+
+    def _made(self, text: str, name: str, nest: _Nest) -> tuple[str, Callable[..., Any]]:
+        """Return the source of a text and the function of this name in it, which is not among what it can see itself."""
+        unnoted = ["nobody has had a turn"]
+        tools = {
+            **TOOLS, "as_items": partial(attempts.as_items, is_async=self.hook.is_async), "plan": self.plan,
+            "body": self.hook.body, "names": frozenset(self.simple), "nest": nest,
+            "fresh": unnoted, "fired": partial(_fired, unnoted, self.plan), **self.tools, **self.given,
+        }  # fmt: skip
+        source, scope = sealed(text, self.hook.function_signature.names, tools)
         exec(fresh(compiled(source)), scope)
-        run = scope.pop(self.name)
-        run.__qualname__ = hook.body.__qualname__  # a coroutine that nobody awaits is warned of by this name
-        return Written(run, source, {name: value for name, value in self.given.items() if name[-1].isdigit()})
+        found = name if name in scope else next(each for each in scope if each.rstrip("_") == name)
+        return source, scope.pop(found)
 
     # -- the whole -----------------------------------------------------------------------------------------------------
 
@@ -193,16 +197,12 @@ class Writer(Turns):
             parts.append(self.fill(story.OUTERMOST, parts={"level": self._level(0)}))
         return lines(*parts)
 
-    def _nest(self, *given: Any) -> Any:
-        """Make the arounds of an attempt that patches or repeats; their text is written for the first one."""
+    def nested(self, nest: _Nest) -> Callable[..., Any]:
+        """Return what makes the arounds of an attempt that patches or repeats."""
         self.flags.add("nested")
         nexts = "(" + "".join(f"next_{i}, " for i in range(self.count)) + ")"
         text = self.fill(story.NEST, parts={"arounds": self._functions()}, nexts=nexts)
-        source, scope = sealed(text, self.hook.function_signature.names, {**self._tools, **self.given})
-        name = next(name for name in ("nest", *scope) if name.rstrip("_") == "nest")
-        exec(fresh(compiled(source)), scope)
-        nest = self._scope[self._own["nest"]] = scope[name]
-        return nest(*given)
+        return self._made(text, "nested", nest)[1]
 
     def _late(self, i: int) -> str:
         """Write that an around down to number `i`, or one further out, has ended."""
@@ -254,7 +254,20 @@ class Writer(Turns):
         return name
 
 
-def _fired(scope: dict[str, Any], fresh: str, plan: Plan) -> None:
+class _Nest:
+    """Makes the arounds of attempts that patch or repeat; they are written for the first one."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._made: Callable[..., Any] | None = None
+
+    def __call__(self, *given: Any) -> Any:
+        if self._made is None:
+            self._made = self._writer.nested(self)
+        return self._made(*given)
+
+
+def _fired(unnoted: list[str], plan: Plan) -> None:
     """Note at the end of the first call that went through who has had a turn."""
-    scope[fresh] = False
+    unnoted.clear()
     telling.fire(plan)

@@ -144,4 +144,4 @@ class QuestionWriter(Writer):
         source, scope = sealed(text, self.names, tools)
         exec(fresh(compiled(source)), scope)
         is_weak = self.holding(seat) == "weak"
-        return partial(scope["alone"], seat, None if is_weak else seat.receiver.function)
+        return partial(scope.pop("alone"), seat, None if is_weak else seat.receiver.function)

@@ -234,7 +234,7 @@ async def test_bub_XB14_call_next_reaches_whoever_is_willing_or_raises_what_the_
     def nobody():
         raise RuntimeError("no model is there")
 
-    asked = async_question(bus, modes.firstresult, fallback=nobody)
+    asked = async_question(bus, modes.otherwise(modes.firstresult, nobody))
 
     async def wrap(question, call_next):
         return f"<{await call_next()}>"

@@ -220,7 +220,7 @@ def test_bub_B13_blocks_of_a_prompt_are_joined(bus):
 
 
 def test_bub_B14_of_two_channels_with_one_name_the_first_stands(bus):
-    asked = question(bus, modes.broadcast, dedup=lambda channel: channel["name"])
+    asked = question(bus, modes.unique(lambda channel: channel["name"]))
     asked.connect(lambda: [{"name": "x", "of": "high"}], priority=1, name="high")
     asked.connect(lambda: [{"name": "x", "of": "low"}, {"name": "y", "of": "low"}], name="low")
     assert [each["of"] for answer in asked() for each in answer] == ["high", "low"]
@@ -256,11 +256,13 @@ async def test_bub_B16_state_is_saved_after_success_and_failure(bus, Agent):
 
 def test_bub_B17_what_nobody_answers_or_answers_with_nothing_falls_back(bus):
     none = question(
-        bus, modes.firstresult, "none", fallback=lambda session_id: f"default:{session_id}"
+        bus, modes.otherwise(modes.firstresult, lambda session_id: f"default:{session_id}"), "none"
     )
-    falsy = question(
-        bus, modes.firstresult, "falsy", fallback=lambda message: message, fallback_on="falsy"
-    )
+
+    def filled(answers):
+        return next(filter(None, answers), None)
+
+    falsy = question(bus, modes.otherwise(filled, lambda message: message), "falsy")
     falsy.connect(lambda: "", name="empty")
     assert none() == "default:s" and falsy() == "hi"
 
