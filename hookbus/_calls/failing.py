@@ -101,7 +101,7 @@ def failed(call: Call, seat: Seat, error: BaseException, noted: BaseException | 
     else:
         tell_failed(call, seat, error, "raised")
         raised = ReceiverError(receiver.name, call.plan.hook.name, seat.phase)
-        if call.plan.around and call.broken is None:  # none of them keeps it
+        if seat.phase == "answer" and call.plan.around and call.broken is None:  # none of them keeps it
             call.broken = raised
         try:
             raise raised from error

@@ -80,7 +80,7 @@ class Turns(Called):
         if kind == "guard" and "asked" not in self.flags and seat.problem is None:
             return self.fill(story.GUARD, more, {"ask": read}, **pieces)
         more |= {"several"} if self.is_beside(seat) else set()
-        more |= {"rare"} if seat.phase in ("error", "item") else set()  # who has had a turn there is noted at once
+        more |= {"rare"} if seat.phase in ("error", "item", "answer") else set()  # who has had a turn there is noted at once
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
     def is_conditional(self, seat: Seat) -> bool:
