@@ -1,4 +1,6 @@
-"""One decorator makes any method of an agent hookable; ordinary blinker signals carry who may watch, change or stop it."""
+"""One decorator makes any method of an agent hookable; ordinary blinker signals carry who may
+watch, change or stop it.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

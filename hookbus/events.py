@@ -36,7 +36,7 @@ _set: Final = object.__setattr__
 @lru_cache(maxsize=64)
 def _defaults(cls: Any) -> dict[str, Any]:
     """Return the fields of a kind of event that need not be said."""
-    fields = [field for field in attrs.fields(cls) if not type(field.default).__name__ == "Factory"]
+    fields = [field for field in attrs.fields(cls) if type(field.default).__name__ != "Factory"]
     return {field.name: field.default for field in fields if field.default is not attrs.NOTHING}
 
 

@@ -472,6 +472,7 @@ def test_values_are_never_copied_and_a_snapshot_copies_on_request(bus, ran):
 
 def test_a_context_is_one_calls_and_its_state_is_shared_by_its_receivers(bus, agent, ran):
     bus.signal("pre_reply").connect(lambda a, ctx: ctx.state.__setitem__("seen", ctx.kwargs["msg"]))
+
     def look(a, ctx):
         ran.append((ctx.hook, ctx.sender is a, ctx.state, ctx.result))
 
@@ -509,7 +510,9 @@ def test_super_diamonds_recursion_and_explicit_parent_calls_fire_as_they_should(
     bus.signal("pre_reply").connect(lambda a, n: ran.append(n), role="observe")
     assert Diamond().reply(2) == [2, 1, 0] and ran == [2, 1, 0]
     ran.clear()
-    assert Base.reply(Diamond(), 0) == [0] and ran == []  # of the MRO, the first hookable alone runs the hooks
+    assert (
+        Base.reply(Diamond(), 0) == [0] and ran == []
+    )  # of the MRO, the first hookable alone runs the hooks
     assert Right().reply(0) == [0] and ran == [0]
 
 

@@ -337,9 +337,11 @@ def test_listeners_of_events_are_plain_functions_that_take_an_event(bus):
         return None
 
     for listener, options, says in [
-        (later, {}, "write a plain def"), (lambda bus: None, {}, "write def listener"),
-        (lambda bus, event: None, {"role": "guard"}, "nothing else"), (lambda bus, event: None, {"timeout": 1}, "nothing else"),
-    ]:  # fmt: skip
+        (later, {}, "write a plain def"),
+        (lambda bus: None, {}, "write def listener"),
+        (lambda bus, event: None, {"role": "guard"}, "nothing else"),
+        (lambda bus, event: None, {"timeout": 1}, "nothing else"),
+    ]:
         with pytest.raises(HookError, match=says):
             bus.events.connect(listener, **options)
     assert not bus.events.receivers
@@ -405,12 +407,17 @@ def test_a_sender_that_can_never_call_is_refused_in_words_that_say_what_to_name(
     agent, holder = Agent(), Holder()
     holder.free = types.MethodType(free, holder)
     for sender, says in [
-        (Agent[int], "annotation.*connect to .*Agent"), (list[int], "annotation"),
-        (weakref.proxy(agent), "only stands for another"), (Pretends(agent), "only stands for another"),
-        (mock.MagicMock(spec=Agent), "only stands for another"), (Agent.reply, "is a method.*connect to .*Agent"),
-        (agent.reply, "write its object or its class"), (Tools, r"staticmethod.*write sender=.*Tools\.tool"),
-        (Tools(), "staticmethod"), (holder, "bound to an object.*write sender=.*free"),
-    ]:  # fmt: skip
+        (Agent[int], "annotation.*connect to .*Agent"),
+        (list[int], "annotation"),
+        (weakref.proxy(agent), "only stands for another"),
+        (Pretends(agent), "only stands for another"),
+        (mock.MagicMock(spec=Agent), "only stands for another"),
+        (Agent.reply, "is a method.*connect to .*Agent"),
+        (agent.reply, "write its object or its class"),
+        (Tools, r"staticmethod.*write sender=.*Tools\.tool"),
+        (Tools(), "staticmethod"),
+        (holder, "bound to an object.*write sender=.*free"),
+    ]:
         with pytest.raises(HookError, match=says):
             bus.signal("pre_reply").connect(lambda a, msg: None, sender=sender, role="guard")
     assert not bus.signal("pre_reply").receivers

@@ -437,9 +437,7 @@ def with_steps(receivers, arguments):
     ],
 )
 @pytest.mark.parametrize("is_async", [False, True])
-async def test_a_mode_that_takes_two_parameters_gets_the_arguments(
-    declare, mode, result, is_async
-):
+async def test_a_mode_that_takes_two_parameters_gets_the_arguments(declare, mode, result, is_async):
     question = declare(mode, 1, is_async=is_async)
     assert (await question(3) if is_async else question(3)) == result
 
@@ -511,7 +509,7 @@ def test_a_mode_sees_name_place_and_priority_of_who_may_be_asked(declare):
     assert question() == [("late", 3), ("r0", 0)] and question.asked == []
 
 
-# -- modes made of others ---------------------------------------------------------------------------
+# -- modes made of others --------------------------------------------------------------------------
 
 
 def fallback(x):

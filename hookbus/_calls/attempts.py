@@ -1,6 +1,8 @@
-"""What is rare of arounds: an attempt that patches, repeats or comes late; and what an around makes of what it has inside.
+"""What is rare of arounds: an attempt that patches, repeats or comes late; and what an around makes
+of what it has inside.
 
-Each level of arounds has a mark: 0 before `call_next` is used, `BEGUN` while what is inside runs and where that raised,
+Each level of arounds has a mark: 0 before `call_next` is used, `BEGUN` while what is inside runs
+and where that raised,
 then how it ended; `ENDED` is added when the around has ended.
 """
 
@@ -25,12 +27,18 @@ REPLACED: Final = 3
 ENDED: Final = 8
 
 MARKS: Final = {
-    "begun": BEGUN, "returned": RETURNED, "instead": REPLACED, "ended": ENDED, "returned_ended": RETURNED + ENDED,
-}  # fmt: skip
+    "begun": BEGUN,
+    "returned": RETURNED,
+    "instead": REPLACED,
+    "ended": ENDED,
+    "returned_ended": RETURNED + ENDED,
+}
 """What the texts call them."""
 
 
-def again(call: Call, seat: Seat, is_late: bool, patch: dict[str, Any], values: tuple[Any, ...]) -> tuple[Any, ...]:
+def again(
+    call: Call, seat: Seat, is_late: bool, patch: dict[str, Any], values: tuple[Any, ...]
+) -> tuple[Any, ...]:
     """Return the arguments of an attempt that patches or repeats; refuse one that comes too late.
 
     Raises:
@@ -54,7 +62,9 @@ def check_open(call: Call, is_late: bool) -> None:
 
 
 def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> Any:
-    """Return what an around's answer is as a result, and tell it where that is not what came from inside."""
+    """Return what an around's answer is as a result, and tell it where that is not what came from
+    inside.
+    """
     has_run = mark in (RETURNED, REPLACED)
     if call.blocked is not None:
         stand(call)
@@ -67,7 +77,13 @@ def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> 
 def tried(call: Call, depth: int, mark: int, began: float) -> None:
     """Note how an attempt ended, for `Attempted`."""
     error = sys.exc_info()[1]
-    outcome = outcome_of(call, error) if error is not None else "returned" if mark == RETURNED else "replaced"
+    outcome = (
+        outcome_of(call, error)
+        if error is not None
+        else "returned"
+        if mark == RETURNED
+        else "replaced"
+    )
     call.tries.setdefault(depth, []).append((outcome, time.perf_counter() - began))
 
 
@@ -76,10 +92,17 @@ def attempted(call: Call, seat: Seat, depth: int) -> None:
     tries = call.tries.pop(depth, ())
     if len(tries) > 1:
         for number, (outcome, seconds) in enumerate(tries, 1):
-            tell(call, Attempted, receiver=seat.receiver.name, number=number, outcome=outcome, seconds=seconds)
+            tell(
+                call,
+                Attempted,
+                receiver=seat.receiver.name,
+                number=number,
+                outcome=outcome,
+                seconds=seconds,
+            )
 
 
-# -- streams -----------------------------------------------------------------------------------------------------------
+# -- streams ---------------------------------------------------------------------------------------
 
 
 def opened(call: Call, seat: Seat, source: Any) -> Any:
@@ -96,7 +119,9 @@ def opened(call: Call, seat: Seat, source: Any) -> Any:
 
 
 def recorded(call_next: Any, opened: list[Any]) -> Any:
-    """Return `call_next` that notes each stream it opens: a stream that an around leaves is closed when it ends."""
+    """Return `call_next` that notes each stream it opens: a stream that an around leaves is closed
+    when it ends.
+    """
 
     def recorded_call_next(**patch: Any) -> Any:
         source = call_next(**patch)

@@ -21,8 +21,12 @@ Waiting = Sequence[tuple[Seat, Awaitable[Any], ReadOnly | None]]
 
 
 async def beside(
-    call: Call, waiting: Waiting, take: Callable[[Call, Seat, Any], None], noted: BaseException | None, out: BaseException | None
-) -> BaseException | None:  # fmt: skip
+    call: Call,
+    waiting: Waiting,
+    take: Callable[[Call, Seat, Any], None],
+    noted: BaseException | None,
+    out: BaseException | None,
+) -> BaseException | None:
     """Await all of them; then each answer is taken and each failure is its receiver's, in order.
 
     Return what goes out now that all have had their turn: the first exception that must.
@@ -43,11 +47,15 @@ async def beside(
 
 
 async def settle(given: Iterable[Awaitable[Any]]) -> tuple[list[Any], BaseException | None]:
-    """Return what each brought, a pair of a value and an exception, and the cancellation that came meanwhile."""
+    """Return what each brought, a pair of a value and an exception, and the cancellation that came
+    meanwhile.
+    """
     awaitables = list(given)
     asyncio = sys.modules.get("asyncio")
     loop = asyncio._get_running_loop() if asyncio is not None else None
-    if asyncio is None or loop is None:  # under trio, for instance: there they are awaited one after the other
+    if (
+        asyncio is None or loop is None
+    ):  # under trio, for instance: there they are awaited one after the other
         return [await pair_of(awaitable) for awaitable in awaitables], None
     depth = _depth.get() + 1
     if depth > sys.getrecursionlimit():  # Python's own limit does not see from task to task

@@ -1,4 +1,6 @@
-"""Writes the call of a receiver: with what it asks for, awaited, within its deadline, and how it is held."""
+"""Writes the call of a receiver: with what it asks for, awaited, within its deadline, and how it is
+held.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ class Called:
 
     def __init__(self, plan: Plan, sender: Any = None) -> None:
         self.plan, self.hook = plan, plan.hook
-        # The arounds of an attempt may be written later, and must not keep the sender alive until then.
+        # The arounds of an attempt may be written later, and must not keep the sender alive until
+        # then.
         self._is_sender = _is(sender)
         self.flags: set[str] = set()
         self.pieces: dict[str, Any] = {}
@@ -47,7 +50,9 @@ class Called:
         self._numbers: dict[str, int] = {}
         signature = plan.signature
         self.names = signature.names
-        self.simple = [name for name in self.names if name not in (signature.star, signature.double_star)]
+        self.simple = [
+            name for name in self.names if name not in (signature.star, signature.double_star)
+        ]
         self._write_pieces()
 
     def _write_pieces(self) -> None:
@@ -69,14 +74,27 @@ class Called:
         }  # fmt: skip
 
     def _odd_draft(self) -> str:
-        """Write when what a modifier wrote has to be looked at: it may be wrong, or somebody wants to be told."""
+        """Write when what a modifier wrote has to be looked at: it may be wrong, or somebody wants
+        to be told.
+        """
         gone = [f"{name!r} not in draft" for name in self.names]
-        seen = self.names if "told" in self.flags else [name for name in self.names if name not in self.simple]
+        seen = (
+            self.names
+            if "told" in self.flags
+            else [name for name in self.names if name not in self.simple]
+        )
         other = [f"draft[{name!r}] is not {mine(name)}" for name in seen]
         return " or ".join([f"len(draft) != {len(gone)}", *gone, *other])
 
-    def fill(self, text: str, more: Iterable[str] = (), parts: dict[str, str] | None = None, **pieces: Any) -> str:
-        """Write a text, in which more holds than of the whole plan, and more stands for something."""
+    def fill(
+        self,
+        text: str,
+        more: Iterable[str] = (),
+        parts: dict[str, str] | None = None,
+        **pieces: Any,
+    ) -> str:
+        """Write a text, in which more holds than of the whole plan, and more stands for something.
+        """
         flags = frozenset(self.flags.union(more)) if more else frozenset(self.flags)
         return fill(text, flags, parts or {}, {**self.pieces, **pieces} if pieces else self.pieces)
 
@@ -86,7 +104,7 @@ class Called:
         self.given[f"{prefix}{number}"] = value
         return f"{prefix}{number}"
 
-    # -- the call of a receiver ----------------------------------------------------------------------------------------
+    # -- the call of a receiver --------------------------------------------------------------------
 
     def asked(self, seat: Seat, name: str, receiver: str, call_next: str = "") -> str:
         """Write the call of a receiver, awaited or within its deadline where it has one."""
@@ -96,12 +114,18 @@ class Called:
         if not self.hook.is_async:
             return f"timed({name}, {receiver}, {arguments})" if is_timed else called
         if is_timed:
-            called = f"within({name}, {called})" if is_awaited else f"timed_async({name}, {receiver}, {arguments})"
+            called = (
+                f"within({name}, {called})"
+                if is_awaited
+                else f"timed_async({name}, {receiver}, {arguments})"
+            )
         elif not is_awaited or (seat.phase == "around" and self.hook.is_stream):
             return called
         if seat.phase == "finally" and not self.hook.is_stream:
             wait = "await " if not self.is_beside(seat) else ""
-            return f"(unawaited({called}) if isinstance(leaving, GeneratorExit) else {wait}{called})"
+            return (
+                f"(unawaited({called}) if isinstance(leaving, GeneratorExit) else {wait}{called})"
+            )
         return called if self.is_beside(seat) else f"await {called}"
 
     def settle(self, seat: Seat) -> str:
@@ -114,30 +138,51 @@ class Called:
 
     def is_beside(self, seat: Seat) -> bool:
         """Tell whether a receiver is awaited beside others."""
-        observers = {"pre": self.plan.pre, "item": self.plan.item, "post": self.plan.post,
-                     "error": self.plan.error, "finally": self.plan.final}.get(seat.phase)  # fmt: skip
-        return seat.receiver.role == "observe" and observers is not None and len(observers.observe) > 1
+        observers = {
+            "pre": self.plan.pre,
+            "item": self.plan.item,
+            "post": self.plan.post,
+            "error": self.plan.error,
+            "finally": self.plan.final,
+        }.get(seat.phase)
+        return (
+            seat.receiver.role == "observe" and observers is not None and len(observers.observe) > 1
+        )
 
     def is_awaited(self, seat: Seat) -> bool:
         """Tell whether a receiver of an async hook is known to be awaited."""
-        return self.hook.is_async and seat.problem is None and (seat.receiver.is_async or seat.timeout is not None)
+        return (
+            self.hook.is_async
+            and seat.problem is None
+            and (seat.receiver.is_async or seat.timeout is not None)
+        )
 
     def offered(self, seat: Seat) -> tuple[str, ...]:
         """Name what a receiver may ask for besides the arguments."""
         return OFFERED[seat.phase]
 
     def _values(self, seat: Seat, call_next: str = "") -> dict[str, str]:
-        """Write what each name stands for that a receiver may ask for; what the phase offers goes before an argument."""
+        """Write what each name stands for that a receiver may ask for; what the phase offers goes
+        before an argument.
+        """
         result = "result" if seat.phase in ("post", "finally") else "None"
         error = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
         outcome = "outcome" if seat.phase == "finally" else "None"
         view = "draft" if seat.phase == "pre" and seat.receiver.role == "modify" else "view"
-        facts = f"{self.hook.name!r}, {seat.phase!r}, {self.pieces['sender']}, {view}, {result}, {error}, {outcome}"
+        sender = self.pieces["sender"]
+        facts = f"{self.hook.name!r}, {seat.phase!r}, {sender}, {view}, {result}"
+        facts += f", {error}, {outcome}"
         offered = {
             "ctx": f"context(HookContext, ({facts}, call.id, surrounding(), call.state))",
-            "result": result, "error": error, "item": "item", "call_next": call_next, "surrounding": "surrounding()",
-        }  # fmt: skip
-        return {name: mine(name) for name in self.names} | {name: offered[name] for name in self.offered(seat)}
+            "result": result,
+            "error": error,
+            "item": "item",
+            "call_next": call_next,
+            "surrounding": "surrounding()",
+        }
+        return {name: mine(name) for name in self.names} | {
+            name: offered[name] for name in self.offered(seat)
+        }
 
     def _wanted(self, seat: Seat) -> tuple[tuple[str, str], ...]:
         if seat.problem is not None:
@@ -153,10 +198,11 @@ class Called:
         own = sender if sender and self.holding(seat) == "own" else []
         return ", ".join([*own, *sender, *written])
 
-    # -- how a receiver is held ----------------------------------------------------------------------------------------
+    # -- how a receiver is held --------------------------------------------------------------------
 
     def holding(self, seat: Seat) -> str:
-        """Say how a receiver is held: `strong`, `weak`, or `own` for a method of the very sender."""
+        """Say how a receiver is held: `strong`, `weak`, or `own` for a method of the very sender.
+        """
         receiver = seat.receiver
         if not receiver.is_weak:
             return "strong"

@@ -16,7 +16,8 @@ from .verdicts import NOTHING
 class ReadOnly(MutableMapping[str, Any]):
     """The arguments of a call as a receiver sees them that may not change them.
 
-    A write raises TypeError and is remembered: it is the receiver's failure even if it swallows the exception.
+    A write raises TypeError and is remembered: it is the receiver's failure even if it swallows the
+    exception.
     """
 
     __slots__ = ("_bindings", "tampered")
@@ -57,7 +58,8 @@ class HookContext(NamedTuple):
         hook: the name of the hook.
         phase: the phase this receiver is asked in.
         sender: the object whose method runs.
-        kwargs: every argument by its parameter's name. A modifier of `pre` may assign `ctx.kwargs[name]`; for
+        kwargs: every argument by its parameter's name. A modifier of `pre` may assign
+            `ctx.kwargs[name]`; for
             every other receiver a write raises TypeError and is that receiver's failure.
         result: the result so far, where the phase has one, else None.
         error: the exception, in `error` and `finally`, else None.
@@ -79,7 +81,9 @@ class HookContext(NamedTuple):
     state: dict[str, Any]
 
     def snapshot(self) -> HookContext:
-        """Return a context of its own whose `kwargs` and `result` are deep copies; a value that refuses copying raises."""
+        """Return a context of its own whose `kwargs` and `result` are deep copies; a value that
+        refuses copying raises.
+        """
         copied = copy.deepcopy(dict(self.kwargs)), copy.deepcopy(self.result)
         return self._replace(kwargs=copied[0], result=copied[1])
 
@@ -87,7 +91,9 @@ class HookContext(NamedTuple):
 next_call_id: Final = count(1).__next__
 
 ENCLOSING: ContextVar[list[int] | None] = ContextVar("hookbus_enclosing_call", default=None)
-"""The number of the call around the running code, of those whose beginning or end somebody hears; empty once it is over."""
+"""The number of the call around the running code, of those whose beginning or end somebody hears;
+empty once it is over.
+"""
 
 
 class _Made:
@@ -102,7 +108,8 @@ class _Made:
 
 
 class Call:
-    """What is rare of one call, and what its receivers share. The usual way through a call makes none.
+    """What is rare of one call, and what its receivers share. The usual way through a call makes
+    none.
 
     Attributes:
         plan: who runs for it.
@@ -111,15 +118,19 @@ class Call:
         parent_id: the number of the observed call it was made in.
         began: when, on the clock of `time.perf_counter`.
         state: what `ctx.state` is.
-        results: what came out of what each around has inside, by its depth, where somebody hears of changes.
+        results: what came out of what each around has inside, by its depth, where somebody hears of
+            changes.
         tries: the attempts of each around, by its depth, for `Attempted`.
         blocked: the verdict and whose it is, once the call is blocked.
         parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
-        inner: the last exception that came out of what an around has inside; it is no failure of the arounds it passes.
-        broken: what goes out as a receiver has failed that asks to raise, whatever an around does with it.
+        inner: the last exception that came out of what an around has inside; it is no failure of
+            the arounds it passes.
+        broken: what goes out as a receiver has failed that asks to raise, whatever an around does
+            with it.
         own_cancel: a CancelledError that a receiver raised by itself, which goes out.
         noted: the exception that failures of receivers are attached to, as notes.
-        is_over: whether the arounds have ended; what one of them has left running does nothing more.
+        is_over: whether the arounds have ended; what one of them has left running does nothing
+            more.
         said: what the receiver whose turn it is has answered, for `Asked`.
     """
 

@@ -1,4 +1,5 @@
-"""How long a receiver may take: awaited within a limit, or run in a daemon thread and left behind."""
+"""How long a receiver may take: awaited within a limit, or run in a daemon thread and left behind.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ _MISSING: Final = object()
 
 
 def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call in a worker thread and wait until the deadline, in the caller's context; what it sets there comes back."""
+    """Call in a worker thread and wait until the deadline, in the caller's context; what it sets
+    there comes back.
+    """
     job, context = workers.submit(function, args, kwargs)
     try:
         value, error = job.result(seat.timeout)
@@ -32,8 +35,12 @@ def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     return value
 
 
-async def timed_async(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call in a worker thread, so that it cannot block the loop, and await what it returns, all before the deadline."""
+async def timed_async(
+    seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
+) -> Any:
+    """Call in a worker thread, so that it cannot block the loop, and await what it returns, all
+    before the deadline.
+    """
     asyncio, seconds = _asyncio(), seat.timeout or 0.0
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
@@ -57,7 +64,9 @@ async def timed_async(seat: Seat, function: Callable[..., Any], /, *args: Any, *
 
 
 async def within(seat: Seat, awaitable: Awaitable[Any], end: float | None = None) -> Any:
-    """Await until the deadline. What blocks the loop cannot be interrupted, but a late answer is late."""
+    """Await until the deadline. What blocks the loop cannot be interrupted, but a late answer is
+    late.
+    """
     try:
         asyncio = _asyncio()
         loop = asyncio.get_running_loop()
@@ -84,7 +93,10 @@ def _late(seat: Seat) -> TimeoutError:
 def _asyncio() -> Any:
     asyncio = sys.modules.get("asyncio")
     if asyncio is None or asyncio._get_running_loop() is None:
-        raise HookError("it has a deadline, which needs the event loop of asyncio where what it hooks is awaited")
+        raise HookError(
+            "it has a deadline, which needs the event loop of asyncio "
+            "where what it hooks is awaited"
+        )
     return asyncio
 
 

@@ -15,7 +15,9 @@ from .verdicts import NOTHING, Block
 
 
 def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
-    """Say how a call ends by this exception, and what goes out: nothing where its caller gets `call.parting`."""
+    """Say how a call ends by this exception, and what goes out: nothing where its caller gets
+    `call.parting`.
+    """
     outcome = outcome_of(call, error)
     if call is None:
         return outcome, error
@@ -35,7 +37,8 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
 
 
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
-    """Tell whether this ends the very call, with something else than an exception for its caller."""
+    """Tell whether this ends the very call, with something else than an exception for its caller.
+    """
     return call is not None and call.parting is not NOTHING and is_own_block(call, blocked)
 
 
@@ -63,7 +66,8 @@ def stand(call: Call) -> NoReturn:
     try:
         raise blocked
     finally:
-        # It tells nothing of the exception that is being handled: a model may read it. And no circle.
+        # It tells nothing of the exception that is being handled: a model may read it. And no
+        # circle.
         blocked.__context__ = None
         del blocked
 
@@ -73,7 +77,9 @@ def is_own_block(call: Call | None, error: BaseException) -> bool:
     return call is not None and isinstance(error, HookBlocked) and error.call_id == call.id
 
 
-def failed(call: Call, seat: Seat, error: BaseException, noted: BaseException | None = None) -> None:
+def failed(
+    call: Call, seat: Seat, error: BaseException, noted: BaseException | None = None
+) -> None:
     """Do what a receiver's failure does: nothing more, or end the call.
 
     Args:
@@ -94,14 +100,20 @@ def failed(call: Call, seat: Seat, error: BaseException, noted: BaseException | 
     if seat.phase in ("error", "finally") or receiver.on_error == "isolate":
         tell_failed(call, seat, error, "isolated")
         if noted is not None and not is_own_block(call, noted):
-            note(noted, f"hookbus: {receiver.label} failed in {seat.phase}_{call.plan.hook.name}: {type(error).__name__}")
+            note(
+                noted,
+                f"hookbus: {receiver.label} failed in {seat.phase}_{call.plan.hook.name}: "
+                f"{type(error).__name__}",
+            )
     elif receiver.on_error == "block":
         tell_failed(call, seat, error, "blocked")
         block(call, seat, Block(f"{receiver.role} failed: {type(error).__name__}"))
     else:
         tell_failed(call, seat, error, "raised")
         raised = ReceiverError(receiver.name, call.plan.hook.name, seat.phase)
-        if seat.phase == "answer" and call.plan.around and call.broken is None:  # none of them keeps it
+        if (
+            seat.phase == "answer" and call.plan.around and call.broken is None
+        ):  # none of them keeps it
             call.broken = raised
         try:
             raise raised from error
@@ -110,9 +122,14 @@ def failed(call: Call, seat: Seat, error: BaseException, noted: BaseException | 
 
 
 def deferred(
-    call: Call, seat: Seat, error: BaseException, noted: BaseException | None, out: BaseException | None
-) -> BaseException | None:  # fmt: skip
-    """Return what goes out once all observers have had their turn: the first exception that must."""
+    call: Call,
+    seat: Seat,
+    error: BaseException,
+    noted: BaseException | None,
+    out: BaseException | None,
+) -> BaseException | None:
+    """Return what goes out once all observers have had their turn: the first exception that must.
+    """
     try:
         failed(call, seat, error, noted)
     except BaseException as ending:
@@ -121,7 +138,9 @@ def deferred(
 
 
 def escaped(call: Call, seat: Seat, error: BaseException) -> None:
-    """Tell that an around failed, unless what comes out of it is only what it has inside, or the caller's."""
+    """Tell that an around failed, unless what comes out of it is only what it has inside, or the
+    caller's.
+    """
     is_late = call.is_over and not call.plan.hook.is_stream
     if is_late or is_own_block(call, error) or is_closing(error):
         return
@@ -144,7 +163,9 @@ def escaped(call: Call, seat: Seat, error: BaseException) -> None:
 
 
 def _stands_for(error: BaseException, inner: BaseException | None) -> bool:
-    """Tell whether Python made an exception of a StopIteration, which no coroutine or generator lets out."""
+    """Tell whether Python made an exception of a StopIteration, which no coroutine or generator
+    lets out.
+    """
     is_stop = isinstance(inner, (StopIteration, StopAsyncIteration))
     return isinstance(error, RuntimeError) and is_stop and error.__cause__ is inner
 
@@ -161,7 +182,9 @@ def is_cancelled_error(error: BaseException | None) -> bool:
 
 
 def cancelling() -> int | None:
-    """Return how many cancellations the running task has been asked for, or None where no task runs."""
+    """Return how many cancellations the running task has been asked for, or None where no task
+    runs.
+    """
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:
         return None
@@ -173,7 +196,9 @@ def cancelling() -> int | None:
 
 
 def _is_of_caller(call: Call) -> bool:
-    """Tell whether a CancelledError is the caller's: its task was cancelled, or there is none to ask."""
+    """Tell whether a CancelledError is the caller's: its task was cancelled, or there is none to
+    ask.
+    """
     requested = cancelling()
     return requested is None or requested > call.cancels
 
@@ -181,7 +206,8 @@ def _is_of_caller(call: Call) -> bool:
 def is_closing(error: BaseException) -> bool:
     """Tell whether an exception met at an `await` says that the coroutine is being closed.
 
-    Then it comes from Python itself. One that the receiver has raised has its frame in the traceback.
+    Then it comes from Python itself. One that the receiver has raised has its frame in the
+    traceback.
     """
     if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
         return False

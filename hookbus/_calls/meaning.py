@@ -1,6 +1,7 @@
 """What answers mean: said here once, in plain Python, for every colour.
 
-The text of a call (`story.txt`) does what is usual in line and comes here with everything else; what
+The text of a call (`story.txt`) does what is usual in line and comes here with everything else;
+what
 ends a call raises, what returns lets it go on.
 """
 
@@ -25,8 +26,12 @@ PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple, set, 
 """Types of answers that need no second look: neither verdicts nor to be awaited."""
 
 
-def revised(call: Call, seat: Seat, answer: Any, values: tuple[Any, ...], draft: Any = None) -> tuple[Any, ...]:
-    """Return the arguments as a modifier of `pre` leaves them: what it wrote into its draft, and what it answered."""
+def revised(
+    call: Call, seat: Seat, answer: Any, values: tuple[Any, ...], draft: Any = None
+) -> tuple[Any, ...]:
+    """Return the arguments as a modifier of `pre` leaves them: what it wrote into its draft, and
+    what it answered.
+    """
     plan, kind = call.plan, type(answer)
     before = dict(zip(plan.signature.names, values))
     after = dict(before if draft is None else draft)
@@ -84,7 +89,11 @@ def decided(call: Call, seat: Seat, answer: Any) -> None:
     if kind in PLAIN and (kind is not dict or seat.phase != "pre"):
         return
     if issubclass(kind, VERDICTS) or (seat.phase == "pre" and issubclass(kind, Mapping)):
-        wrong_return(seat, answer, "nothing: an observer decides nothing; connect it as a guard or a modifier")
+        wrong_return(
+            seat,
+            answer,
+            "nothing: an observer decides nothing; connect it as a guard or a modifier",
+        )
     if not call.plan.hook.is_async:
         _refuse_awaitable(answer)
 
@@ -113,14 +122,20 @@ def check_untampered(seat: Seat, view: ReadOnly, answer: Any = None) -> None:
     if view.tampered:
         if is_awaitable(answer):
             close_unawaited(answer)
-        instead = "write call_next(name=value)" if seat.phase == "around" else "which only a modifier of `pre` may do"
+        instead = (
+            "write call_next(name=value)"
+            if seat.phase == "around"
+            else "which only a modifier of `pre` may do"
+        )
         raise HookError(f"{seat.receiver.label} wrote to ctx.kwargs; {instead}")
 
 
 def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
     _refuse_awaitable(value)
     kind = type(value).__name__
-    raise HookError(f"{seat.receiver.label} on {seat.signal.name} returned a {kind}; return {allowed}")
+    raise HookError(
+        f"{seat.receiver.label} on {seat.signal.name} returned a {kind}; return {allowed}"
+    )
 
 
 def _refuse_awaitable(value: Any) -> None:
@@ -130,7 +145,9 @@ def _refuse_awaitable(value: Any) -> None:
 
 
 def is_awaitable(value: Any) -> bool:
-    """Tell whether a value can be awaited, without asking it for its `__class__`, which may be code of its own."""
+    """Tell whether a value can be awaited, without asking it for its `__class__`, which may be code
+    of its own.
+    """
     kind = type(value)
     if kind is GeneratorType:
         return bool(value.gi_code.co_flags & 0x100)  # made a coroutine by types.coroutine

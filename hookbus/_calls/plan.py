@@ -1,4 +1,6 @@
-"""Who runs for one sender: one ordered, frozen list per phase. The call and `explain` read the same plan."""
+"""Who runs for one sender: one ordered, frozen list per phase. The call and `explain` read the same
+plan.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ class Seat:
     """One receiver's place in a plan.
 
     Attributes:
-        problem: why it cannot serve this hook, where that was not known when it was connected: it fails by its role.
+        problem: why it cannot serve this hook, where that was not known when it was connected: it
+            fails by its role.
         timeout: its deadline in seconds, its own or the bus's.
-        is_muted_somewhere: whether some task or thread has muted its signal, so that each call has to look.
+        is_muted_somewhere: whether some task or thread has muted its signal, so that each call has
+            to look.
     """
 
     receiver: Connected
@@ -52,7 +56,8 @@ class Plan:
     """Everything that runs around one hookable for one sender.
 
     Attributes:
-        unaskable: guards of a phase this hookable does not have. They close: a guard that cannot look has not said yes.
+        unaskable: guards of a phase this hookable does not have. They close: a guard that cannot
+            look has not said yes.
         heard: the kinds of events that anybody hears.
         shows_values: whether events hold values.
         answers: who answers, of a question.
@@ -127,15 +132,20 @@ def _phase(hook: Hook, arguments: tuple[str, ...], sender: Any, signal: HookSign
     for distance, receiver in signal.matching(sender):
         role = "modify" if receiver.role == "around" else receiver.role
         by_role.setdefault(role, []).append((distance, receiver))
-    return Phase(**{
-        role: tuple(
-            seat_of(hook, signal, receiver, arguments) for receiver in without_doubles(in_order(found))
-        )
-        for role, found in by_role.items()
-    })  # fmt: skip
+    return Phase(
+        **{
+            role: tuple(
+                seat_of(hook, signal, receiver, arguments)
+                for receiver in without_doubles(in_order(found))
+            )
+            for role, found in by_role.items()
+        }
+    )
 
 
-def seat_of(hook: Hook, signal: HookSignal, receiver: Connected, arguments: tuple[str, ...]) -> Seat:
+def seat_of(
+    hook: Hook, signal: HookSignal, receiver: Connected, arguments: tuple[str, ...]
+) -> Seat:
     """Return the seat of a receiver at a hook with these arguments."""
     timeout = receiver.options.timeout or (None if receiver.role == "around" else hook.bus.timeout)
     problem = receiver.problem_with(hook.name, hook.colour, arguments)
@@ -144,7 +154,9 @@ def seat_of(hook: Hook, signal: HookSignal, receiver: Connected, arguments: tupl
 
 
 def without_doubles(receivers: list[Connected]) -> Iterator[Connected]:
-    """Leave out a receiver that sits further ahead with the same options: it runs once, at its nearest place."""
+    """Leave out a receiver that sits further ahead with the same options: it runs once, at its
+    nearest place.
+    """
     ahead: dict[tuple[int, ...], list[Any]] = {}
     for receiver in receivers:
         before = ahead.setdefault(receiver.key, [])

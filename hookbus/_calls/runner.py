@@ -1,4 +1,6 @@
-"""What runs the calls of one sender: written at the first call, and kept until who is connected changes."""
+"""What runs the calls of one sender: written at the first call, and kept until who is connected
+changes.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,8 @@ def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
 
 
 def written_for(hook: Hook, site: Site, sender: Any) -> tuple[Plan, Written | None]:
-    """Return the plan of a sender and the function that runs its calls; None where nobody is connected."""
+    """Return the plan of a sender and the function that runs its calls; None where nobody is
+    connected.
+    """
     plan = build_plan(hook, site, sender)
     return plan, None if plan.is_empty else Writer(plan, sender).written()

@@ -1,4 +1,6 @@
-"""The texts of `story.txt`, which every call runs by, by their names: `story.CALL`. How to read one stands there."""
+"""The texts of `story.txt`, which every call runs by, by their names: `story.CALL`. How to read one
+stands there.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from typing import Final
 _ALL: Final = files(__package__).joinpath("story.txt").read_text(encoding="utf-8")
 
 _TEXTS: Final[dict[str, str]] = {
-    found[1]: found[2] for found in re.finditer(r"^== (\w+) ==\n(.*?)(?=\n+(?:==|####)|\Z)", _ALL, re.M | re.S)
+    found[1]: found[2]
+    for found in re.finditer(r"^== (\w+) ==\n(.*?)(?=\n+(?:==|####)|\Z)", _ALL, re.M | re.S)
 }
 
 

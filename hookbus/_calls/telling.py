@@ -1,4 +1,5 @@
-"""What is told of a call: its beginning and end, changes and failures, each to those who hear it."""
+"""What is told of a call: its beginning and end, changes and failures, each to those who hear it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,12 @@ def begun(call: Call, values: Mapping[str, Any] | None) -> None:
     call.inside = [call.id]
     ENCLOSING.set(call.inside)
     call.began = time.perf_counter()
-    tell(call, Started, arguments=call.plan.signature.names, values=HIDDEN if values is None else values)
+    tell(
+        call,
+        Started,
+        arguments=call.plan.signature.names,
+        values=HIDDEN if values is None else values,
+    )
 
 
 def enclosing() -> int | None:
@@ -35,13 +41,17 @@ def enclosing() -> int | None:
 
 
 def finished(call: Call, outcome: str, error: BaseException | None, result: Any) -> None:
-    """Tell the end of a call that was begun; an interrupt may have come before that, or has it told once more."""
+    """Tell the end of a call that was begun; an interrupt may have come before that, or has it told
+    once more.
+    """
     if ENCLOSING.get() is call.inside:
         ENCLOSING.set(call.outer)
     told = error if outcome in ("raised", "cancelled") else None
     seconds = call.seconds()
     if call.began:
-        tell(call, Finished, outcome=outcome, seconds=seconds, error=told, result=shown(call, result))
+        tell(
+            call, Finished, outcome=outcome, seconds=seconds, error=told, result=shown(call, result)
+        )
         call.began = 0.0
         call.inside.clear()
 
@@ -51,32 +61,64 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> None:
     plan = call.plan
     if kind in plan.heard:
         bus = plan.hook.bus
-        bus.events.tell(bus, kind.of(
-            call_id=call.id, parent_id=call.parent_id if call.inside else enclosing(), hook=plan.hook.name,
-            sender=call.description, at=time.time(), surrounding=current_surrounding(), **facts,
-        ))  # fmt: skip
+        bus.events.tell(
+            bus,
+            kind.of(
+                call_id=call.id,
+                parent_id=call.parent_id if call.inside else enclosing(),
+                hook=plan.hook.name,
+                sender=call.description,
+                at=time.time(),
+                surrounding=current_surrounding(),
+                **facts,
+            ),
+        )
 
 
 def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> None:
     """Count a failure, and tell it."""
     receiver = seat.receiver
-    if isinstance(error, RecursionError) and seat.phase != "around" and is_running(receiver.function):
+    if (
+        isinstance(error, RecursionError)
+        and seat.phase != "around"
+        and is_running(receiver.function)
+    ):
         error = _endless(seat, error)
     receiver.count_failure(error, is_open=action == "isolated")
-    tell(call, Failed, receiver=receiver.name, role=receiver.role, phase=seat.phase, exception=error, action=action)
+    tell(
+        call,
+        Failed,
+        receiver=receiver.name,
+        role=receiver.role,
+        phase=seat.phase,
+        exception=error,
+        action=action,
+    )
 
 
-def tell_changes(call: Call, seat: Seat, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+def tell_changes(
+    call: Call, seat: Seat, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> None:
     if not call.plan.heard.isdisjoint(_CHANGES):
         for name, value in after.items():
             if value is not before[name]:
                 tell_change(call, seat, name, before[name], value)
 
 
-def tell_change(call: Call, seat: Seat, name: str, before: Any, after: Any, index: int | None = None) -> None:
+def tell_change(
+    call: Call, seat: Seat, name: str, before: Any, after: Any, index: int | None = None
+) -> None:
     call.said = "changed"
     before, after = (before, after) if call.plan.shows_values else (HIDDEN, HIDDEN)
-    tell(call, Mutated, receiver=seat.receiver.name, name=name, before=before, after=after, index=index)
+    tell(
+        call,
+        Mutated,
+        receiver=seat.receiver.name,
+        name=name,
+        before=before,
+        after=after,
+        index=index,
+    )
 
 
 def asked(call: Call, seat: Seat, began: float) -> None:
@@ -84,7 +126,15 @@ def asked(call: Call, seat: Seat, began: float) -> None:
     said, call.said = call.said, "nothing"
     receiver = seat.receiver
     seconds = time.perf_counter() - began
-    tell(call, Asked, receiver=receiver.name, role=receiver.role, phase=seat.phase, seconds=seconds, answer=said)
+    tell(
+        call,
+        Asked,
+        receiver=receiver.name,
+        role=receiver.role,
+        phase=seat.phase,
+        seconds=seconds,
+        answer=said,
+    )
 
 
 def shown(call: Call, value: Any) -> Any:
@@ -92,20 +142,29 @@ def shown(call: Call, value: Any) -> Any:
 
 
 def fire(plan: Plan, last: Seat | None = None) -> None:
-    """Note that everyone has had a turn who cannot be passed over, up to this seat or to the end."""
+    """Note that everyone has had a turn who cannot be passed over, up to this seat or to the end.
+    """
     for seat in plan.seats():
         receiver = seat.receiver
-        if seat is last or not (receiver.is_weak or receiver.when or seat.is_muted_somewhere or seat.phase in ("error", "item", "answer")):
+        if seat is last or not (
+            receiver.is_weak
+            or receiver.when
+            or seat.is_muted_somewhere
+            or seat.phase in ("error", "item", "answer")
+        ):
             receiver.has_fired = True
         if seat is last:
             return
 
 
 def _endless(seat: Seat, error: RecursionError) -> HookError:
-    """Return what the failure really is of a receiver whose turn made the call that asked it again, and so on."""
+    """Return what the failure really is of a receiver whose turn made the call that asked it again,
+    and so on.
+    """
     receiver, hook = seat.receiver, seat.signal.hook
     endless = HookError(
-        f"{receiver.label} calls {hook} in its own turn, which asks it again, without end; end it by a condition"
+        f"{receiver.label} calls {hook} in its own turn, which asks it again, without end; "
+        "end it by a condition"
     )
     endless.__cause__ = error
     return endless.with_traceback(error.__traceback__)

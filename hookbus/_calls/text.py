@@ -1,4 +1,6 @@
-"""Texts with conditions and places to fill, and the names in them that must not meet those of users."""
+"""Texts with conditions and places to fill, and the names in them that must not meet those of
+users.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,12 @@ _BUILTINS: Final = vars(builtins)
 _WORD: Final = re.compile(rf"(?<![{MINE}.\w'])\b[A-Za-z_]\w*\b(?!')")
 
 
-def fill(text: str, flags: frozenset[str], parts: Mapping[str, str], pieces: Mapping[str, Any]) -> str:
-    """Write a text: lines whose condition does not hold go, with what is below them; places and pieces are filled in."""
+def fill(
+    text: str, flags: frozenset[str], parts: Mapping[str, str], pieces: Mapping[str, Any]
+) -> str:
+    """Write a text: lines whose condition does not hold go, with what is below them; places and
+    pieces are filled in.
+    """
     lines: list[str] = []
     for indent, place, line in _chosen(text, flags):
         if place is not None:
@@ -43,7 +49,10 @@ def _chosen(text: str, flags: frozenset[str]) -> list[tuple[str, str | None, str
         condition = _CONDITION.search(line)
         if condition is not None:
             line = line[: condition.start()]
-            if not all((word[1:] not in flags) if word[0] == "!" else (word in flags) for word in condition[1].split()):
+            if not all(
+                (word[1:] not in flags) if word[0] == "!" else (word in flags)
+                for word in condition[1].split()
+            ):
                 gone = depth
                 continue
         place = _PLACE.fullmatch(line.strip())
@@ -51,8 +60,11 @@ def _chosen(text: str, flags: frozenset[str]) -> list[tuple[str, str | None, str
     return lines
 
 
-def sealed(text: str, names: tuple[str, ...], tools: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a text whose own words differ from these names of users, and the objects that it uses."""
+def sealed(
+    text: str, names: tuple[str, ...], tools: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Return a text whose own words differ from these names of users, and the objects that it uses.
+    """
     source, words, renamed = _sealed(text, names)
     scope = {word: tools[word] for word in words if word in tools}
     for word, other in renamed.items():
@@ -79,6 +91,10 @@ def _free(word: str, taken: set[str]) -> str:
 
 
 def fresh(code: CodeType) -> CodeType:
-    """Return a code of its own, so that what the interpreter learns of one plan does not mislead another."""
-    constants = tuple(fresh(each) if isinstance(each, CodeType) else each for each in code.co_consts)
+    """Return a code of its own, so that what the interpreter learns of one plan does not mislead
+    another.
+    """
+    constants = tuple(
+        fresh(each) if isinstance(each, CodeType) else each for each in code.co_consts
+    )
     return code.replace(co_consts=constants)

@@ -17,17 +17,23 @@ LOOP_FROM: Final = 12
 class Turns(Called):
     """The turns of a plan, as text."""
 
-    # -- several turns -------------------------------------------------------------------------------------------------
+    # -- several turns -----------------------------------------------------------------------------
 
     def modifiers(self, seats: tuple[Seat, ...], kind: str) -> str:
         """Write the turns of modifiers, which a `break` ends."""
         if not seats:
             return ""
-        ends = {"patch": "if replaced: break", "item": "if dropped: break", "rescue": "if rescue is not None: break"}
+        ends = {
+            "patch": "if replaced: break",
+            "item": "if dropped: break",
+            "rescue": "if rescue is not None: break",
+        }
         turns = self.turns(seats, kind, ends.get(kind, ""))
         if kind not in ends:
             return turns
-        return "\n".join(["while True:", *(f"    {line}" for line in turns.splitlines()), "    break"])
+        return "\n".join(
+            ["while True:", *(f"    {line}" for line in turns.splitlines()), "    break"]
+        )
 
     def turns(self, seats: Iterable[Seat], kind: str, after_loop: str = "") -> str:
         """Write turns one after the other; many that are alike become a loop."""
@@ -39,12 +45,21 @@ class Turns(Called):
                 continue
             many = self.give("many", tuple((seat, seat.receiver.function) for seat in alike))
             body = self.turn(alike[0], kind, names=("seat", "receiver"))
-            texts.append("\n".join([f"for seat, receiver in {many}:", *(f"    {line}" for line in body.splitlines())]))
+            texts.append(
+                "\n".join(
+                    [
+                        f"for seat, receiver in {many}:",
+                        *(f"    {line}" for line in body.splitlines()),
+                    ]
+                )
+            )
             texts += [after_loop] if after_loop else []
         return "\n".join(texts)
 
     def observers(self, seats: tuple[Seat, ...], noted: str = "") -> str:
-        """Write the turns of observers: plain ones in line, awaited ones side by side. What one raises waits for all."""
+        """Write the turns of observers: plain ones in line, awaited ones side by side. What one
+        raises waits for all.
+        """
         if len(seats) < 2:
             return self.turns(seats, "look")
         awaited = [seat for seat in seats if self.is_awaited(seat)]
@@ -54,33 +69,50 @@ class Turns(Called):
         else:
             turns = self.turns(seats, "look")
         more = {"beside"} if self.hook.is_async else set()
-        return self.fill(story.OBSERVERS, more, {"turns": turns}, call=self.call, noted=noted or "None")
+        return self.fill(
+            story.OBSERVERS, more, {"turns": turns}, call=self.call, noted=noted or "None"
+        )
 
     def _likeness(self, seat: Seat) -> Any:
         receiver = seat.receiver
         return (
-            receiver.role, receiver.is_async, seat.timeout is None, seat.problem is None, self.holding(seat),
-            self._wanted(seat), id(seat) if self.is_conditional(seat) else 0,
-        )  # fmt: skip
+            receiver.role,
+            receiver.is_async,
+            seat.timeout is None,
+            seat.problem is None,
+            self.holding(seat),
+            self._wanted(seat),
+            id(seat) if self.is_conditional(seat) else 0,
+        )
 
-    # -- one turn ------------------------------------------------------------------------------------------------------
+    # -- one turn ----------------------------------------------------------------------------------
 
     @property
     def call(self) -> str:
         """The record of the call, made where it is first needed."""
-        return "call" if "eager" in self.flags else f"call := call or Call(plan, {self.pieces['sender']})"
+        return (
+            "call"
+            if "eager" in self.flags
+            else f"call := call or Call(plan, {self.pieces['sender']})"
+        )
 
     def turn(self, seat: Seat, kind: str, names: tuple[str, str] | None = None) -> str:
         """Write the turn of one receiver."""
         name, receiver = names or (self.give("seat", seat), self._receiver(seat))
         pieces = {"seat": name, "call": self.call, "condition": self.condition(seat, name)}
         noted = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
-        read = f"misfit({name})" if seat.problem is not None else self._read(seat, kind, name, receiver)
+        read = (
+            f"misfit({name})"
+            if seat.problem is not None
+            else self._read(seat, kind, name, receiver)
+        )
         more = {"conditional"} if self.is_conditional(seat) else set()
         if kind == "guard" and "asked" not in self.flags and seat.problem is None:
             return self.fill(story.GUARD, more, {"ask": read}, **pieces)
         more |= {"several"} if self.is_beside(seat) else set()
-        more |= {"rare"} if seat.phase in ("error", "item", "answer") else set()  # who has had a turn there is noted at once
+        more |= (
+            {"rare"} if seat.phase in ("error", "item", "answer") else set()
+        )  # who has had a turn there is noted at once
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
     def is_conditional(self, seat: Seat) -> bool:
@@ -112,10 +144,11 @@ class Turns(Called):
         from re import compile as pattern
 
         values = self._values(seat)
-        return " and ".join(
-            f"{self.give('matches', pattern(translate(glob)).match)}(str({values[name]})) is not None"
-            for name, glob in when.condition.items()
-        ) or "True"
+        tests = []
+        for name, glob in when.condition.items():
+            matches = self.give("matches", pattern(translate(glob)).match)
+            tests.append(f"{matches}(str({values[name]})) is not None")
+        return " and ".join(tests) or "True"
 
     def _read(self, seat: Seat, kind: str, name: str, receiver: str) -> str:
         asks_ctx = "ctx" in seat.receiver.asks.names and "ctx" in self.offered(seat)
@@ -126,10 +159,14 @@ class Turns(Called):
             "settle": self.settle(seat) if kind not in ("wait", "maybe wait") else "",
         }
         if kind == "patch" and asks_ctx:
-            return self.fill(story.DRAFT, parts=parts | self._rebinding(), is_odd=self._odd_draft(), **pieces)
+            return self.fill(
+                story.DRAFT, parts=parts | self._rebinding(), is_odd=self._odd_draft(), **pieces
+            )
         if kind in ("wait", "maybe wait"):
             text = story.WAIT if kind == "wait" else story.MAYBE_WAIT
-            return self.fill(text, more, parts, looked="view" if "view" in more else "None", **pieces)
+            return self.fill(
+                text, more, parts, looked="view" if "view" in more else "None", **pieces
+            )
         if kind == "guard" and "asked" not in self.flags:
             return self.fill(story.ASK, more, parts, **pieces)
         more |= {"long"} if parts["view"] else set()
@@ -155,7 +192,8 @@ class Turns(Called):
         lines = (f"if {name!r} in answer: {mine(name)} = answer[{name!r}]" for name in self.simple)
         return {
             "rebind": "\n".join(lines) or "pass",
-            "redraft": "\n".join(f"{mine(name)} = draft[{name!r}]" for name in self.simple) or "pass",
+            "redraft": "\n".join(f"{mine(name)} = draft[{name!r}]" for name in self.simple)
+            or "pass",
         }
 
 

@@ -1,4 +1,6 @@
-"""What a receiver may answer besides a value: the verdicts, always instances, never the class itself."""
+"""What a receiver may answer besides a value: the verdicts, always instances, never the class
+itself.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class Block:
 
 @attrs.frozen
 class Replace:
-    """A receiver's verdict: this is the result. In `pre` the method is not run, in `error` the call is rescued.
+    """A receiver's verdict: this is the result. In `pre` the method is not run, in `error` the call
+    is rescued.
 
     For a stream, `pre` and `error` take an iterable of items.
     """

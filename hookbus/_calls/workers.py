@@ -1,4 +1,6 @@
-"""Daemon threads for plain receivers with a deadline, capped and counted: a thread cannot be stopped, only left behind."""
+"""Daemon threads for plain receivers with a deadline, capped and counted: a thread cannot be
+stopped, only left behind.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 LIMIT: Final = 64
-"""How many worker threads there may be. Where all are stuck, a receiver waits for one until its own deadline."""
+"""How many worker threads there may be. Where all are stuck, a receiver waits for one until its own
+deadline.
+"""
 
 IDLE_SECONDS: Final = 10.0
 
@@ -41,7 +45,9 @@ class Workers:
     def submit(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Future[Pair], Context]:
-        """Run a call in a worker, in a copy of this context; the future's result is a pair and never raises."""
+        """Run a call in a worker, in a copy of this context; the future's result is a pair and
+        never raises.
+        """
         from concurrent.futures import (
             Future,  # with logging behind it: not for programs without deadlines
         )
@@ -58,14 +64,18 @@ class Workers:
         return future, context
 
     def abandon(self, future: Future[Pair], bus: Any) -> None:
-        """Stop waiting for a job: take it back if it has not begun, else count its worker until it returns."""
+        """Stop waiting for a job: take it back if it has not begun, else count its worker until it
+        returns.
+        """
         if future.done() or future.cancel():
             return
         self._count_overdue(bus, +1)
         future.add_done_callback(lambda _: self._count_overdue(bus, -1))
 
     def overdue(self, bus: Any) -> int:
-        """Return how many workers are past the deadline of a receiver of this bus and have not returned."""
+        """Return how many workers are past the deadline of a receiver of this bus and have not
+        returned.
+        """
         return self._overdue.get(bus, 0)
 
     def _count_overdue(self, bus: Any, change: int) -> None:

@@ -22,27 +22,63 @@ from .turns import Turns, lines
 from .verdicts import Replace
 
 TOOLS: Final[dict[str, Any]] = {
-    **{name: getattr(room, name) for room, names in {
-        meaning: (
-            "DROPPED", "PLAIN", "check_untampered", "claimed", "decided", "holds", "is_awaitable", "judged",
-            "meant", "misfit", "refused", "rescued", "revised", "settled", "unawaited",
-        ),
-        failing: ("deferred", "escaped", "failed", "is_own_block", "over", "parted", "stand"),
-        telling: ("asked", "begun", "finished"),
-        attempts: (
-            "again", "attempted", "check_open", "closed", "closed_async", "judged_around", "opened",
-            "recorded", "tried",
-        ),
-        deadline: ("timed", "timed_async", "within"),
-    }.items() for name in names},
-    "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
-    "ReadOnly": ReadOnly, "Replace": Replace, "beside": beside, "clock": time.perf_counter,
-    "context": tuple.__new__, "surrounding": current_surrounding,
-}  # fmt: skip
+    **{
+        name: getattr(room, name)
+        for room, names in {
+            meaning: (
+                "DROPPED",
+                "PLAIN",
+                "check_untampered",
+                "claimed",
+                "decided",
+                "holds",
+                "is_awaitable",
+                "judged",
+                "meant",
+                "misfit",
+                "refused",
+                "rescued",
+                "revised",
+                "settled",
+                "unawaited",
+            ),
+            failing: ("deferred", "escaped", "failed", "is_own_block", "over", "parted", "stand"),
+            telling: ("asked", "begun", "finished"),
+            attempts: (
+                "again",
+                "attempted",
+                "check_open",
+                "closed",
+                "closed_async",
+                "judged_around",
+                "opened",
+                "recorded",
+                "tried",
+            ),
+            deadline: ("timed", "timed_async", "within"),
+        }.items()
+        for name in names
+    },
+    "Call": Call,
+    "ENCLOSING": ENCLOSING,
+    "HookBlocked": HookBlocked,
+    "HookContext": HookContext,
+    "ReadOnly": ReadOnly,
+    "Replace": Replace,
+    "beside": beside,
+    "clock": time.perf_counter,
+    "context": tuple.__new__,
+    "surrounding": current_surrounding,
+}
 """What the texts call, by the names they have for it."""
 
 _GENERATOR: Final = {"send": "send", "throw": "throw", "close": "close", "stop": "StopIteration"}
-_ASYNC_GENERATOR: Final = {"send": "asend", "throw": "athrow", "close": "aclose", "stop": "StopAsyncIteration"}
+_ASYNC_GENERATOR: Final = {
+    "send": "asend",
+    "throw": "athrow",
+    "close": "aclose",
+    "stop": "StopAsyncIteration",
+}
 
 
 @attrs.frozen(eq=False)
@@ -71,52 +107,77 @@ class Writer(Turns):
         observed, final = bool({events.Started, events.Finished} & heard), any(plan.final)
         asked, around, rescue = events.Asked in heard, bool(plan.around), any(plan.error)
         holds = {
-            "observed": observed, "ended": observed or final or hook.is_stream, "around": around, "rescue": rescue,
-            "replaceable": bool(plan.pre.modify), "asked": asked, "told": asked or events.Mutated in heard,
-            "attempted": events.Attempted in heard, "stream": hook.is_stream, "async": hook.is_async,
+            "observed": observed,
+            "ended": observed or final or hook.is_stream,
+            "around": around,
+            "rescue": rescue,
+            "replaceable": bool(plan.pre.modify),
+            "asked": asked,
+            "told": asked or events.Mutated in heard,
+            "attempted": events.Attempted in heard,
+            "stream": hook.is_stream,
+            "async": hook.is_async,
             "eager": observed or wants_ctx or around or hook.is_stream or asked,
             "raises": around and any(seat.receiver.on_error == "raise" for seat in plan.answers),
             "noted": asked or events.Attempted in heard,
             "flagged": bool(plan.pre.modify) or around or rescue or hook.is_stream,
-        }  # fmt: skip
+        }
         self.flags |= {name for name, is_so in holds.items() if is_so}
         marks = [f"mark_{i}" for i in range(self.count)]
         self.pieces |= {
-            "d": "async " if hook.is_async else "", "w": "await " if hook.is_async else "",
-            "name": self.name, "marks": " = ".join(marks), "tuple": "".join(f"{mark}, " for mark in marks),
+            "d": "async " if hook.is_async else "",
+            "w": "await " if hook.is_async else "",
+            "name": self.name,
+            "marks": " = ".join(marks),
+            "tuple": "".join(f"{mark}, " for mark in marks),
             "params": self.pieces["arguments"].rstrip(", "),
             "closed": "closed_async" if hook.is_async else "closed",
             "values": self.pieces["shown"] if plan.shows_values else "None",
-            **attempts.MARKS, **(_ASYNC_GENERATOR if hook.is_async else _GENERATOR),
-        }  # fmt: skip
+            **attempts.MARKS,
+            **(_ASYNC_GENERATOR if hook.is_async else _GENERATOR),
+        }
 
     @property
     def name(self) -> str:
         own = self.hook.body.__name__
-        return free_name(f"call_{own}" if own.isidentifier() else "call_it", {*self.hook.function_signature.names})
+        return free_name(
+            f"call_{own}" if own.isidentifier() else "call_it",
+            {*self.hook.function_signature.names},
+        )
 
     def written(self) -> Written:
         """Return the function."""
         text = self._stream() if self.is_stream else self._call()
         source, run = self._made(text, self.name, _Nest(self))
-        run.__qualname__ = self.hook.body.__qualname__  # what nobody awaits is warned of by this name
+        run.__qualname__ = (
+            self.hook.body.__qualname__
+        )  # what nobody awaits is warned of by this name
         named = {name: value for name, value in self.given.items() if name[-1].isdigit()}
         return Written(run, source, named)
 
     def _made(self, text: str, name: str, nest: _Nest) -> tuple[str, Callable[..., Any]]:
-        """Return the source of a text and the function of this name in it, which is not among what it can see itself."""
+        """Return the source of a text and the function of this name in it, which is not among what
+        it can see itself.
+        """
         unnoted = ["nobody has had a turn"]
         tools = {
-            **TOOLS, "as_items": partial(attempts.as_items, is_async=self.hook.is_async), "plan": self.plan,
-            "body": self.hook.body, "names": frozenset(self.simple), "nest": nest,
-            "fresh": unnoted, "fired": partial(_fired, unnoted, self.plan), **self.tools, **self.given,
-        }  # fmt: skip
+            **TOOLS,
+            "as_items": partial(attempts.as_items, is_async=self.hook.is_async),
+            "plan": self.plan,
+            "body": self.hook.body,
+            "names": frozenset(self.simple),
+            "nest": nest,
+            "fresh": unnoted,
+            "fired": partial(_fired, unnoted, self.plan),
+            **self.tools,
+            **self.given,
+        }
         source, scope = sealed(text, self.hook.function_signature.names, tools)
         exec(fresh(compiled(source)), scope)
         found = name if name in scope else next(each for each in scope if each.rstrip("_") == name)
         return source, scope.pop(found)
 
-    # -- the whole -----------------------------------------------------------------------------------------------------
+    # -- the whole ---------------------------------------------------------------------------------
 
     def _call(self) -> str:
         inside = self._around() if self.count else self.inside()
@@ -150,23 +211,35 @@ class Writer(Turns):
                self.turns(plan.unaskable, "guard"), self.observers(plan.pre.observe)]  # fmt: skip
         final = self.observers(plan.final.observe, "leaving") or "pass"
         return {
-            "begin": begin, "pre": lines(*pre), "end": self.fill(story.END, parts={"final": final}),
-            "post": lines(self.modifiers(plan.post.modify, "post"), self.turns(plan.post.guard, "guard"),
-                          self.observers(plan.post.observe)),
-        }  # fmt: skip
+            "begin": begin,
+            "pre": lines(*pre),
+            "end": self.fill(story.END, parts={"final": final}),
+            "post": lines(
+                self.modifiers(plan.post.modify, "post"),
+                self.turns(plan.post.guard, "guard"),
+                self.observers(plan.post.observe),
+            ),
+        }
 
     def _error(self) -> str:
         error = self.plan.error
-        turns = lines(self.modifiers(error.modify, "rescue"), self.observers(error.observe, "raised"))
+        turns = lines(
+            self.modifiers(error.modify, "rescue"), self.observers(error.observe, "raised")
+        )
         return self.fill(story.ERROR, parts={"turns": turns})
 
-    # -- streams -------------------------------------------------------------------------------------------------------
+    # -- streams -----------------------------------------------------------------------------------
 
     def _pump(self, more: list[str], seat: str = "", **parts: str) -> str:
         flags = self.flags.union(more)
         if "inner" in more:
             flags.discard("rescue")
-        parts = {"error": "", "items": "", "leave": self.fill(story.LEAVE) if "main" in more else "", **parts}
+        parts = {
+            "error": "",
+            "items": "",
+            "leave": self.fill(story.LEAVE) if "main" in more else "",
+            **parts,
+        }
         kept, self.flags = self.flags, flags
         try:
             return self.fill(story.PUMP, parts=parts, seat=seat)
@@ -183,12 +256,16 @@ class Writer(Turns):
             return lines(current, turns)
         skip = f"if dropped:\n    advance, value = source.{self.pieces['send']}, None\n    continue"
         count = "index += 1\n" if "told" in self.flags else ""
-        return lines(current, f"{count}dropped = False", self.modifiers(item.modify, "item"), skip, turns)
+        return lines(
+            current, f"{count}dropped = False", self.modifiers(item.modify, "item"), skip, turns
+        )
 
-    # -- arounds -------------------------------------------------------------------------------------------------------
+    # -- arounds -----------------------------------------------------------------------------------
 
     def _around(self) -> str:
-        return self.fill(story.AROUND, parts={"arounds": self._functions(), "level": self._level(0)})
+        return self.fill(
+            story.AROUND, parts={"arounds": self._functions(), "level": self._level(0)}
+        )
 
     def _functions(self) -> str:
         """Write the `call_next` of each around, the innermost first."""
@@ -212,7 +289,11 @@ class Writer(Turns):
     def _next(self, i: int) -> str:
         """Write the `call_next` of around number `i`."""
         again = self.fill(
-            story.AGAIN, parts={"pump": self._pump(["inner"])}, i=i, seat=self._seat_name(i), late=self._late(i)
+            story.AGAIN,
+            parts={"pump": self._pump(["inner"])},
+            i=i,
+            seat=self._seat_name(i),
+            late=self._late(i),
         )
         changed, shut, result = f"mark_{i}, mark_{i + 1}", " or call.is_over", "answer"
         if i == self.count - 1:
@@ -240,9 +321,10 @@ class Writer(Turns):
             call_next = f"recorded(next_{i}, opened_{i})" if self.is_stream else f"next_{i}"
             asked = self.asked(seat, name, self._receiver(seat), call_next)
             parts = {
-                "view": f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else "", "settle": self.settle(seat),
+                "view": f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else "",
+                "settle": self.settle(seat),
                 "pump": self._pump(["inner", *more], seat=name),
-            }  # fmt: skip
+            }
             turn = self.fill(text, more, parts, asked=asked, **pieces)
         more = {"conditional"} if self.is_conditional(seat) else set()
         return self.fill(story.LEVEL, more, {"turn": turn, "pump": self._pump(["inner"])}, **pieces)

@@ -177,7 +177,7 @@ class Hook:
             self._settling = now = object()
             if sender is not None and self.has_own(sender):
                 own[id(sender)] = Own(sender, at_end(sender, own, id(sender))).get
-            elif sender is not None:
+            elif sender is not None:  # noqa: SIM102
                 if self._settling is now: own.pop(id(sender), None)  # noqa: E701
             code = self._shell.code(is_on=self._is_on(), has_own=bool(own))
             if self._settling is now: shell.__code__ = code  # noqa: E701
@@ -192,7 +192,7 @@ class Hook:
         if self.is_retired:
             return False
         signals = self.bus._signals_of(self.name)
-        return any([each.has_shared for each in signals]) or self.bus.is_observed
+        return any(each.has_shared for each in signals) or self.bus.is_observed
 
     def retire(self) -> None:
         """Take this hook off its bus: its calls are those of the bare function from now on."""

@@ -30,8 +30,8 @@ _GIVEN: Final = (
 
 _MRO: Final = "{id}({type}(FIRST).__mro__)"
 REST: Final = "{body}({passed})"
-CLASSES: Final = "({runs}(%s) or {find}({values}))({passed})" % _MRO
-BOTH: Final = "({own}({id}(FIRST), {runs})(%s) or {find}({values}))({passed})" % _MRO
+CLASSES: Final = "({runs}(" + _MRO + ") or {find}({values}))({passed})"
+BOTH: Final = "({own}({id}(FIRST), {runs})(" + _MRO + ") or {find}({values}))({passed})"
 OWN: Final = "{body}({passed}) if {own}({id}(FIRST)) is None else " + BOTH
 EVERY: Final = "({runs}(0) or {find}({values}))({passed})"
 EACH: Final = "{find}({values})({passed})"
@@ -127,7 +127,7 @@ class Shell:
         under its name.
         """
         held = "{getattr}({type}(FIRST), {name}, None) is {shell}"
-        way = "({find}({values}) if %s else {run})({passed})" % held
+        way = "({find}({values}) if " + held + " else {run})({passed})"
         name = self._body.__name__
         return self._forward(way, run=run, shell=self.function, name=name, getattr=getattr)
 

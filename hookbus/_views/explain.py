@@ -123,7 +123,8 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
 
     Args:
         hookable: a hookable function or method, or a hookspec.
-        source: also print what runs: the function that was written, and what its short names stand for.
+        source: also print what runs: the function that was written, and what its short names stand
+            for.
 
     Returns:
         The rows of the plan, one for each receiver.

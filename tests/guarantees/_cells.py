@@ -1,6 +1,7 @@
 """Every cell of the failure table, and the reason for each that does not exist.
 
-The axes are multiplied out in full: a combination is a cell or it has a reason, so that none goes missing in silence.
+The axes are multiplied out in full: a combination is a cell or it has a reason, so that none goes
+missing in silence.
 """
 
 from __future__ import annotations
@@ -34,20 +35,44 @@ POLICIES = {
     "observe": ("isolate",),
 }
 ROWS = {
-    "raises": ("value_error", "memory_error", "recursion_error", "import_error", "value_error_in_time"),
+    "raises": (
+        "value_error",
+        "memory_error",
+        "recursion_error",
+        "import_error",
+        "value_error_in_time",
+    ),
     "times_out": ("hangs", "answers_late", "blocks_the_loop"),
     "cancelled_a": ("by_the_caller", "with_no_task", "by_the_caller_in_time"),
     "cancelled_b": ("by_itself", "by_itself_in_time"),
     "wrong_return": (
-        *("true", "false", "zero", "text", "list", "patch", "unknown_name", "drop", "block", "replace"),
+        *(
+            "true",
+            "false",
+            "zero",
+            "text",
+            "list",
+            "patch",
+            "unknown_name",
+            "drop",
+            "block",
+            "replace",
+        ),
         *("write", "swallowed_write", "swallowed_write_in_time", "no_stream", "value"),
     ),
     "async_on_sync": ("known", "returned", "returned_in_time", "connected_first"),
-    "base_exception": ("keyboard_interrupt", "system_exit", "other_base_exception", "keyboard_interrupt_in_time"),
+    "base_exception": (
+        "keyboard_interrupt",
+        "system_exit",
+        "other_base_exception",
+        "keyboard_interrupt_in_time",
+    ),
     "dies_by_weakref": ("collected",),
     "when_raises": ("predicate", "missing_name", "known_missing_name"),
 }
-"""The ways to fail. `in_time`: under a deadline that is far away, so that a def runs in a worker thread."""
+"""The ways to fail. `in_time`: under a deadline that is far away, so that a def runs in a worker
+thread.
+"""
 
 _DATA = {"true", "false", "zero", "text", "list"}
 _WRITES = {"write", "swallowed_write", "swallowed_write_in_time"}
@@ -81,7 +106,9 @@ class Cell:
 
     def __str__(self) -> str:
         by = ("by_coroutine",) if self.receiver == "coroutine" else ()
-        return "-".join((self.role, self.row, self.variant, self.phase, self.target, *by, self.on_error))
+        return "-".join(
+            (self.role, self.row, self.variant, self.phase, self.target, *by, self.on_error)
+        )
 
     @property
     def deed(self) -> str:
@@ -105,11 +132,15 @@ class Cell:
 
     @property
     def needs_a_task(self) -> bool:
-        return self.is_async or (self.row.startswith("cancelled") and self.variant != "with_no_task")
+        return self.is_async or (
+            self.row.startswith("cancelled") and self.variant != "with_no_task"
+        )
 
     @property
     def is_connected_first(self) -> bool:
-        """Whether the receiver is there before the method, so that nobody can know yet that they do not fit."""
+        """Whether the receiver is there before the method, so that nobody can know yet that they do
+        not fit.
+        """
         return self.variant in ("connected_first", "missing_name")
 
     @property
@@ -121,18 +152,24 @@ class Cell:
 
 
 def _is_of_another_colour(cell: Cell) -> bool:
-    """Tell whether an around cannot be of this colour on this method; a def around `await` can only fail before it."""
+    """Tell whether an around cannot be of this colour on this method; a def around `await` can only
+    fail before it.
+    """
     if cell.row == "async_on_sync" or (cell.target == "async" and cell.phase == "before"):
         return False
     return cell.receiver != ("coroutine" if cell.is_async else "def")
 
 
 def _has_only_one_moment(cell: Cell) -> bool:
-    return cell.row in ("dies_by_weakref", "when_raises", "async_on_sync") and cell.phase != "before"
+    return (
+        cell.row in ("dies_by_weakref", "when_raises", "async_on_sync") and cell.phase != "before"
+    )
 
 
 def _cannot_return_it(cell: Cell) -> bool:
-    """Tell whether a stream around would have to return what it can only yield, or what is the end of a generator."""
+    """Tell whether a stream around would have to return what it can only yield, or what is the end
+    of a generator.
+    """
     if cell.variant == "value":
         return cell.target == "async_generator" and cell.phase == "after"
     return cell.is_stream and cell.row == "wrong_return" and cell.variant in ("drop", "block")
@@ -142,27 +179,46 @@ ABSENT: dict[str, Callable[[Cell], bool]] = {
     "the role has no such phase": lambda cell: cell.phase not in PHASES[cell.role],
     "this on_error is refused for the role": lambda cell: cell.on_error not in POLICIES[cell.role],
     "only streams have items": lambda cell: cell.phase == "item" and not cell.is_stream,
-    "a post guard on a stream is refused": lambda cell: cell.role == "guard" and cell.phase == "post" and cell.is_stream,
+    "a post guard on a stream is refused": lambda cell: (
+        cell.role == "guard" and cell.phase == "post" and cell.is_stream
+    ),
     "a coroutine on a sync method is a row of its own": lambda cell: (
         cell.receiver == "coroutine" and not cell.is_async and cell.row != "async_on_sync"
     ),
-    "an async method takes async receivers": lambda cell: cell.row == "async_on_sync" and cell.is_async,
+    "an async method takes async receivers": lambda cell: (
+        cell.row == "async_on_sync" and cell.is_async
+    ),
     "only a coroutine function is known to be async": lambda cell: (
         cell.row == "async_on_sync" and (cell.deed == "returned") != (cell.receiver == "def")
     ),
-    "an async call always has a task": lambda cell: cell.variant == "with_no_task" and cell.is_async,
+    "an async call always has a task": lambda cell: (
+        cell.variant == "with_no_task" and cell.is_async
+    ),
     "an around has no deadline": lambda cell: (
         cell.role == "around" and (cell.row == "times_out" or cell.has_a_far_deadline)
     ),
-    "a worker thread has no task to cancel": lambda cell: cell.variant == "by_the_caller_in_time" and cell.receiver == "def",
-    "a def with a deadline leaves the loop": lambda cell: cell.variant == "blocks_the_loop" and cell.receiver == "def",
-    "it is a legal answer there": lambda cell: (
-        cell.row == "wrong_return" and cell.variant not in WRONG_RETURNS.get((cell.role, cell.phase), ())
+    "a worker thread has no task to cancel": lambda cell: (
+        cell.variant == "by_the_caller_in_time" and cell.receiver == "def"
     ),
-    "an around has the colour of its method": lambda cell: cell.role == "around" and _is_of_another_colour(cell),
-    "an around that never runs has one moment": lambda cell: cell.role == "around" and _has_only_one_moment(cell),
-    "a stream's around answers by its items": lambda cell: cell.role == "around" and _cannot_return_it(cell),
-    "only around a stream must be a stream": lambda cell: cell.variant == "no_stream" and not cell.is_stream,
+    "a def with a deadline leaves the loop": lambda cell: (
+        cell.variant == "blocks_the_loop" and cell.receiver == "def"
+    ),
+    "it is a legal answer there": lambda cell: (
+        cell.row == "wrong_return"
+        and cell.variant not in WRONG_RETURNS.get((cell.role, cell.phase), ())
+    ),
+    "an around has the colour of its method": lambda cell: (
+        cell.role == "around" and _is_of_another_colour(cell)
+    ),
+    "an around that never runs has one moment": lambda cell: (
+        cell.role == "around" and _has_only_one_moment(cell)
+    ),
+    "a stream's around answers by its items": lambda cell: (
+        cell.role == "around" and _cannot_return_it(cell)
+    ),
+    "only around a stream must be a stream": lambda cell: (
+        cell.variant == "no_stream" and not cell.is_stream
+    ),
 }
 
 
@@ -175,7 +231,9 @@ def combinations() -> Iterator[Cell]:
     """Yield every combination of the axes, cells and absent ones."""
     phases = list(dict.fromkeys(phase for of_role in PHASES.values() for phase in of_role))
     rows = [(row, variant) for row, variants in ROWS.items() for variant in variants]
-    for role, (row, variant), *rest in itertools.product(PHASES, rows, phases, TARGETS, RECEIVERS, ON_ERROR):
+    for role, (row, variant), *rest in itertools.product(
+        PHASES, rows, phases, TARGETS, RECEIVERS, ON_ERROR
+    ):
         yield Cell(role, row, variant, *rest)
 
 

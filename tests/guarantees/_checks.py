@@ -23,7 +23,10 @@ def check_the_last_call(stage: Stage) -> None:
     _check_the_values(stage, expected)
     _check_what_the_caller_gets(stage, expected.caller)
     _check_the_events(stage)
-    assert all(inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED for coroutine in stage.coroutines)
+    assert all(
+        inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
+        for coroutine in stage.coroutines
+    )
 
 
 def _line(event: events.Event) -> str:
@@ -40,7 +43,9 @@ def _line(event: events.Event) -> str:
 
 
 def _check_the_values(stage: Stage, expected: Expected) -> None:
-    """No half patch, no late write: the body gets what the caller gave, the consumer what the body yields."""
+    """No half patch, no late write: the body gets what the caller gave, the consumer what the body
+    yields.
+    """
     assert all(message is MESSAGE for message in stage.messages)
     is_answered_instead = expected.caller == "the answer" and stage.cell.phase == "before"
     items = [stage.answer] if is_answered_instead else stage.items
@@ -112,7 +117,9 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 def _check_the_events(stage: Stage) -> None:
     assert len({event.call_id for event in stage.events}) == 1
     assert {event.hook for event in stage.events} == {"reply"}
-    reports = [event for event in stage.events if not isinstance(event, events.Started | events.Finished)]
+    reports = [
+        event for event in stage.events if not isinstance(event, events.Started | events.Finished)
+    ]
     assert {event.receiver for event in reports} <= {"failing"}
     (finished,) = stage.told(events.Finished)
     assert finished.error is (stage.caught if finished.outcome in ("raised", "cancelled") else None)

@@ -31,7 +31,12 @@ def make_agent(bus: Bus, colour: str) -> Any:
         async def reply(self, msg):
             yield msg
 
-    return {"sync": Sync, "async": Async, "generator": Generator, "async_generator": AsyncGenerator}[colour]()
+    return {
+        "sync": Sync,
+        "async": Async,
+        "generator": Generator,
+        "async_generator": AsyncGenerator,
+    }[colour]()
 
 
 def take(colour: str, agent: Any, msg: Any) -> Any:
@@ -40,7 +45,9 @@ def take(colour: str, agent: Any, msg: Any) -> Any:
         return agent.reply(msg)
     if colour == "async":
         return asyncio.run(agent.reply(msg))
-    items = list(agent.reply(msg)) if colour == "generator" else asyncio.run(_drain(agent.reply(msg)))
+    items = (
+        list(agent.reply(msg)) if colour == "generator" else asyncio.run(_drain(agent.reply(msg)))
+    )
     (item,) = items
     return item
 

@@ -79,7 +79,8 @@ def deadline_of(cell: Cell) -> float | None:
 
 
 def _short_deadline_of(cell: Cell) -> float:
-    """Return the deadline to miss; an around that first calls what is inside must find the time to."""
+    """Return the deadline to miss; an around that first calls what is inside must find the time to.
+    """
     return LENIENT_DEADLINE if cell.phase in ("after", "after_failure") else DEADLINE
 
 
@@ -113,7 +114,11 @@ async def _hangs_in_the_loop(stage: Stage, ctx: Any) -> Any:
         time.sleep(2 * _short_deadline_of(stage.cell))
     else:
         # Whoever answers late swallows the cancel of its deadline, too.
-        with contextlib.suppress(asyncio.CancelledError) if stage.cell.variant == "answers_late" else stage.as_it_is():
+        with (
+            contextlib.suppress(asyncio.CancelledError)
+            if stage.cell.variant == "answers_late"
+            else stage.as_it_is()
+        ):
             await asyncio.Event().wait()
     return _late_answer(stage, ctx)
 
@@ -126,7 +131,11 @@ def _is_cancelled(stage: Stage, ctx: Any) -> NoReturn:
 
 async def _waits_to_be_cancelled(stage: Stage, ctx: Any) -> Any:
     stage.task.cancel()
-    with contextlib.suppress(asyncio.CancelledError) if stage.cell.deed == "swallowed" else stage.as_it_is():
+    with (
+        contextlib.suppress(asyncio.CancelledError)
+        if stage.cell.deed == "swallowed"
+        else stage.as_it_is()
+    ):
         # An observer runs beside the call, which may wait for it to come to an end by itself.
         await (asyncio.sleep(0) if stage.cell.role == "observe" else asyncio.Event().wait())
 

@@ -21,7 +21,9 @@ class Family:
         self.Child = child_of(self)
         self.agent = self.Child()
         for hook in ("reply", "think", "stream", "feed"):
-            self.bus.signal(f"pre_{hook}").connect(lambda agent, msg: self.asked.append(msg), role="guard")
+            self.bus.signal(f"pre_{hook}").connect(
+                lambda agent, msg: self.asked.append(msg), role="guard"
+            )
         self.bus.events.connect(self.hear)
 
     def hear(self, bus, event):
@@ -29,7 +31,9 @@ class Family:
             self.started.append(event)
 
     def parent_of(self, number):
-        """Return the number, by order of starting, of the call in which this one was made; None for no call."""
+        """Return the number, by order of starting, of the call in which this one was made; None for
+        no call.
+        """
         ids = [event.call_id for event in self.started]
         parent = self.started[number].parent_id
         return None if parent is None else ids.index(parent)

@@ -1,4 +1,6 @@
-"""What the failure table promises for each cell: who still runs, what the caller gets, which events are told."""
+"""What the failure table promises for each cell: who still runs, what the caller gets, which events
+are told.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def _fate_of_an_answer(cell: Cell) -> str:
     if cell.role == "around" and cell.variant == "value":
         return ANSWERS
     is_a_patch_of_nothing = cell.variant == "patch" and cell.phase != "pre"
-    if cell.role == "observe" and (cell.variant in _IGNORED_FROM_AN_OBSERVER or is_a_patch_of_nothing):
+    if cell.role == "observe" and (
+        cell.variant in _IGNORED_FROM_AN_OBSERVER or is_a_patch_of_nothing
+    ):
         return IS_UNNOTICED
     return _FAILURE_OF_ITS_ROLE[cell.role][cell.on_error]
 
@@ -103,11 +107,20 @@ def _undisturbed(cell: Cell) -> list[str]:
     """Return the story of the call in which nobody fails but, in some cells, the body."""
     if cell.body_fails:
         return ["pre", "body", *(["item"] if cell.is_stream else []), "left", "error", "finally"]
-    return ["pre", "body", *(["item", "more", "item"] if cell.is_stream else []), "left", "post", "finally"]
+    return [
+        "pre",
+        "body",
+        *(["item", "more", "item"] if cell.is_stream else []),
+        "left",
+        "post",
+        "finally",
+    ]
 
 
 def _mark(cell: Cell) -> str:
-    """Return the first step of the undisturbed story that comes after the failure, or along with it."""
+    """Return the first step of the undisturbed story that comes after the failure, or along with
+    it.
+    """
     return {"before": "body", "after": "post", "after_failure": "error"}.get(cell.phase, cell.place)
 
 
@@ -117,7 +130,9 @@ def _trace(cell: Cell, fate: str) -> list[str]:
         return _with_next(cell, story)
     head = story[: story.index(mark)]
     if cell.role == "around":
-        after = {ANSWERS: ["item", "post"] if cell.is_stream and cell.phase == "before" else ["post"]}
+        after = {
+            ANSWERS: ["item", "post"] if cell.is_stream and cell.phase == "before" else ["post"]
+        }
         if _asks_the_error_phase(cell):
             after[GOES_OUT] = ["error"]
         return [*_with_next(cell, head), *after.get(fate, []), "finally"]
@@ -133,7 +148,9 @@ def _asks_the_error_phase(cell: Cell) -> bool:
 
 
 def _with_next(cell: Cell, story: list[str]) -> list[str]:
-    """Put in the receiver that stands behind the failing one; side by side with it, its siblings look all the same."""
+    """Put in the receiver that stands behind the failing one; side by side with it, its siblings
+    look all the same.
+    """
     mark = "body" if cell.role == "around" else _mark(cell)
     name = mark if cell.role == "observe" else "next"
     return [step for each in story for step in ((name, each) if each == mark else (each,))]
@@ -145,7 +162,9 @@ def _items(cell: Cell, fate: str) -> int:
     if fate == ANSWERS and cell.phase == "before":
         return 1
     story = _undisturbed(cell)
-    return story.count("item") if fate in UNHARMED else story[: story.index(_mark(cell))].count("item")
+    return (
+        story.count("item") if fate in UNHARMED else story[: story.index(_mark(cell))].count("item")
+    )
 
 
 def _caller(cell: Cell, fate: str) -> str:

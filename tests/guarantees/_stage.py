@@ -1,4 +1,6 @@
-"""The stage of one cell: an agent with one hooked method, witnesses in every phase, and all that they saw."""
+"""The stage of one cell: an agent with one hooked method, witnesses in every phase, and all that
+they saw.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,9 @@ class Stage:
         if self.cell.role != "around":
             options["role"] = _role(self.cell)
         signal = self.bus.signal(f"{self.cell.place}_reply")
-        return signal.connect(receiver, sender=sender, name="failing", on_error=self.cell.on_error, **options)
+        return signal.connect(
+            receiver, sender=sender, name="failing", on_error=self.cell.on_error, **options
+        )
 
     def _connect(self, phase: str, receiver: Callable[..., Any], **options: Any) -> None:
         self.bus.signal(f"{phase}_reply").connect(receiver, sender=self.agent, **options)
@@ -134,8 +138,13 @@ class Stage:
             finally:
                 stage.note(mark, ctx)
 
-        # Side by side with an observer that fails as a coroutine there are others, which must settle all the same.
-        is_beside_a_coroutine = (self.cell.role, self.cell.place, self.cell.receiver) == ("observe", phase, "coroutine")
+        # Side by side with an observer that fails as a coroutine there are others, which must
+        # settle all the same.
+        is_beside_a_coroutine = (self.cell.role, self.cell.place, self.cell.receiver) == (
+            "observe",
+            phase,
+            "coroutine",
+        )
         return slow_witness if is_beside_a_coroutine and self.cell.is_async else witness
 
     # The call.

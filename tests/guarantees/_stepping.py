@@ -15,7 +15,9 @@ PATIENCE = 10.0
 
 
 class SteppingLoop(asyncio.SelectorEventLoop):
-    """An event loop that counts the callbacks it runs during a call, and cancels the caller before some of them."""
+    """An event loop that counts the callbacks it runs during a call, and cancels the caller before
+    some of them.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +43,8 @@ class Play:
     """One hooked call with slow receivers in every phase, and what happened in one run of it.
 
     Attributes:
-        trace: `name:in` and `name:out` of every receiver and of the body, `name:cut` for out where it was cancelled, and
+        trace: `name:in` and `name:out` of every receiver and of the body, `name:cut` for out where
+            it was cancelled, and
             `cancel` where the caller was.
         census: the tasks that were still there when the caller had its answer.
         steps: how many steps the run took.
@@ -128,7 +131,9 @@ class Play:
         return Agent()
 
     def connect_everyone(self, hook: str) -> None:
-        """Connect slow receivers: one modifier and guard, and two observers, wherever the hook has them."""
+        """Connect slow receivers: one modifier and guard, and two observers, wherever the hook has
+        them.
+        """
         for phase in ("pre", *(["item"] if hook == "stream" else []), "post", "error", "finally"):
             signal = self.bus.signal(f"{phase}_{hook}")
             if phase != "finally":

@@ -1,6 +1,7 @@
 """An around runs its attempts in tasks of its own, several at once, or keeps `call_next` (G8, G23).
 
-Nothing it does lifts a block, loses the caller's cancellation or runs the method late, in hot calls as in cold ones.
+Nothing it does lifts a block, loses the caller's cancellation or runs the method late, in hot calls
+as in cold ones.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from hookbus import Block, Bus, HookBlocked, HookError, hookable
 
 
 class Scene:
-    """An agent that leaves a note of each of its bodies; what is connected acts up once `is_armed`."""
+    """An agent that leaves a note of each of its bodies; what is connected acts up once `is_armed`.
+    """
 
     def __init__(self):
         scene, self.bus, self.bodies, self.is_armed = self, Bus(), [], False
@@ -168,7 +170,9 @@ async def test_no_method_runs_in_an_attempt_that_outlives_its_around(waits_in, e
     async def outer(agent, call_next):
         if not scene.is_armed:
             return await call_next()
-        attempts.append(asyncio.create_task(call_next(**({"x": "slow"} if "guard" in waits_in else {}))))
+        attempts.append(
+            asyncio.create_task(call_next(**({"x": "slow"} if "guard" in waits_in else {})))
+        )
         await asyncio.sleep(0)
         if ends == "raises":
             raise ValueError("its own")
@@ -180,7 +184,11 @@ async def test_no_method_runs_in_an_attempt_that_outlives_its_around(waits_in, e
     await scene.arm()
     call = asyncio.create_task(scene.agent.reply("x"))
     await asyncio.wait({call})
-    assert (call.exception() or call.result()).__class__ is {"blocks": HookBlocked, "raises": ValueError, "answers": str}[ends]
+    assert (call.exception() or call.result()).__class__ is {
+        "blocks": HookBlocked,
+        "raises": ValueError,
+        "answers": str,
+    }[ends]
     with pytest.raises(HookError):
         await attempts[0]
     assert not scene.bodies
@@ -326,7 +334,11 @@ async def test_a_coroutine_that_is_closed_half_way_ends_without_waiting():
 
 def failures(scene):
     """How often receivers have failed, all of them together."""
-    return sum(one.failures for name in ("around_reply", "around_think") for one in scene.bus.signal(name).connections())
+    return sum(
+        one.failures
+        for name in ("around_reply", "around_think")
+        for one in scene.bus.signal(name).connections()
+    )
 
 
 async def test_of_several_attempts_at_once_the_last_to_end_says_what_the_call_came_to():
@@ -356,7 +368,9 @@ async def test_of_several_attempts_at_once_the_last_to_end_says_what_the_call_ca
 
 
 @pytest.mark.parametrize("arounds", [1, 2])
-async def test_what_the_method_raises_in_one_of_several_attempts_is_no_failure_of_the_around(arounds):
+async def test_what_the_method_raises_in_one_of_several_attempts_is_no_failure_of_the_around(
+    arounds,
+):
     scene = Scene()
 
     async def body(x):
@@ -385,7 +399,9 @@ async def test_what_the_method_raises_in_one_of_several_attempts_is_no_failure_o
 
 
 @pytest.mark.parametrize("arounds", [1, 2])
-async def test_what_the_method_raises_in_one_of_several_threads_is_no_failure_of_the_around(arounds):
+async def test_what_the_method_raises_in_one_of_several_threads_is_no_failure_of_the_around(
+    arounds,
+):
     scene, has_begun, may_end = Scene(), threading.Event(), threading.Event()
 
     def think(x):
@@ -414,7 +430,9 @@ async def test_what_the_method_raises_in_one_of_several_threads_is_no_failure_of
 
 
 @pytest.mark.parametrize("then, error", [("call_next", HookError), ("raises", ValueError)])
-async def test_an_around_that_goes_on_in_a_thread_after_its_call_has_ended_does_nothing_more(then, error):
+async def test_an_around_that_goes_on_in_a_thread_after_its_call_has_ended_does_nothing_more(
+    then, error
+):
     scene, threads, has_ended = Scene(), [], threading.Event()
 
     def outer(agent, call_next):
@@ -483,7 +501,9 @@ async def test_a_stream_that_an_around_pulls_in_a_task_of_its_own_ends_with_its_
 
     pulling = []
     bus.signal("around_feed").connect(around)
-    bus.signal("item_feed").connect(lambda agent, item: Block("no") if item == 1 else None, role="guard")
+    bus.signal("item_feed").connect(
+        lambda agent, item: Block("no") if item == 1 else None, role="guard"
+    )
     with pytest.raises(HookBlocked):
         async for _ in Agent().feed():
             pass

@@ -1,4 +1,6 @@
-"""Cancel a call at every step: the cancel goes through, no body starts, the record is complete (G23, G24, G25)."""
+"""Cancel a call at every step: the cancel goes through, no body starts, the record is complete
+(G23, G24, G25).
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def assert_settled(play):
     """Whoever came in has left, the body before anybody heard of the end."""
     assert names(play.trace, ":in") == names(play.trace, ":out", ":cut"), play.trace
     leaves = [step for step in play.trace if step in ("body:out", "body:cut")]
-    assert all(play.trace.index(leave) < play.trace.index("finally observer 1:in") for leave in leaves), play.trace
+    assert all(
+        play.trace.index(leave) < play.trace.index("finally observer 1:in") for leave in leaves
+    ), play.trace
 
 
 def names(trace, *endings):
@@ -124,7 +128,9 @@ async def test_a_plain_receiver_that_cancels_its_own_task_ends_the_call_at_the_n
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
-async def test_who_raises_a_cancellation_of_its_own_in_finally_of_a_cancelled_call_has_failed(is_async):
+async def test_who_raises_a_cancellation_of_its_own_in_finally_of_a_cancelled_call_has_failed(
+    is_async,
+):
     bus, failed = Bus(), []
 
     class Agent:
@@ -140,7 +146,10 @@ async def test_who_raises_a_cancellation_of_its_own_in_finally_of_a_cancelled_ca
         raise asyncio.CancelledError("its own")
 
     bus.signal("finally_reply").connect(awaited if is_async else plain, name="last")
-    bus.events.connect(lambda bus, event: failed.append(event) if isinstance(event, events.Failed) else None, weak=False)
+    bus.events.connect(
+        lambda bus, event: failed.append(event) if isinstance(event, events.Failed) else None,
+        weak=False,
+    )
     with pytest.raises(asyncio.CancelledError) as cancelled:
         await asyncio.create_task(Agent().reply())
     assert [(event.receiver, event.action) for event in failed] == [("last", "isolated")]

@@ -1,4 +1,6 @@
-"""Whom a call waits for, and what ends the waiting: a cancel, a deadline, a timeout of one's own (G23, G24, G25)."""
+"""Whom a call waits for, and what ends the waiting: a cancel, a deadline, a timeout of one's own
+(G23, G24, G25).
+"""
 
 from __future__ import annotations
 
@@ -163,7 +165,12 @@ async def test_a_timeout_inside_a_receiver_is_no_cancel_of_the_caller(told, role
 
 @pytest.mark.parametrize("role", ["modify", "guard", "observe"])
 async def test_a_cancel_goes_through_while_a_worker_thread_is_busy(told, role):
-    agent, started, released, left = Agent(), threading.Event(), threading.Event(), threading.Event()
+    agent, started, released, left = (
+        Agent(),
+        threading.Event(),
+        threading.Event(),
+        threading.Event(),
+    )
 
     def busy(agent):
         started.set()

@@ -1,4 +1,6 @@
-"""A cancel that meets an around, or the body in it: whose it is decides whether there is another attempt (G23)."""
+"""A cancel that meets an around, or the body in it: whose it is decides whether there is another
+attempt (G23).
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ async def passes_on(agent, call_next):
 
 
 def waiting_in(bus, where):
-    """Return an agent in whose call somebody waits for ever, once `is_patient` is set: the method, or who is asked before it."""
+    """Return an agent in whose call somebody waits for ever, once `is_patient` is set: the method,
+    or who is asked before it.
+    """
     is_patient = asyncio.Event()
 
     async def waits(*given):
@@ -107,7 +111,9 @@ def waiting_in(bus, where):
 
 
 def patch_for(where):
-    """Return the patch with which an around has the guards asked again, where that is what it is about."""
+    """Return the patch with which an around has the guards asked again, where that is what it is
+    about.
+    """
     return {"msg": "patched"} if "guard" in where else {}
 
 
@@ -159,7 +165,9 @@ async def test_a_block_inside_an_attempt_that_is_given_up_later_stands():
 
     bus.signal("around_reply").connect(outer)
     bus.signal("around_reply").connect(waits_after_the_block)
-    bus.signal("pre_reply").connect(lambda agent, msg: Block("no") if msg == "bad" else None, role="guard")
+    bus.signal("pre_reply").connect(
+        lambda agent, msg: Block("no") if msg == "bad" else None, role="guard"
+    )
     with pytest.raises(HookBlocked):
         await Impatient().reply("good")
     assert not bodies

@@ -1,4 +1,6 @@
-"""Overlapping calls, in tasks and in threads: each is fully hooked and sees nothing of the others (G1, G2, G7)."""
+"""Overlapping calls, in tasks and in threads: each is fully hooked and sees nothing of the others
+(G1, G2, G7).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ CALLS = 1000
 
 
 class Counts:
-    """Receivers in every scope and phase that count, per call, how often they ran and whether the call is their own."""
+    """Receivers in every scope and phase that count, per call, how often they ran and whether the
+    call is their own.
+    """
 
     def __init__(self, bus, hook="reply"):
         self.bus, self.hook = bus, hook
@@ -154,12 +158,19 @@ async def test_a_thousand_overlapping_streams_are_each_fully_hooked(bus):
         return [item async for item in agent.reply(n)]
 
     agent, counts = Agent(), Counts(bus)
-    for phase, role in [("pre", "guard"), ("item", "modify"), ("post", "observe"), ("finally", None)]:
+    for phase, role in [
+        ("pre", "guard"),
+        ("item", "modify"),
+        ("post", "observe"),
+        ("finally", None),
+    ]:
         counts.connect(phase, agent, counts.slow_receiver, role)
     assert await asyncio.gather(*map(consume, range(CALLS))) == [[n, n] for n in range(CALLS)]
     assert not counts.mixed_up
     for name, counter in counts.runs.items():
-        assert counter == Counter({n: 2 if name.startswith("item") else 1 for n in range(CALLS)}), name
+        assert counter == Counter({n: 2 if name.startswith("item") else 1 for n in range(CALLS)}), (
+            name
+        )
 
 
 async def test_one_blocked_call_of_many_blocks_no_other(bus, told):
@@ -177,11 +188,16 @@ async def test_one_blocked_call_of_many_blocks_no_other(bus, told):
     bus.signal("pre_reply").connect(only_even, sender=agent, role="guard")
     await asyncio.gather(*(agent.reply(n) for n in range(CALLS)), return_exceptions=True)
     assert sorted(bodies) == list(range(0, CALLS, 2))
-    assert Counter(event.outcome for event in told(events.Finished)) == {"returned": CALLS // 2, "blocked": CALLS // 2}
+    assert Counter(event.outcome for event in told(events.Finished)) == {
+        "returned": CALLS // 2,
+        "blocked": CALLS // 2,
+    }
 
 
 def family(bus, meeting):
-    """Return a diamond whose every class overrides the hookable and calls `super()`, with a wait in every body."""
+    """Return a diamond whose every class overrides the hookable and calls `super()`, with a wait in
+    every body.
+    """
 
     class Base:
         @hookable("reply", bus=bus)
@@ -265,7 +281,10 @@ def test_real_recursion_is_hooked_at_every_depth_and_linked(bus, told):
     assert agent.reply(20) == 20
     counts.assert_each_ran(Counter(range(21)))
     started = told(events.Started)
-    assert [event.parent_id for event in started] == [None, *(event.call_id for event in started[:-1])]
+    assert [event.parent_id for event in started] == [
+        None,
+        *(event.call_id for event in started[:-1]),
+    ]
 
 
 @pytest.mark.parametrize("depth", range(1, 7))

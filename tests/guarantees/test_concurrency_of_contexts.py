@@ -25,7 +25,9 @@ def family():
 @pytest.mark.parametrize("colour", ["def", "coroutine"])
 @pytest.mark.parametrize("options", [{}, {"timeout": 10.0}], ids=["no deadline", "deadline"])
 @pytest.mark.parametrize("role", ["modify", "guard", "observe"])
-async def test_what_the_caller_set_in_its_context_is_there_in_every_receiver(family, role, options, colour):
+async def test_what_the_caller_set_in_its_context_is_there_in_every_receiver(
+    family, role, options, colour
+):
     seen = []
 
     def receiver(agent):
@@ -48,7 +50,9 @@ async def test_what_the_caller_set_in_its_context_is_there_in_every_receiver(fam
 
 def test_what_the_caller_set_is_there_in_a_worker_of_a_sync_call(family):
     seen = []
-    family.bus.signal("pre_think").connect(lambda agent: seen.append(SESSION.get()), role="guard", timeout=10.0)
+    family.bus.signal("pre_think").connect(
+        lambda agent: seen.append(SESSION.get()), role="guard", timeout=10.0
+    )
     contextvars.copy_context().run(lambda: (SESSION.set("mine"), family.agent.think("hi")))
     family.agent.think("hi")
     assert seen == ["mine", "nobody's"]
@@ -65,7 +69,9 @@ async def test_a_call_leaves_no_trace_in_the_context_of_its_caller(family):
 
 
 @pytest.mark.parametrize("ends", ["aclose", "athrow", "drain"])
-async def test_a_stream_begun_in_one_task_and_ended_in_another_raises_nothing_of_its_own(family, ends):
+async def test_a_stream_begun_in_one_task_and_ended_in_another_raises_nothing_of_its_own(
+    family, ends
+):
     stream = family.agent.feed("first")
     assert await asyncio.create_task(anext(stream)) == "first"
 
@@ -105,7 +111,9 @@ def test_a_stream_begun_in_one_thread_and_closed_in_another_raises_nothing_of_it
 
 async def test_a_stream_that_is_dropped_is_closed_without_a_word(family):
     unraisable, finished = [], []
-    family.bus.events.connect(lambda bus, event: finished.append(event) if isinstance(event, events.Finished) else None)
+    family.bus.events.connect(
+        lambda bus, event: finished.append(event) if isinstance(event, events.Finished) else None
+    )
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda loop, context: unraisable.append(context))
 

@@ -14,7 +14,9 @@ def family():
     return Family()
 
 
-@pytest.mark.parametrize("waits", [asyncio.gather, lambda call: asyncio.wait_for(call, 10), asyncio.create_task])
+@pytest.mark.parametrize(
+    "waits", [asyncio.gather, lambda call: asyncio.wait_for(call, 10), asyncio.create_task]
+)
 async def test_super_in_a_task_the_body_waits_for_fires_nothing_again(family, waits):
     async def super_in_a_task(agent):
         await waits(family.Base.reply(agent, "super"))

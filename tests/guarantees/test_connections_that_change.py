@@ -41,8 +41,14 @@ def test_what_comes_goes_or_is_muted_for_all_counts_for_an_agent_with_receivers_
 
 @pytest.mark.parametrize("sender", ["the agent", "its class", "anyone"])
 def test_a_connection_that_is_switched_off_and_on_says_so_to_the_next_call(stage, sender):
-    options = {"the agent": {"sender": stage.agent}, "its class": {"sender": stage.Agent}, "anyone": {}}[sender]
-    with stage.bus.signal("pre_think").connected_to(lambda agent, notes: notes.append("switched"), **options) as connection:
+    options = {
+        "the agent": {"sender": stage.agent},
+        "its class": {"sender": stage.Agent},
+        "anyone": {},
+    }[sender]
+    with stage.bus.signal("pre_think").connected_to(
+        lambda agent, notes: notes.append("switched"), **options
+    ) as connection:
         for _ in range(3):
             stage.warm()
             assert "switched" in stage.agent.think([])
@@ -114,7 +120,9 @@ def test_a_plan_keeps_no_agent_alive_whose_own_method_is_its_receiver():
     assert not stage.bus.signal("pre_think").connections()
 
 
-def test_the_receivers_of_one_agent_are_asked_about_no_other_also_while_they_are_being_connected(stage, monkeypatch):
+def test_the_receivers_of_one_agent_are_asked_about_no_other_also_while_they_are_being_connected(
+    stage, monkeypatch
+):
     other, changed = stage.Agent(), stage.bus._changed
 
     def late(signal, sender, **more):
@@ -188,7 +196,9 @@ def test_a_receiver_that_dies_during_a_call_is_passed_over():
     def receiver(agent, notes):
         notes.append("weak")
 
-    stage.bus.signal("pre_think").connect(lambda agent, notes: held.clear() if "drop" in notes else None)
+    stage.bus.signal("pre_think").connect(
+        lambda agent, notes: held.clear() if "drop" in notes else None
+    )
     stage.bus.signal("pre_think").connect(receiver, weak=True)
     held.append(receiver)
     del receiver
@@ -199,12 +209,16 @@ def test_a_receiver_that_dies_during_a_call_is_passed_over():
     assert first.failures == 0
 
 
-def test_a_receiver_of_one_agent_that_comes_while_a_plan_is_made_is_not_part_of_that_of_its_class(stage, monkeypatch):
+def test_a_receiver_of_one_agent_that_comes_while_a_plan_is_made_is_not_part_of_that_of_its_class(
+    stage, monkeypatch
+):
     other, build_plan, waiting = stage.Agent(), _runner.build_plan, []
 
     def connect_meanwhile(*arguments):
         monkeypatch.undo()
-        with monkeypatch.context() as patch:  # another thread has registered it, and is yet to say so
+        with (
+            monkeypatch.context() as patch
+        ):  # another thread has registered it, and is yet to say so
             patch.setattr(stage.bus, "_changed", lambda *given, **more: waiting.append(given))
             stage.connect("own", sender=stage.agent)
         return build_plan(*arguments)
@@ -218,7 +232,7 @@ def test_a_receiver_of_one_agent_that_comes_while_a_plan_is_made_is_not_part_of_
         assert other.think([]) == ["first", "second", "guard", "body"]
 
 
-def test_a_method_that_takes_itself_as_the_first_of_its_star_args_is_the_sender_and_fires_once_through_its_parent():
+def test_a_method_that_takes_itself_as_the_first_of_its_star_args_is_the_sender_and_fires_once_through_its_parent():  # noqa: E501
     bus, senders = Bus(), []
 
     class Parent:

@@ -1,4 +1,6 @@
-"""A deadline holds whatever the receiver does, also when every worker is stuck; nobody waits for a lock (G21, G26)."""
+"""A deadline holds whatever the receiver does, also when every worker is stuck; nobody waits for a
+lock (G21, G26).
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,9 @@ def test_a_guard_that_hangs_blocks_every_call_also_when_no_worker_is_left(bus, a
     assert 0 < gate.inside < MANY, "the workers are capped"
     gate.open()
     assert agent.bodies == 0, "a late yes is no yes"
-    assert len(told(events.Failed)) == len(told(events.Blocked)) == len(told(events.Finished)) == MANY
+    assert (
+        len(told(events.Failed)) == len(told(events.Blocked)) == len(told(events.Finished)) == MANY
+    )
     signal.connect(guard, role="guard", timeout=10.0)
     assert agent.think("afresh") == "afresh"
 

@@ -1,4 +1,6 @@
-"""Every exit of a call: one `Finished`, `finally` once, after the body, and the bare method's exception (G3, G4, G18)."""
+"""Every exit of a call: one `Finished`, `finally` once, after the body, and the bare method's
+exception (G3, G4, G18).
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,21 @@ class Exit(BaseException):
 
 
 CANCELS = (asyncio.CancelledError, GeneratorExit)
-EXCEPTIONS = (ValueError, StopIteration, StopAsyncIteration, KeyboardInterrupt, SystemExit, Exit, *CANCELS)
+EXCEPTIONS = (
+    ValueError,
+    StopIteration,
+    StopAsyncIteration,
+    KeyboardInterrupt,
+    SystemExit,
+    Exit,
+    *CANCELS,
+)
 
 
 def bare_class(trace, error):
-    """Return a class with a method of every colour that fails with this error, if with any, after its first item."""
+    """Return a class with a method of every colour that fails with this error, if with any, after
+    its first item.
+    """
 
     class Bare:
         def sync(self, msg):
@@ -76,9 +88,13 @@ class Scene:
         bare = vars(bare_class(self.trace, error))["async_" if colour == "async" else colour]
         self.agent = type("Agent", (), {"reply": hookable("reply", bus=self.bus)(bare)})()
         self.bus.signal("finally_reply").connect(lambda agent, ctx: self.trace.append(ctx.outcome))
-        self.bus.signal("error_reply").connect(lambda agent: self.trace.append("error"), role="observe")
+        self.bus.signal("error_reply").connect(
+            lambda agent: self.trace.append("error"), role="observe"
+        )
         if around != "no around":
-            self.bus.signal("around_reply").connect(LOOPS[colour] if "loops" in around else passes_on)
+            self.bus.signal("around_reply").connect(
+                LOOPS[colour] if "loops" in around else passes_on
+            )
         self.bus.events.connect(lambda bus, event: self.events.append(event))
 
     def told(self):
@@ -200,7 +216,9 @@ def test_a_stream_its_consumer_leaves_is_closed_and_nobody_has_failed(colour, le
     left = LEAVES[colour, leaves](scene.agent.reply("hello"))
     if left is not None:
         asyncio.run(left)
-    assert scene.trace == (["left", "error", "raised"] if leaves == "throws" else ["left", "cancelled"])
+    assert scene.trace == (
+        ["left", "error", "raised"] if leaves == "throws" else ["left", "cancelled"]
+    )
     assert scene.told() == ["Started", "Finished"]
 
 
@@ -251,7 +269,9 @@ def test_a_block_with_a_result_ends_once_and_enters_no_body(colour):
 
 @pytest.mark.parametrize("is_in_a_circle", [False, True], ids=["alone", "held by its own agent"])
 @pytest.mark.parametrize("around", AROUNDS)
-def test_a_stream_that_is_forgotten_is_closed_when_it_is_collected(monkeypatch, around, is_in_a_circle):
+def test_a_stream_that_is_forgotten_is_closed_when_it_is_collected(
+    monkeypatch, around, is_in_a_circle
+):
     unraisable = []
     monkeypatch.setattr(sys, "unraisablehook", lambda problem: unraisable.append(problem.exc_value))
     scene = Scene("generator", around)
@@ -273,7 +293,9 @@ def test_an_async_stream_that_is_forgotten_is_closed_when_it_is_collected(around
     scene, problems = Scene("async_generator", around), []
 
     async def forget():
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: problems.append(context))
+        asyncio.get_running_loop().set_exception_handler(
+            lambda loop, context: problems.append(context)
+        )
         agent, scene.agent = scene.agent, None
         stream = agent.reply("hello")
         await anext(stream)

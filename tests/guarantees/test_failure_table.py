@@ -1,4 +1,6 @@
-"""The failure table, cell by cell: whoever fails, however, wherever, the call ends as promised (G8, G14-G19, G21)."""
+"""The failure table, cell by cell: whoever fails, however, wherever, the call ends as promised (G8,
+G14-G19, G21).
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def _connect_the_failing(stage: Stage) -> None:
     if stage.cell.row == "dies_by_weakref":
         options["weak"] = True
     elif stage.cell.row == "when_raises":
-        options["when"] = _failing_predicate(stage) if stage.cell.variant == "predicate" else {"no_such": "*"}
+        options["when"] = (
+            _failing_predicate(stage) if stage.cell.variant == "predicate" else {"no_such": "*"}
+        )
     stage.connect_the_failing(failing_receiver(stage), **options)
 
 

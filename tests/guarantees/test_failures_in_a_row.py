@@ -19,7 +19,14 @@ def outcome_of(agent):
     try:
         return "returned", agent.think(notes), notes
     except Exception as error:
-        return type(error), str(error), getattr(error, "__notes__", []), type(error.__cause__), type(error.__context__), notes
+        return (
+            type(error),
+            str(error),
+            getattr(error, "__notes__", []),
+            type(error.__cause__),
+            type(error.__context__),
+            notes,
+        )
 
 
 def lines_of(error):
@@ -116,7 +123,10 @@ def test_an_around_that_fails_inside_another_is_counted_also_where_the_outer_one
     stage.warm()
     bad.append(True)
     assert stage.agent.think([]) == "caught"
-    failures = {receiver.function: receiver.failures for receiver in stage.bus.signal("around_think").connections()}
+    failures = {
+        receiver.function: receiver.failures
+        for receiver in stage.bus.signal("around_think").connections()
+    }
     assert failures == {outer: 0, inner: 1}
 
 
@@ -140,14 +150,24 @@ async def test_an_observer_that_fails_beside_others_is_counted_and_harms_none():
     bad.append(1)
     assert await stage.agent.reply([]) == ["body"]
     assert ran == [0, 2]
-    assert [receiver.failures for receiver in stage.bus.signal("pre_reply").connections()] == [0, 1, 0]
+    assert [receiver.failures for receiver in stage.bus.signal("pre_reply").connections()] == [
+        0,
+        1,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("calls_next", [False, True], ids=["answers", "passes on"])
-def test_where_a_receiver_fails_behind_an_around_the_outcome_is_still_what_the_around_made_it(calls_next):
+def test_where_a_receiver_fails_behind_an_around_the_outcome_is_still_what_the_around_made_it(
+    calls_next,
+):
     stage, is_bad, outcomes = Stage(), [], []
-    stage.bus.signal("around_think").connect(lambda agent, call_next: call_next() if calls_next else None)
-    stage.bus.signal("post_think").connect(lambda agent: raises() if is_bad else None, role="observe")
+    stage.bus.signal("around_think").connect(
+        lambda agent, call_next: call_next() if calls_next else None
+    )
+    stage.bus.signal("post_think").connect(
+        lambda agent: raises() if is_bad else None, role="observe"
+    )
     stage.bus.signal("finally_think").connect(lambda agent, ctx: outcomes.append(ctx.outcome))
     is_bad.append(True)
     stage.agent.think([])
@@ -201,7 +221,7 @@ async def test_answers_of_observers_side_by_side_are_never_compared():
     assert await stage.agent.reply([]) == ["body"]
 
 
-def test_what_the_method_raises_is_no_failure_of_the_arounds_it_passes_and_the_context_of_what_they_raise():
+def test_what_the_method_raises_is_no_failure_of_the_arounds_it_passes_and_the_context_of_what_they_raise():  # noqa: E501
     stage = Stage()
 
     def passes(agent, call_next):
@@ -239,7 +259,9 @@ def test_a_call_keeps_its_number_and_its_state_where_the_walk_takes_over():
 
     stage.bus.signal("pre_think").connect(notes)
     stage.bus.signal("pre_think").connect(blocks, role="guard")
-    stage.bus.signal("finally_think").connect(lambda agent, ctx: seen.append((ctx.outcome, ctx.state["number"] == ctx.call_id)))
+    stage.bus.signal("finally_think").connect(
+        lambda agent, ctx: seen.append((ctx.outcome, ctx.state["number"] == ctx.call_id))
+    )
     stage.warm()
     is_bad.append(True)
     with pytest.raises(HookBlocked):
@@ -322,7 +344,9 @@ def test_a_patch_of_an_unknown_name_fails_in_a_call_and_none_of_it_is_kept(way, 
 
 
 @pytest.mark.parametrize("priority", [1, -1], ids=["outermost", "further in"])
-def test_an_around_that_writes_to_the_arguments_has_failed_even_if_it_swallows_the_error(stage, priority):
+def test_an_around_that_writes_to_the_arguments_has_failed_even_if_it_swallows_the_error(
+    stage, priority
+):
     is_armed = []
 
     def writes(agent, ctx, call_next):
@@ -332,7 +356,11 @@ def test_an_around_that_writes_to_the_arguments_has_failed_even_if_it_swallows_t
         return call_next()
 
     stage.bus.signal("around_think").connect(writes, priority=priority)
-    stage.bus.signal("around_think").connect(lambda agent, ctx, call_next: call_next(), name="other")
+    stage.bus.signal("around_think").connect(
+        lambda agent, ctx, call_next: call_next(), name="other"
+    )
     is_armed.append(True)
-    with pytest.raises(HookError, match=r"writes \(.*\) wrote to ctx.kwargs; write call_next\(name=value\)"):
+    with pytest.raises(
+        HookError, match=r"writes \(.*\) wrote to ctx.kwargs; write call_next\(name=value\)"
+    ):
         stage.agent.think([])

@@ -1,4 +1,6 @@
-"""A block is final, and `call_next` ends with its around: nobody talks the body into running after all (G8, G11)."""
+"""A block is final, and `call_next` ends with its around: nobody talks the body into running after
+all (G8, G11).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def only_hello(agent, msg):
 
 
 def around(colour, on_block):
-    """Return an around of this colour that patches the arguments, and answers a block inside as `on_block` does."""
+    """Return an around of this colour that patches the arguments, and answers a block inside as
+    `on_block` does.
+    """
 
     def plain(agent, call_next):
         try:
@@ -61,7 +65,12 @@ def around(colour, on_block):
         except HookBlocked:
             yield on_block()
 
-    return {"sync": plain, "async": awaiting, "generator": looping, "async_generator": async_looping}[colour]
+    return {
+        "sync": plain,
+        "async": awaiting,
+        "generator": looping,
+        "async_generator": async_looping,
+    }[colour]
 
 
 def returns_something():
@@ -74,7 +83,9 @@ def raises_its_own():
 
 @pytest.mark.parametrize("on_block", [returns_something, raises_its_own])
 @pytest.mark.parametrize("colour", TARGETS)
-def test_an_around_that_hides_the_block_of_a_guard_asked_again_hides_nothing(bus, agent, colour, told, on_block):
+def test_an_around_that_hides_the_block_of_a_guard_asked_again_hides_nothing(
+    bus, agent, colour, told, on_block
+):
     bus.signal("pre_reply").connect(only_hello, role="guard", name="only hello")
     bus.signal("around_reply").connect(around(colour, on_block))
     bus.signal("error_reply").connect(lambda agent: Replace(["rescued"]))
@@ -151,7 +162,9 @@ def test_an_interrupt_goes_out_also_where_a_blocked_stream_is_closed(bus, colour
 
 @pytest.mark.parametrize("arounds", [1, 2])
 @pytest.mark.parametrize("colour", STREAMS)
-def test_an_interrupt_of_the_method_is_no_failure_of_arounds_that_are_closed_by_a_block(bus, colour, told, arounds):
+def test_an_interrupt_of_the_method_is_no_failure_of_arounds_that_are_closed_by_a_block(
+    bus, colour, told, arounds
+):
     for _ in range(arounds):
         bus.signal("around_reply").connect(around(colour, lambda: None))
     bus.signal("item_reply").connect(lambda agent: Block("no"), role="guard")
@@ -162,7 +175,9 @@ def test_an_interrupt_of_the_method_is_no_failure_of_arounds_that_are_closed_by_
 
 
 @pytest.mark.parametrize("colour", STREAMS)
-def test_an_around_that_interrupts_where_its_blocked_stream_is_closed_has_failed_and_only_that_one(bus, agent, colour, told):
+def test_an_around_that_interrupts_where_its_blocked_stream_is_closed_has_failed_and_only_that_one(
+    bus, agent, colour, told
+):
     def outer(agent, call_next):
         yield from call_next()
 
@@ -189,7 +204,9 @@ def test_an_around_that_interrupts_where_its_blocked_stream_is_closed_has_failed
     bus.signal("item_reply").connect(lambda agent: Block("no"), role="guard")
     with pytest.raises(Interrupt):
         take(colour, agent, "hello")
-    assert [(failed.receiver, failed.action) for failed in told(events.Failed)] == [("inner", "raised")]
+    assert [(failed.receiver, failed.action) for failed in told(events.Failed)] == [
+        ("inner", "raised")
+    ]
     assert [finished.outcome for finished in told(events.Finished)] == ["raised"]
 
 

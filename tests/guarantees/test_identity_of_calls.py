@@ -71,7 +71,9 @@ def make(bus, colour):
     return make
 
 
-def test_a_guard_that_is_a_method_of_its_own_sender_stays_when_that_method_is_redefined(bus, make, colour):
+def test_a_guard_that_is_a_method_of_its_own_sender_stays_when_that_method_is_redefined(
+    bus, make, colour
+):
     Agent = make(check=lambda self, agent: Block("no"))
     agent = Agent()
     bus.signal("pre_reply").connect(agent.check, sender=agent, role="guard")
@@ -106,7 +108,7 @@ def test_what_a_metaclass_says_of_equality_mixes_up_no_plans(bus, make, colour, 
 
 
 def test_an_object_that_changes_its_class_is_guarded_as_what_it_has_become(bus, make, colour):
-    Base, = (make("Base"),)
+    (Base,) = (make("Base"),)
     Free, Guarded = type("Free", (Base,), {}), type("Guarded", (Base,), {})
     bus.signal("pre_reply").connect(blocks, sender=Guarded, role="guard")
     for has_own in (False, True):
@@ -146,7 +148,11 @@ def test_a_classmethod_is_guarded_for_each_class_alone(bus, colour):
 
     bus.signal("pre_reply").connect(blocks, sender=Guarded, role="guard")
     for _ in range(3):
-        assert is_blocked(colour, Guarded) and not is_blocked(colour, Free) and not is_blocked(colour, Base)
+        assert (
+            is_blocked(colour, Guarded)
+            and not is_blocked(colour, Free)
+            and not is_blocked(colour, Base)
+        )
     Free.__bases__ = (Guarded,)
     assert is_blocked(colour, Free)
 
@@ -199,7 +205,23 @@ def test_classes_made_again_and_again_leave_no_texts_behind(bus, make, colour):
     assert len(linecache.cache) <= before
 
 
-@pytest.mark.parametrize("names", ["find", "body", "type", "id", "runs", "own", "run", "shell", "name", "getattr", "make", "forward"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        "find",
+        "body",
+        "type",
+        "id",
+        "runs",
+        "own",
+        "run",
+        "shell",
+        "name",
+        "getattr",
+        "make",
+        "forward",
+    ],
+)
 def test_a_parameter_may_have_the_name_of_anything_the_generated_code_reads(bus, names):
     space = {}
     exec(f"def reply({names}, {names}_=2, *, body__=3): return [{names}, {names}_, body__]", space)

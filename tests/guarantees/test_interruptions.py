@@ -1,4 +1,6 @@
-"""Whatever runs in the middle of hookbus, at any line, may connect and call: a signal handler, `__del__`, a fork."""
+"""Whatever runs in the middle of hookbus, at any line, may connect and call: a signal handler,
+`__del__`, a fork.
+"""
 
 import gc
 import os
@@ -44,7 +46,9 @@ class Stage:
         return False
 
     def work(self):
-        """Connect, call and disconnect, on the class and on the agent; a guard that is connected blocks."""
+        """Connect, call and disconnect, on the class and on the agent; a guard that is connected
+        blocks.
+        """
         for sender in (self.agent, self.Agent, self.agent):
             self.signal.connect(self.blocks, sender=sender, role="guard")
             self.expect(self.agent, True, "outside")
@@ -59,7 +63,9 @@ class Stage:
             self.wrong.append(when)
 
     def interrupt(self, *_):
-        """Do the same once more, for an agent of its own and for the class; leave everything as it was."""
+        """Do the same once more, for an agent of its own and for the class; leave everything as it
+        was.
+        """
         if self.is_inside:
             return
         self.is_inside = True

@@ -131,9 +131,13 @@ def test_a_listener_hears_the_kinds_it_names_and_without_them_all_but_asked(bus)
     heard = {name: [] for name in ("all", "some", "asked")}
     bus.events.connect(lambda bus, event: heard["all"].append(type(event)))
     assert bus.heard == frozenset(events.KINDS) - {events.Asked}
-    with bus.events.connected_to(lambda bus, event: heard["asked"].append(type(event)), kinds=events.Asked):
+    with bus.events.connected_to(
+        lambda bus, event: heard["asked"].append(type(event)), kinds=events.Asked
+    ):
         assert bus.heard == frozenset(events.KINDS)
-    bus.events.connect_via(kinds=(events.Blocked, events.Failed))(lambda bus, event: heard["some"].append(type(event)))
+    bus.events.connect_via(kinds=(events.Blocked, events.Failed))(
+        lambda bus, event: heard["some"].append(type(event))
+    )
     for kind in events.KINDS:
         bus.events.tell(bus, made(kind))
     assert heard["all"] == [kind for kind in events.KINDS if kind is not events.Asked]
@@ -170,11 +174,17 @@ def test_kinds_are_classes_of_events(bus, kinds):
 def test_an_event_made_quickly_is_what_its_class_makes():
     with surrounding(user="ada"), surrounding(session=1) as around:
         for kind in events.KINDS:
-            fields = {field.name: 0 for field in attrs.fields(kind) if field.default is attrs.NOTHING}
+            fields = {
+                field.name: 0 for field in attrs.fields(kind) if field.default is attrs.NOTHING
+            }
             event = kind.of(**fields)
             assert event == kind(**fields) and repr(event) == repr(kind(**fields))
-            assert event.surrounding == {"user": "ada", "session": 1} and event.surrounding is around
-            assert pickle.loads(pickle.dumps(event)) == event and hash(event) == hash(kind(**fields))
+            assert (
+                event.surrounding == {"user": "ada", "session": 1} and event.surrounding is around
+            )
+            assert pickle.loads(pickle.dumps(event)) == event and hash(event) == hash(
+                kind(**fields)
+            )
             with pytest.raises(attrs.exceptions.FrozenInstanceError):
                 event.hook = "other"
     assert made(events.Lost).surrounding == {}

@@ -1,4 +1,5 @@
-"""Calls and short-lived agents leave nothing behind, and who has no receivers of its own carries nothing (G30, P11).
+"""Calls and short-lived agents leave nothing behind, and who has no receivers of its own carries
+nothing (G30, P11).
 
 `HOOKBUS_TIMES=10` makes everything ten times as long (nightly: TIMES=100).
 """
@@ -16,8 +17,8 @@ from typing import Final
 import pytest
 
 from hookbus import Bus, HookBlocked, hookable
-from hookbus._hooks.shell import compiled
 from hookbus._hooks.hook import hook_of
+from hookbus._hooks.shell import compiled
 
 TIMES: Final = int(os.environ.get("HOOKBUS_TIMES", "1"))
 CALLS: Final = 20_000 * TIMES
@@ -46,7 +47,9 @@ def agents(bus):
 
 
 def connect_everything(bus, hook, sender):
-    """Connect a receiver of each kind; whoever is asked makes something new, and may let it fail or block."""
+    """Connect a receiver of each kind; whoever is asked makes something new, and may let it fail or
+    block.
+    """
     signal = bus.signal
 
     def notes(agent, msg, ctx):
@@ -83,7 +86,8 @@ def collect():
 
 
 def growth(work, count):
-    """Return by how many blocks of memory `work(count)` grows what is held, once it has warmed up."""
+    """Return by how many blocks of memory `work(count)` grows what is held, once it has warmed up.
+    """
     work(max(20, count // 10))
     collect()
     before = sys.getallocatedblocks()

@@ -72,14 +72,18 @@ def test_a_plain_around_that_returns_an_awaitable_has_failed(place):
     async def later():
         return "late"
 
-    stage.bus.signal("around_think").connect(lambda agent, call_next: later() if is_bad else call_next(), name="promises")
+    stage.bus.signal("around_think").connect(
+        lambda agent, call_next: later() if is_bad else call_next(), name="promises"
+    )
     if place == "further in":
         stage.bus.signal("around_think").connect(lambda agent, call_next: call_next(), priority=1)
     stage.warm()
     is_bad.append(True)
     with pytest.raises(HookError, match="returned an awaitable, but the hook is a plain def"):
         stage.agent.think([])
-    (failures,) = (r.failures for r in stage.bus.signal("around_think").connections() if r.name == "promises")
+    (failures,) = (
+        r.failures for r in stage.bus.signal("around_think").connections() if r.name == "promises"
+    )
     assert failures == 1
 
 
@@ -134,7 +138,9 @@ async def called_in_cleanup(stage):
 
 @pytest.mark.parametrize("way", ["replaces", "fails"])
 @pytest.mark.parametrize("phase", ["pre", "post"])
-async def test_a_call_in_the_cleanup_of_a_cancelled_task_goes_on_where_a_receiver_does_the_unusual(phase, way):
+async def test_a_call_in_the_cleanup_of_a_cancelled_task_goes_on_where_a_receiver_does_the_unusual(
+    phase, way
+):
     stage, is_odd = Stage(), []
 
     async def odd(agent, notes):
@@ -146,7 +152,10 @@ async def test_a_call_in_the_cleanup_of_a_cancelled_task_goes_on_where_a_receive
     await stage.agent.reply([])
     is_odd.append(True)
     result = await called_in_cleanup(stage)
-    expected = {"fails": ["body"], "replaces": ["replaced"] if phase == "pre" else ["body", "replaced"]}
+    expected = {
+        "fails": ["body"],
+        "replaces": ["replaced"] if phase == "pre" else ["body", "replaced"],
+    }
     assert result == expected[way]
 
 

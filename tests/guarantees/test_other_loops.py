@@ -1,4 +1,6 @@
-"""Where something else than asyncio awaits a call, as trio does, everybody is asked and a guard still closes (G3, G8, G16)."""
+"""Where something else than asyncio awaits a call, as trio does, everybody is asked and a guard
+still closes (G3, G8, G16).
+"""
 
 from __future__ import annotations
 
@@ -100,10 +102,15 @@ def test_a_deadline_fails_before_its_receiver_begins_and_says_what_it_needs(bus,
     def blocks(agent, msg):
         begun.append(msg)
 
-    bus.events.connect(lambda bus, event: failed.append(event) if isinstance(event, events.Failed) else None, weak=False)
+    bus.events.connect(
+        lambda bus, event: failed.append(event) if isinstance(event, events.Failed) else None,
+        weak=False,
+    )
     bus.signal("pre_think").connect(waits if is_async else blocks, role="guard", timeout=1.0)
     for _ in range(HOT):
         with pytest.raises(HookBlocked):
             run(agent.think(1))
     assert (begun, agent.bodies) == ([], 0)
-    assert len(failed) == HOT and all("needs the event loop of asyncio" in str(event.exception) for event in failed)
+    assert len(failed) == HOT and all(
+        "needs the event loop of asyncio" in str(event.exception) for event in failed
+    )

@@ -1,4 +1,6 @@
-"""At the end of the stack a guard still closes, and the call is over like any other (C14; G3, G8, G15)."""
+"""At the end of the stack a guard still closes, and the call is over like any other (C14; G3, G8,
+G15).
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,15 @@ import pytest
 from hookbus import Bus, HookBlocked, HookError, events, hookable, report
 
 LEVELS = range(40)
-"""Where on the stack the first call starts, so that the end of it comes at another place of the call each time."""
+"""Where on the stack the first call starts, so that the end of it comes at another place of the
+call each time.
+"""
 
 
 @pytest.fixture(autouse=True)
 def _no_collection():
-    # What other tests left for the collector, such as event loops, would be finalised where there is no room for that.
+    # What other tests left for the collector, such as event loops, would be finalised where there
+    # is no room for that.
     gc.collect()
     gc.disable()
     yield
@@ -64,7 +69,9 @@ class Recursion:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("colour", ["sync", "async"])
-def test_at_the_end_of_the_stack_no_body_is_entered_that_the_guard_has_not_answered_for(colour, level):
+def test_at_the_end_of_the_stack_no_body_is_entered_that_the_guard_has_not_answered_for(
+    colour, level
+):
     recursion = Recursion()
     recursion.fill_the_stack(colour, level)
     assert recursion.bodies
@@ -99,24 +106,37 @@ class Asking:
         agent.think(depth + 1)
 
 
-@pytest.mark.parametrize("asks_again", [lambda agent, depth: agent.think(depth + 1), Asking()], ids=["a function", "an object"])
+@pytest.mark.parametrize(
+    "asks_again",
+    [lambda agent, depth: agent.think(depth + 1), Asking()],
+    ids=["a function", "an object"],
+)
 @pytest.mark.parametrize("role", ["observe", "guard"])
-def test_a_receiver_that_makes_the_call_it_is_asked_in_is_told_so_and_fails_by_its_role(asks_again, role):
+def test_a_receiver_that_makes_the_call_it_is_asked_in_is_told_so_and_fails_by_its_role(
+    asks_again, role
+):
     bus, agent = thinker()
     failed = []
-    bus.events.connect(lambda bus, event: failed.append(event) if isinstance(event, events.Failed) else None, weak=False)
+    bus.events.connect(
+        lambda bus, event: failed.append(event) if isinstance(event, events.Failed) else None,
+        weak=False,
+    )
     bus.signal("pre_think").connect(asks_again, role=role)
     if role == "guard":
         with pytest.raises(HookBlocked):
             agent.think(0)
     else:
         assert agent.think(0) == 0
-    assert isinstance(failed[0].exception, HookError) and "calls think in its own turn" in str(failed[0].exception)
+    assert isinstance(failed[0].exception, HookError) and "calls think in its own turn" in str(
+        failed[0].exception
+    )
     assert isinstance(failed[0].exception.__cause__, RecursionError)
 
 
 @pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "side by side with another"])
-def test_an_awaited_observer_that_makes_the_call_it_is_asked_in_fails_though_each_is_in_a_task_of_its_own(is_alone):
+def test_an_awaited_observer_that_makes_the_call_it_is_asked_in_fails_though_each_is_in_a_task_of_its_own(  # noqa: E501
+    is_alone,
+):
     bus = Bus()
     turns = 0
 
@@ -146,7 +166,11 @@ def test_an_awaited_observer_that_makes_the_call_it_is_asked_in_fails_though_eac
 
     assert asyncio.run(main()) == "done"
     found = str(report(bus))
-    assert 0 < turns <= sys.getrecursionlimit() and "asks_again" in found and "failed open once with HookError" in found
+    assert (
+        0 < turns <= sys.getrecursionlimit()
+        and "asks_again" in found
+        and "failed open once with HookError" in found
+    )
 
 
 def test_a_receiver_that_ends_its_own_calls_by_a_condition_has_not_failed():

@@ -1,4 +1,5 @@
-"""What cannot be kept is refused when it is connected, and nothing is registered (G20, C11, C19)."""
+"""What cannot be kept is refused when it is connected, and nothing is registered (G20, C11, C19).
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,12 @@ def assert_refused_and_unregistered(bus, phase, agent, colour, **options):
 @pytest.mark.parametrize("colour", TARGETS)
 @pytest.mark.parametrize(
     ("role", "phase", "on_error"),
-    [(role, phase, on_error) for role, phase in ROLE_AND_PHASE for on_error in ON_ERROR if on_error not in POLICIES[role]],
+    [
+        (role, phase, on_error)
+        for role, phase in ROLE_AND_PHASE
+        for on_error in ON_ERROR
+        if on_error not in POLICIES[role]
+    ],
 )
 def test_a_policy_the_role_does_not_have_is_refused(bus, colour, role, phase, on_error):
     agent = make_agent(bus, colour)
@@ -55,7 +61,9 @@ def test_a_policy_the_role_does_not_have_is_refused(bus, colour, role, phase, on
 @pytest.mark.parametrize("colour", TARGETS)
 @pytest.mark.parametrize("on_error", ["isolate", "block"])
 def test_a_policy_an_around_does_not_have_is_refused(bus, colour, on_error):
-    assert_refused_and_unregistered(bus, "around", make_agent(bus, colour), colour, on_error=on_error)
+    assert_refused_and_unregistered(
+        bus, "around", make_agent(bus, colour), colour, on_error=on_error
+    )
 
 
 @pytest.mark.parametrize("colour", TARGETS)
@@ -67,7 +75,9 @@ def test_a_role_the_phase_does_not_have_is_refused(bus, colour, role, phase):
 @pytest.mark.parametrize("colour", TARGETS)
 @pytest.mark.parametrize("phase", ["pre", "post"])
 def test_a_guard_held_weakly_is_refused(bus, colour, phase):
-    assert_refused_and_unregistered(bus, phase, make_agent(bus, colour), colour, role="guard", weak=True)
+    assert_refused_and_unregistered(
+        bus, phase, make_agent(bus, colour), colour, role="guard", weak=True
+    )
 
 
 @pytest.mark.parametrize("colour", TARGETS)
@@ -96,8 +106,15 @@ def test_a_post_guard_that_was_there_before_the_stream_blocks_it(bus, colour):
     with pytest.raises(HookBlocked) as blocked:
         take(colour, make_agent(bus, colour), "hello")
     assert blocked.value.receiver == "too late"
-    assert [type(event) for event in heard] == [events.Started, events.Failed, events.Blocked, events.Finished]
-    assert {event.phase for event in heard if isinstance(event, events.Failed | events.Blocked)} == {"post"}
+    assert [type(event) for event in heard] == [
+        events.Started,
+        events.Failed,
+        events.Blocked,
+        events.Finished,
+    ]
+    assert {
+        event.phase for event in heard if isinstance(event, events.Failed | events.Blocked)
+    } == {"post"}
     assert heard[-1].outcome == "blocked"
 
 
@@ -109,4 +126,6 @@ def test_a_deadline_that_is_none_is_refused(bus, colour, timeout):
 
 @pytest.mark.parametrize("colour", TARGETS)
 def test_a_guard_for_one_call_only_is_refused(bus, colour):
-    assert_refused_and_unregistered(bus, "pre", make_agent(bus, colour), colour, role="guard", once=True)
+    assert_refused_and_unregistered(
+        bus, "pre", make_agent(bus, colour), colour, role="guard", once=True
+    )

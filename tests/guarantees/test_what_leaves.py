@@ -1,4 +1,6 @@
-"""What leaves a call, and what it leaves behind: exceptions of every kind, names of every kind, interrupts at every line."""
+"""What leaves a call, and what it leaves behind: exceptions of every kind, names of every kind,
+interrupts at every line.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def without_collections():
     gc.enable()
 
 
-# -- circles ---------------------------------------------------------------------------------------------------------------
+# -- circles ---------------------------------------------------------------------------------------
 
 
 class Broken(Exception):
@@ -67,18 +69,25 @@ def passes_on(colour):
         async for item in call_next():
             yield item
 
-    return {"async": around_async, "generator": around_stream, "async_generator": around_async_stream}.get(colour, around)
+    return {
+        "async": around_async,
+        "generator": around_stream,
+        "async_generator": around_async_stream,
+    }.get(colour, around)
 
 
 ENDINGS = {
     "a block": lambda bus: bus.signal("pre_reply").connect(lambda agent: Block("no"), role="guard"),
-    "a block of the result": lambda bus: bus.signal("post_reply").connect(lambda agent: Block("no")),
+    "a block of the result": lambda bus: bus.signal("post_reply").connect(
+        lambda agent: Block("no")
+    ),
     "a guard that fails": lambda bus: bus.signal("pre_reply").connect(breaks, role="guard"),
     "a modifier that raises": lambda bus: bus.signal("pre_reply").connect(breaks, on_error="raise"),
     "an isolated failure": lambda bus: bus.signal("pre_reply").connect(breaks),
     "observers that fail": lambda bus: [
         bus.signal(f"{phase}_reply").connect(each, role="observe")
-        for phase in ("pre", "finally") for each in (breaks, lambda agent: 1 / 0)
+        for phase in ("pre", "finally")
+        for each in (breaks, lambda agent: 1 / 0)
     ],
     "an error that is looked at": lambda bus: (
         bus.signal("pre_reply").connect(lambda agent: {"msg": Broken}),
@@ -86,7 +95,7 @@ ENDINGS = {
         bus.signal("error_reply").connect(lambda agent, error: None, role="observe"),
         bus.signal("finally_reply").connect(lambda agent, error: None),
     ),
-}  # fmt: skip
+}
 
 
 def prepared(bus, colour, ending, *, with_around):
@@ -99,7 +108,9 @@ def prepared(bus, colour, ending, *, with_around):
 
 @pytest.mark.parametrize("with_around", [False, True], ids=["", "around"])
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_no_exception_that_leaves_keeps_an_agent_alive(bus, colour, ending, with_around, without_collections):
+def test_no_exception_that_leaves_keeps_an_agent_alive(
+    bus, colour, ending, with_around, without_collections
+):
     Agent = prepared(bus, colour, ending, with_around=with_around)
     alive = []
 
@@ -133,7 +144,9 @@ def test_no_exception_that_leaves_keeps_an_agent_alive(bus, colour, ending, with
 
 @pytest.mark.parametrize("with_around", [False, True], ids=["", "around"])
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_hundred_hot_calls_leave_no_object_behind(bus, colour, ending, with_around, without_collections):
+def test_a_hundred_hot_calls_leave_no_object_behind(
+    bus, colour, ending, with_around, without_collections
+):
     agent = prepared(bus, colour, ending, with_around=with_around)()
 
     async def call_async(times):
@@ -163,7 +176,7 @@ def test_a_hundred_hot_calls_leave_no_object_behind(bus, colour, ending, with_ar
     assert after - before < 10
 
 
-# -- odd exceptions, odd answers --------------------------------------------------------------------------------------------
+# -- odd exceptions, odd answers -------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,10 +254,18 @@ class Odd:
         raise Broken("its class is nobody's business")
 
 
-@pytest.mark.parametrize(("phase", "role"), [
-    ("pre", "modify"), ("pre", "guard"), ("pre", "observe"), ("post", "modify"), ("post", "observe"), ("error", "modify"),
-    ("finally", "observe"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("phase", "role"),
+    [
+        ("pre", "modify"),
+        ("pre", "guard"),
+        ("pre", "observe"),
+        ("post", "modify"),
+        ("post", "observe"),
+        ("error", "modify"),
+        ("finally", "observe"),
+    ],
+)
 def test_an_answer_whose_class_raises_is_judged_by_its_type(bus, colour, phase, role):
     agent, odd = make_agent(bus, colour), Odd()
     bus.signal(f"{phase}_reply").connect(lambda agent: odd, role=role)
@@ -275,7 +296,9 @@ def test_what_types_coroutine_makes_is_awaited_or_refused(bus, colour, role):
         assert take(colour, agent, "hi") == "hi" and ran == []
 
 
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda block: pickle.loads(pickle.dumps(block))])
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda block: pickle.loads(pickle.dumps(block))]
+)
 def test_a_copy_of_a_block_without_a_result_has_none(bus, colour, again):
     agent, block = make_agent(bus, colour), again(Block("no", code="c"))
     assert block == Block("no", code="c")
@@ -284,15 +307,21 @@ def test_a_copy_of_a_block_without_a_result_has_none(bus, colour, again):
         take(colour, agent, "hi")
 
 
-# -- names ------------------------------------------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------------------
 
-OURS = tuple((
-    "answer call result marks type plan body seat0 r0 error item _x out waiting view draft left outcome leaving "
-    "replaced fresh fresh_ fired fired_ rescue raised dropped source advance value index end thrown nest next_0 "
-    "outermost attempt patch clock seat receiver many0 when0 kept held0 opened_0 began began_0 turn_0 inside deeper "
-    "values first names context surrounding sender around0 HookContext ENCLOSING Call Attempt call_reply PLAIN "
-).split())
-BUILTINS = tuple(name for name in dir(builtins) if name.isidentifier() and name not in ("None", "True", "False", "__debug__"))
+OURS = tuple(
+    (
+        "answer call result marks type plan body seat0 r0 error item _x out waiting view draft left outcome leaving "  # noqa: E501
+        "replaced fresh fresh_ fired fired_ rescue raised dropped source advance value index end thrown nest next_0 "  # noqa: E501
+        "outermost attempt patch clock seat receiver many0 when0 kept held0 opened_0 began began_0 turn_0 inside deeper "  # noqa: E501
+        "values first names context surrounding sender around0 HookContext ENCLOSING Call Attempt call_reply PLAIN "  # noqa: E501
+    ).split()
+)
+BUILTINS = tuple(
+    name
+    for name in dir(builtins)
+    if name.isidentifier() and name not in ("None", "True", "False", "__debug__")
+)
 
 
 def named(bus, colour, names, separator):
@@ -301,9 +330,10 @@ def named(bus, colour, names, separator):
     given = ", ".join(names)
     space = {"__name__": __name__, "hookable": hookable, "bus_": bus}
     exec(
-        f"class Agent_:\n    @hookable('reply', bus=bus_)\n    {head} reply(self_, {separator}{given}):\n"
-        f"        {says} ({given},)\n", space,
-    )  # fmt: skip
+        f"class Agent_:\n    @hookable('reply', bus=bus_)\n    {head} reply(self_, {separator}{given}):\n"  # noqa: E501
+        f"        {says} ({given},)\n",
+        space,
+    )
     return space["Agent_"]()
 
 
@@ -348,11 +378,12 @@ async def _first(made):
     return [item async for item in made][0]
 
 
-# -- interrupts --------------------------------------------------------------------------------------------------------------
+# -- interrupts ------------------------------------------------------------------------------------
 
 
 class InterruptAt:
-    """Raises KeyboardInterrupt at a line of the written function or of what it calls of hookbus, by number.
+    """Raises KeyboardInterrupt at a line of the written function or of what it calls of hookbus, by
+    number.
 
     Not at a `try:`, where Python looks for no signals and has no handler yet.
     """
@@ -368,7 +399,11 @@ class InterruptAt:
 
     def line(self, frame, event, argument):
         name = frame.f_code.co_filename
-        line = self.text[frame.f_lineno - 1] if name.startswith("<hookbus ") else linecache.getline(name, frame.f_lineno)
+        line = (
+            self.text[frame.f_lineno - 1]
+            if name.startswith("<hookbus ")
+            else linecache.getline(name, frame.f_lineno)
+        )
         if event == "line" and line.strip() != "try:":
             self.left -= 1
             if self.left == 0:

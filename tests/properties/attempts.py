@@ -1,4 +1,6 @@
-"""Random programs of overlapping calls whose arounds put attempts in tasks of their own, shield, cancel, repeat, leave them."""
+"""Random programs of overlapping calls whose arounds put attempts in tasks of their own, shield,
+cancel, repeat, leave them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ LATER = "'"
 """What an around adds to the argument when it patches it."""
 
 
-# -- what arounds do ------------------------------------------------------------------------------------------------------
+# -- what arounds do -------------------------------------------------------------------------------
 
 
 async def _times_out(go, limit):
@@ -92,15 +94,18 @@ WAYS = {
     "leaves": _leaves,
     "in a group": _in_a_group,
 }
-"""How an around tries, by name: each is given `go(suffix="")`, which uses `call_next`, and how long it waits."""
+"""How an around tries, by name: each is given `go(suffix="")`, which uses `call_next`, and how long
+it waits.
+"""
 
 
-# -- programs -------------------------------------------------------------------------------------------------------------
+# -- programs --------------------------------------------------------------------------------------
 
 
 @attrs.frozen
 class Part:
-    """What a receiver or the method does: waits, perhaps keeps a cancellation that comes meanwhile, and says something.
+    """What a receiver or the method does: waits, perhaps keeps a cancellation that comes meanwhile,
+    and says something.
 
     Attributes:
         pause: how long it waits; 0 is not at all.
@@ -144,17 +149,25 @@ class Program:
 
 
 def parts(*says, longest=4):
-    keeps, about = st.sampled_from([False, False, False, True]), st.sampled_from(["any", "plain", "patched"])
+    keeps, about = (
+        st.sampled_from([False, False, False, True]),
+        st.sampled_from(["any", "plain", "patched"]),
+    )
     return st.builds(Part, st.integers(0, longest), keeps, st.sampled_from(says), about)
 
 
 def arounds(ways=(*WAYS, *["overlaps", "gathers"] * 4)):
-    before, after = parts("nothing", "nothing", "raises"), parts("nothing", "nothing", "value", "raises")
+    before, after = (
+        parts("nothing", "nothing", "raises"),
+        parts("nothing", "nothing", "value", "raises"),
+    )
     return st.builds(Around, before, st.sampled_from(ways), st.integers(1, 5), st.booleans(), after)
 
 
 def nested() -> st.SearchStrategy[list[Around]]:
-    """One to three arounds. The second of three makes no tasks: in a hot call the third is judged by the task of the call."""
+    """One to three arounds. The second of three makes no tasks: in a hot call the third is judged
+    by the task of the call.
+    """
     second = arounds(["passes on", "patches", "twice", "times out"])
     shapes = [(arounds(),), (arounds(), arounds()), (arounds(), second, arounds())]
     return st.one_of([st.tuples(*shape).map(list) for shape in shapes])
@@ -168,15 +181,21 @@ def programs() -> st.SearchStrategy[Program]:
         st.lists(parts("nothing", "nothing", "blocks", "raises"), max_size=2),
         st.lists(parts("nothing", "value", "raises"), max_size=1),
         st.lists(parts("nothing", "raises"), max_size=2),
-        st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(1, 9), max_size=2)), min_size=1, max_size=2),
+        st.lists(
+            st.tuples(st.integers(0, 3), st.lists(st.integers(1, 9), max_size=2)),
+            min_size=1,
+            max_size=2,
+        ),
     )
 
 
-# -- what happens ---------------------------------------------------------------------------------------------------------
+# -- what happens ----------------------------------------------------------------------------------
 
 
 class Play:
-    """One run of a program: what everybody noted and when, what came of each call, and who has failed how often."""
+    """One run of a program: what everybody noted and when, what came of each call, and who has
+    failed how often.
+    """
 
     def __init__(self, program: Program):
         self.notes: list[Any] = []
@@ -184,8 +203,12 @@ class Play:
         self.bus = Bus()
         self._agent = self._make_agent(program)
         self.ends = run(self._call_all(program.calls))
-        signals = [self.bus.signal(f"{phase}_reply") for phase in ("around", "pre", "post", "finally")]
-        self.failures = [(one.name, one.failures) for signal in signals for one in signal.connections()]
+        signals = [
+            self.bus.signal(f"{phase}_reply") for phase in ("around", "pre", "post", "finally")
+        ]
+        self.failures = [
+            (one.name, one.failures) for signal in signals for one in signal.connections()
+        ]
 
     def seen(self):
         return self.notes, self.ends, self.failures
@@ -208,10 +231,16 @@ class Play:
 
         for place, around in enumerate(program.arounds):
             self._connect("around", f"around {place}", self._around(f"around {place}", around))
-        roles = {("pre", "guard"): program.guards, ("post", "modify"): program.posts, ("finally", "observe"): program.finals}
+        roles = {
+            ("pre", "guard"): program.guards,
+            ("post", "modify"): program.posts,
+            ("finally", "observe"): program.finals,
+        }
         for (phase, role), given in roles.items():
             for place, part in enumerate(given):
-                self._connect(phase, f"{phase} {place}", self._receiver(f"{phase} {place}", part), role=role)
+                self._connect(
+                    phase, f"{phase} {place}", self._receiver(f"{phase} {place}", part), role=role
+                )
         self._connect("finally", "end", lambda agent, x, ctx: self.note("end", ctx.outcome, x))
         return Agent()
 
@@ -219,7 +248,9 @@ class Play:
         self.bus.signal(f"{phase}_reply").connect(receiver, weak=False, name=name, **options)
 
     def _acting(self, name, part):
-        """Return what a part does about an argument. No two pauses are of the same length, so that nothing hangs on a tie."""
+        """Return what a part does about an argument. No two pauses are of the same length, so that
+        nothing hangs on a tie.
+        """
         number = next(self._numbers)
 
         async def act(x):
@@ -248,7 +279,10 @@ class Play:
         return receiver
 
     def _around(self, name, around):
-        before, after = self._acting(f"{name}, before", around.before), self._acting(f"{name}, after", around.after)
+        before, after = (
+            self._acting(f"{name}, before", around.before),
+            self._acting(f"{name}, after", around.after),
+        )
         number = next(self._numbers)
 
         async def receiver(agent, x, call_next):
@@ -272,7 +306,9 @@ class Play:
         return receiver
 
     async def _call_all(self, calls):
-        return await asyncio.gather(*(self._call(_argument(number), *call) for number, call in enumerate(calls)))
+        return await asyncio.gather(
+            *(self._call(_argument(number), *call) for number, call in enumerate(calls))
+        )
 
     async def _call(self, x, start, cancels):
         await asyncio.sleep(start + len(x) / 1000)
@@ -282,9 +318,15 @@ class Play:
             call.cancel()
         await asyncio.wait({call})
         error = asyncio.CancelledError() if call.cancelled() else call.exception()
-        return (type(error).__name__, str(error), getattr(error, "__notes__", [])) if error else call.result()
+        return (
+            (type(error).__name__, str(error), getattr(error, "__notes__", []))
+            if error
+            else call.result()
+        )
 
 
 def _argument(call):
-    """Return the argument of the call of this number; however often it is patched, no other has its length."""
+    """Return the argument of the call of this number; however often it is patched, no other has its
+    length.
+    """
     return "x" * 5 * (call + 1)

@@ -23,7 +23,9 @@ def run(program, until=1000.0):
     selector = _Patient()
     loop = asyncio.SelectorEventLoop(selector)
     loop.time = lambda: selector.now
-    loop.set_exception_handler(lambda loop, context: None)  # what an around leaves to itself may fail
+    loop.set_exception_handler(
+        lambda loop, context: None
+    )  # what an around leaves to itself may fail
 
     async def whole():
         result = await program

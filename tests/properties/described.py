@@ -1,8 +1,10 @@
 """Programs as plain data: one hooked call, who listens to it, and what everybody does.
 
-The oracle predicts what such a program does, the stage builds and runs it; both give a `Seen`. Nothing here knows hookbus.
+The oracle predicts what such a program does, the stage builds and runs it; both give a `Seen`.
+Nothing here knows hookbus.
 
-The hooked callable is always `work(a, b=2, *rest, **more)`. Its definitions are counted along the MRO of the leaf class:
+The hooked callable is always `work(a, b=2, *rest, **more)`. Its definitions are counted along the
+MRO of the leaf class:
 `K0` is the leaf. A chain is K0 < K1 < ..., a diamond is K0 < (K1, K2) < K3.
 """
 
@@ -17,7 +19,14 @@ COLOURS: Final = ("sync", "async", "generator", "async generator")
 PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 ROLES: Final = ("modify", "guard", "observe")
 NAMES: Final = ("a", "b", "rest", "more")
-CAUSES: Final = ("Broken", "StopIteration", "RuntimeError", "Interrupt", "CancelledError", "GeneratorExit")
+CAUSES: Final = (
+    "Broken",
+    "StopIteration",
+    "RuntimeError",
+    "Interrupt",
+    "CancelledError",
+    "GeneratorExit",
+)
 NOT_ERRORS: Final = ("Interrupt", "CancelledError", "GeneratorExit")
 
 
@@ -27,7 +36,8 @@ class _Absent:
 
 
 ABSENT: Final[Any] = _Absent()
-"""Nothing was given, where None is a value like any other; as the value of a write it means `del`."""
+"""Nothing was given, where None is a value like any other; as the value of a write it means `del`.
+"""
 
 
 class _Described:
@@ -35,7 +45,11 @@ class _Described:
 
     def __repr__(self) -> str:
         parts = fields(self)  # type: ignore[arg-type]
-        told = (f"{one.name}={value!r}" for one in parts if (value := getattr(self, one.name)) != _default(one))
+        told = (
+            f"{one.name}={value!r}"
+            for one in parts
+            if (value := getattr(self, one.name)) != _default(one)
+        )
         return f"{type(self).__name__}({', '.join(told)})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
@@ -50,9 +64,12 @@ def _default(one: Any) -> Any:
 class Says(_Described):
     """How somebody's turn ends.
 
-    `nothing`, `value`, `patch`, `replace`, `block` (with a `value`: `Block(reason, result=value)`) and `drop` are returned,
-    `through` is an around's last result, and `no generator` a stream's around that is not one. `fail` raises the cause
-    called `value`, `interrupt` a BaseException, `cancel` a CancelledError of its own; `hang` runs past its deadline, `leave`
+    `nothing`, `value`, `patch`, `replace`, `block` (with a `value`: `Block(reason, result=value)`)
+    and `drop` are returned,
+    `through` is an around's last result, and `no generator` a stream's around that is not one.
+    `fail` raises the cause
+    called `value`, `interrupt` a BaseException, `cancel` a CancelledError of its own; `hang` runs
+    past its deadline, `leave`
     has the caller's task cancelled, and `swallow` also hides that.
     """
 
@@ -68,15 +85,19 @@ class Receiver(_Described):
     phase: str
     role: str = "modify"
     says: Says = Says()
-    asks: str = "ctx"  # by "ctx", by "names", for "all" (**kwargs), for the "sender" only, or a "misfit" nobody serves
-    colour: str = "sync"  # "sync", "async", or "awaitable": a plain function that returns a coroutine
+    asks: str = "ctx"  # by "ctx", by "names", for "all" (**kwargs), for the "sender" only, or a "misfit" nobody serves  # noqa: E501
+    colour: str = (
+        "sync"  # "sync", "async", or "awaitable": a plain function that returns a coroutine
+    )
     writes: tuple[tuple[str, Any], ...] = ()
     swallows: bool = False  # hides the TypeError of a write that is not allowed
     consults: bool = False  # makes a call of another hook
     cuts: str | None = None  # disconnects this receiver
     attempts: tuple[Mapping[str, Any], ...] = ({},)  # an around: the patch of each call_next
     catches: bool = False  # an around: goes on after an Exception of call_next
-    is_method: bool = False  # of the sender, where it is connected to nobody else; else of an object of its own
+    is_method: bool = (
+        False  # of the sender, where it is connected to nobody else; else of an object of its own
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,7 +105,9 @@ class Connection(_Described):
     """One `connect`, in the order in which they are made."""
 
     receiver: str
-    scope: str = "any"  # "self", "K0" .. "K3", "any", or "stranger": an equal object that is never called
+    scope: str = (
+        "any"  # "self", "K0" .. "K3", "any", or "stranger": an equal object that is never called
+    )
     priority: int = 0
     on_error: str | None = None
     when: str | None = None  # "always", "never", "fails", "big" (a > 4), "glob" ({"a": "1*"})
@@ -136,7 +159,9 @@ class Program(_Described):
     takes: int | None = None  # the consumer of a stream leaves after so many items
     is_listening: bool = True
     has_values: bool = False
-    cuts_late: bool = False  # everybody is disconnected between the call and its first await or item
+    cuts_late: bool = (
+        False  # everybody is disconnected between the call and its first await or item
+    )
 
     @property
     def is_async(self) -> bool:
@@ -168,7 +193,8 @@ class Result:
 class Seen:
     """One observation of a program, predicted or real.
 
-    `outcome` is what the caller saw; `log` interleaves everybody who ran with every event; `refused` are the connections
+    `outcome` is what the caller saw; `log` interleaves everybody who ran with every event;
+    `refused` are the connections
     that raised.
     """
 
@@ -178,7 +204,11 @@ class Seen:
 
     def beside(self, other: Seen) -> str:
         """Show two observations side by side, what differs marked."""
-        rows = [(self.refused, other.refused), *zip_longest(self.log, other.log), (self.outcome, other.outcome)]
+        rows = [
+            (self.refused, other.refused),
+            *zip_longest(self.log, other.log),
+            (self.outcome, other.outcome),
+        ]
         return "\n".join(f"  {one}" if one == two else f"! {one}\n! {two}" for one, two in rows)
 
 
@@ -197,14 +227,18 @@ def plain_value(name: str, value: Any) -> Any:
 
 
 def comparable_notes(program: Program, names: list[str]) -> tuple[str, ...]:
-    """The receivers named in notes; which are, beside an observer whose own exception must go out, is said nowhere."""
+    """The receivers named in notes; which are, beside an observer whose own exception must go out,
+    is said nowhere.
+    """
     going_out = ("interrupt", "cancel", "leave", "swallow")
     is_open = any(one.role == "observe" and one.says.kind in going_out for one in program.receivers)
     return () if is_open else tuple(sorted(names))
 
 
 def comparable(program: Program, log: list[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
-    """The log without what the design leaves open: call numbers, and the order within one commit and among observers."""
+    """The log without what the design leaves open: call numbers, and the order within one commit
+    and among observers.
+    """
     told: list[tuple[Any, ...]] = []
     together: list[tuple[Any, ...]] = []
     for entry in [*_renumbered(log), ("end", None, None)]:
@@ -225,7 +259,9 @@ def _group(program: Program, entry: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def _settled_order(program: Program, entry: tuple[Any, ...]) -> str:
-    """Observers that run in line keep their order; what the others do, and what is told of failures, comes in between."""
+    """Observers that run in line keep their order; what the others do, and what is told of
+    failures, comes in between.
+    """
     what, _, who = entry[:3]
     is_in_line = program.receiver(who).colour == "sync" and not any(
         one.timed for one in program.connections if one.receiver == who

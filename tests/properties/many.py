@@ -1,8 +1,10 @@
-"""Random programs by their numbers, on every core: far more than a test can draw that must be able to shrink them.
+"""Random programs by their numbers, on every core: far more than a test can draw that must be able
+to shrink them.
 
     python -m tests.properties.many plans 100000      # against the oracle, in four colours
 
-Each run takes new numbers, from `--first` on if that is given. A program that fails is told by its number, and
+Each run takes new numbers, from `--first` on if that is given. A program that fails is told by its
+number, and
 `program_of_seed(number, colour)` makes it again. The exit code says whether any did.
 """
 
@@ -46,14 +48,18 @@ def looped() -> Any:
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("check", choices=["plans"])
     options.add_argument("count", type=int)
     options.add_argument("--first", type=int, default=time.time_ns() // 1000)
     options.add_argument("--workers", type=int, default=os.cpu_count())
     asked = options.parse_args()
     last, wrong, done = asked.first + asked.count, 0, 0
-    parts = [range(first, min(first + AT_A_TIME, last)) for first in range(asked.first, last, AT_A_TIME)]
+    parts = [
+        range(first, min(first + AT_A_TIME, last)) for first in range(asked.first, last, AT_A_TIME)
+    ]
     with ProcessPoolExecutor(asked.workers) as pool:
         waiting = {pool.submit(failures, part): part for part in parts}
         for future in as_completed(waiting):

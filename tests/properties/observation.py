@@ -1,4 +1,6 @@
-"""Makes the call of a program that was built, and reports what the caller, the receivers and the events' listener saw."""
+"""Makes the call of a program that was built, and reports what the caller, the receivers and the
+events' listener saw.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from typing import Any
 
 from hookbus import Bus, HookBlocked, ReceiverError, events
 
-from .described import CAUSES, NAMES, Program, Seen, comparable, comparable_notes, plain, plain_value
+from .described import (
+    CAUSES,
+    NAMES,
+    Program,
+    Seen,
+    comparable,
+    comparable_notes,
+    plain,
+    plain_value,
+)
 from .scripts import kind_of
 from .stage import SOON, Stage
 
@@ -20,7 +31,8 @@ def observe(program: Program, counted: list[Any] | None = None, soon: float = SO
     """Build `program`, make its call, and return what the caller and everybody else saw.
 
     A receiver that hangs has `soon` as its deadline, in seconds.
-    `counted` is given what is noted of each connection for `report`: its name, its failures, its fail-opens, whether it blocked.
+    `counted` is given what is noted of each connection for `report`: its name, its failures, its
+    fail-opens, whether it blocked.
     """
     with warnings.catch_warnings(record=True) as complaints:
         warnings.simplefilter("always")
@@ -31,10 +43,15 @@ def observe(program: Program, counted: list[Any] | None = None, soon: float = SO
             outcome = _asynchronous(stage) if program.is_async else _synchronous(stage)
         finally:
             stage.released.set()
-    stage.log += [("warned", None, str(one.message)) for one in complaints if one.category is RuntimeWarning]
+    stage.log += [
+        ("warned", None, str(one.message)) for one in complaints if one.category is RuntimeWarning
+    ]
     if counted is not None:
         connections = [one for signal in stage.bus.signals() for one in signal.connections()]
-        counted += [(one.signal_name, one.name, one.failures, one.fail_opens, one.has_blocked) for one in connections]
+        counted += [
+            (one.signal_name, one.name, one.failures, one.fail_opens, one.has_blocked)
+            for one in connections
+        ]
     return Seen(outcome, comparable(program, stage.log), tuple(stage.refused))
 
 
@@ -53,10 +70,16 @@ def _asynchronous(stage: Stage) -> tuple[Any, ...]:
     async def main() -> tuple[Any, ...]:
         stage.caller = asyncio.current_task()
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, trouble: stage.log.append(("trouble", None, trouble["message"])))
+        loop.set_exception_handler(
+            lambda _, trouble: stage.log.append(("trouble", None, trouble["message"]))
+        )
         before = _context()
         try:
-            outcome = await _consume_async(stage) if stage.program.is_stream else ("returned", await _call(stage))
+            outcome = (
+                await _consume_async(stage)
+                if stage.program.is_stream
+                else ("returned", await _call(stage))
+            )
         except BaseException as error:
             outcome = _raised(stage, error)
         if _context() != before:
@@ -107,13 +130,21 @@ async def _consume_async(stage: Stage) -> tuple[Any, ...]:
 
 def _context() -> dict[Any, Any]:
     """What is visible in the context; a variable that was set back to None is as good as unset."""
-    return {variable: value for variable, value in contextvars.copy_context().items() if value is not None}
+    return {
+        variable: value
+        for variable, value in contextvars.copy_context().items()
+        if value is not None
+    }
 
 
 def _raised(stage: Stage, error: BaseException) -> tuple[Any, ...]:
     facts: tuple[Any, ...] = ()
     if isinstance(error, HookBlocked):
-        facts = (error.receiver, _reason(error.reason), *(["tells"] if "secret" in str(error) else ()))
+        facts = (
+            error.receiver,
+            _reason(error.reason),
+            *(["tells"] if "secret" in str(error) else ()),
+        )
     elif isinstance(error, ReceiverError):
         facts = (error.receiver, error.phase, kind_of(error.__cause__))
     notes = [re.findall(r"r\d+", note) for note in getattr(error, "__notes__", ())]
@@ -142,11 +173,22 @@ class Listener:
             case events.Started():
                 return (event.parent_id, event.hook, event.arguments, self._values(event))
             case events.Mutated():
-                return (event.receiver, event.name, self._shown(event.name, event.before), self._shown(event.name, event.after))
+                return (
+                    event.receiver,
+                    event.name,
+                    self._shown(event.name, event.before),
+                    self._shown(event.name, event.after),
+                )
             case events.Blocked():
                 return (event.receiver, _reason(event.reason), event.phase)
             case events.Failed():
-                return (event.receiver, event.role, event.phase, kind_of(event.exception), event.action)
+                return (
+                    event.receiver,
+                    event.role,
+                    event.phase,
+                    kind_of(event.exception),
+                    event.action,
+                )
             case events.Attempted():
                 return (event.receiver, event.number, event.outcome)
             case events.Finished():

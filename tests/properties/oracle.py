@@ -1,9 +1,13 @@
-"""A second, plain-Python reading of the design: what a program does, predicted without running hookbus.
+"""A second, plain-Python reading of the design: what a program does, predicted without running
+hookbus.
 
-It was written from the documents alone and shares no code with hookbus: no asyncio, no threads, no blinker. All four colours
-are one story, told as a generator: a plain call is a stream that yields nothing, a consumer that leaves is GeneratorExit.
+It was written from the documents alone and shares no code with hookbus: no asyncio, no threads, no
+blinker. All four colours
+are one story, told as a generator: a plain call is a stream that yields nothing, a consumer that
+leaves is GeneratorExit.
 
-Here are the caller, the bodies and their inheritance; one hooked call is in `oracle_call`, the order in `oracle_order`.
+Here are the caller, the bodies and their inheritance; one hooked call is in `oracle_call`, the
+order in `oracle_order`.
 """
 
 from __future__ import annotations
@@ -11,7 +15,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .described import ABSENT, Connection, Program, Result, Seen, comparable, comparable_notes, plain
+from .described import (
+    ABSENT,
+    Connection,
+    Program,
+    Result,
+    Seen,
+    comparable,
+    comparable_notes,
+    plain,
+)
 from .oracle_call import Call, Story
 from .oracle_listeners import Fault
 from .oracle_order import is_refused, plan
@@ -20,7 +33,8 @@ RECURSION: Final = {"a": 1, "b": 2, "rest": (), "more": {}}
 
 
 def predict(program: Program) -> Seen:
-    """Tell what the caller of `program` sees, who runs in which order with what, and what is told."""
+    """Tell what the caller of `program` sees, who runs in which order with what, and what is told.
+    """
     return World(program).play()
 
 
@@ -35,7 +49,9 @@ class World:
         self.calls = 0
         self.is_cancelling = False
         self.start = (program.entry or 0) if program.kind == "classmethod" else 0
-        self.refused = tuple(i for i, one in enumerate(program.connections) if is_refused(program, one))
+        self.refused = tuple(
+            i for i, one in enumerate(program.connections) if is_refused(program, one)
+        )
         self.connected: dict[tuple[str, str], Connection] = {}
         for index, connection in enumerate(program.connections):
             if index not in self.refused:
@@ -44,20 +60,32 @@ class World:
     def play(self) -> Seen:
         """Make the call of the program, as its caller."""
         given = self.program.arguments
-        arguments = {"a": given.a, "b": 2 if given.b is ABSENT else given.b, "rest": given.rest, "more": dict(given.more)}
+        arguments = {
+            "a": given.a,
+            "b": 2 if given.b is ABSENT else given.b,
+            "rest": given.rest,
+            "more": dict(given.more),
+        }
         story = self.enter(self._definer(self.program.entry or 0), arguments)
         if self.program.cuts_late and self.program.colour != "sync":
             self.connected.clear()
         try:
             outcome = self._consume(story)
         except Fault as fault:
-            outcome = ("raised", fault.kind, fault.facts, comparable_notes(self.program, fault.notes))
+            outcome = (
+                "raised",
+                fault.kind,
+                fault.facts,
+                comparable_notes(self.program, fault.notes),
+            )
         return Seen(outcome, comparable(self.program, self.log), self.refused)
 
     def spend(self, connection: Connection) -> None:
         """Take away a connection that was for once: its only turn has come."""
         self.spent.add(connection)
-        self.connected = {place: one for place, one in self.connected.items() if one is not connection}
+        self.connected = {
+            place: one for place, one in self.connected.items() if one is not connection
+        }
 
     def enter(self, k: int, arguments: Mapping[str, Any], parent: int | None = None) -> Story:
         """Call the `work` of K<k>; who listens is settled now, not when the story is first told.
@@ -92,7 +120,9 @@ class World:
 
     def disconnect(self, receiver: str) -> None:
         """Take a receiver out everywhere; who is being asked right now does not notice."""
-        self.connected = {key: one for key, one in self.connected.items() if one.receiver != receiver}
+        self.connected = {
+            key: one for key, one in self.connected.items() if one.receiver != receiver
+        }
 
     def number(self) -> int:
         """Number one more call."""
@@ -103,7 +133,13 @@ class World:
         if ends == "return":
             return None if self.program.colour == "async generator" else result
         stop = "StopIteration" if self.program.colour == "sync" else "RuntimeError"
-        kinds = {"fail": "Broken", "stop": stop, "interrupt": "Interrupt", "cancel": "CancelledError", "leave": "CancelledError"}
+        kinds = {
+            "fail": "Broken",
+            "stop": stop,
+            "interrupt": "Interrupt",
+            "cancel": "CancelledError",
+            "leave": "CancelledError",
+        }
         raise Fault(kinds[ends])
 
     def _consume(self, story: Story) -> tuple[Any, ...]:
@@ -129,4 +165,7 @@ class World:
 
     def _above(self, k: int) -> int | None:
         mro = self.program.mro(self.start)
-        return next((above for above in mro[mro.index(k) + 1 :] if self.program.bodies[above] is not None), None)
+        return next(
+            (above for above in mro[mro.index(k) + 1 :] if self.program.bodies[above] is not None),
+            None,
+        )

@@ -1,4 +1,5 @@
-"""What an answer means, by the phase and the role of who gives it (sections 3 and 4 of the design)."""
+"""What an answer means, by the phase and the role of who gives it (sections 3 and 4 of the design).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ class Failure(Exception):
 
 
 def decision(program: Program, receiver: Receiver) -> str:
-    """Return `"nothing"`, `"patch"`, `"supply"`, `"value"`, `"drop"` or `"block"`; any other answer is a failure."""
+    """Return `"nothing"`, `"patch"`, `"supply"`, `"value"`, `"drop"` or `"block"`; any other answer
+    is a failure.
+    """
     match receiver.phase, receiver.role, receiver.says.kind:
         case (_, _, "nothing" | "swallow"):
             return "nothing"
@@ -29,7 +32,9 @@ def decision(program: Program, receiver: Receiver) -> str:
             return "block"
         case ("pre", "modify", "patch"):
             return "patch"
-        case ("pre" | "error", "modify", "replace") if not program.is_stream or isinstance(receiver.says.value, list | tuple):
+        case ("pre" | "error", "modify", "replace") if not program.is_stream or isinstance(
+            receiver.says.value, list | tuple
+        ):
             return "supply"
         case ("item" | "post", "modify", "value" | "patch" | "replace"):
             return "value"
@@ -39,7 +44,8 @@ def decision(program: Program, receiver: Receiver) -> str:
 
 
 def draft(receiver: Receiver) -> Mapping[str, Any]:
-    """Return what a modifier of `pre` makes of the arguments: its writes, and over them its patch."""
+    """Return what a modifier of `pre` makes of the arguments: its writes, and over them its patch.
+    """
     patch = receiver.says.value if receiver.says.kind == "patch" else {}
     return checked({**dict(receiver.writes), **patch})
 
@@ -47,7 +53,11 @@ def draft(receiver: Receiver) -> Mapping[str, Any]:
 def checked(patch: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the patch if its values can be bound to `work(a, b=2, *rest, **more)`."""
     rest, more = patch.get("rest", ()), patch.get("more", {})
-    is_bindable = isinstance(rest, list | tuple) and isinstance(more, Mapping) and not {"self", "a", "b"} & more.keys()
+    is_bindable = (
+        isinstance(rest, list | tuple)
+        and isinstance(more, Mapping)
+        and not {"self", "a", "b"} & more.keys()
+    )
     if not is_bindable or ABSENT in patch.values() or not patch.keys() <= set(NAMES):
         raise Failure
     return patch

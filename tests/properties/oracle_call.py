@@ -34,7 +34,9 @@ class End:
 class Call:
     """One call of a hooked `work`."""
 
-    def __init__(self, world: World, k: int, arguments: Mapping[str, Any], plan: Any, parent: int | None) -> None:
+    def __init__(
+        self, world: World, k: int, arguments: Mapping[str, Any], plan: Any, parent: int | None
+    ) -> None:
         self.world, self.program, self.k, self.parent = world, world.program, k, parent
         self.arguments = dict(arguments)
         self.listeners = Listeners(world, plan)
@@ -43,7 +45,9 @@ class Call:
     def story(self) -> Story:
         """Tell the whole call, from Started to Finished."""
         has_values, say = self.program.has_values, self.listeners.say
-        say("Started", self.parent, "work", NAMES, plain(self.arguments) if has_values else "hidden")
+        say(
+            "Started", self.parent, "work", NAMES, plain(self.arguments) if has_values else "hidden"
+        )
         try:
             end = yield from self._until_end()
         except GeneratorExit:
@@ -100,25 +104,34 @@ class Call:
         for connection in self.listeners.each("pre", "modify"):
             decided = self.listeners.ask(connection, self.arguments)
             if decided:
-                self.arguments = self._patched(connection, self.arguments, draft(self._receiver(connection)))
+                self.arguments = self._patched(
+                    connection, self.arguments, draft(self._receiver(connection))
+                )
             if decided == "supply":
                 supplied = self._supplied(connection)
                 break
         self._guards("pre", self.arguments)
         if self.program.is_stream:
-            # What has left cannot be withheld: a guard of the whole result says no while there is nothing to withhold.
+            # What has left cannot be withheld: a guard of the whole result says no while there is
+            # nothing to withhold.
             for guard in self.listeners.each("post", "guard"):
                 self.listeners.fails(guard, "misuse")
         self.listeners.observe("pre", self.arguments)
         return supplied
 
-    def _patched(self, connection: Connection, arguments: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    def _patched(
+        self, connection: Connection, arguments: Mapping[str, Any], patch: Mapping[str, Any]
+    ) -> dict[str, Any]:
         for name, value in patch.items():
             if value is not arguments[name]:
-                self._say_mutated(connection, name, plain_value(name, arguments[name]), plain_value(name, value))
+                self._say_mutated(
+                    connection, name, plain_value(name, arguments[name]), plain_value(name, value)
+                )
         return {**arguments, **patch}
 
-    def _guards(self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> None:
+    def _guards(
+        self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()
+    ) -> None:
         for connection in self.listeners.each(phase, "guard"):
             self.listeners.ask(connection, arguments, extra)
 
@@ -140,13 +153,17 @@ class Call:
             for number, outcome in enumerate(tries if len(tries) > 1 else (), 1):
                 self.listeners.say("Attempted", connection.receiver, number, outcome)
 
-    def _around_turn(self, level: int, arguments: Mapping[str, Any], is_changed: bool, tries: list[str]) -> Story:
+    def _around_turn(
+        self, level: int, arguments: Mapping[str, Any], is_changed: bool, tries: list[str]
+    ) -> Story:
         connection = self.listeners.plan["around", "modify"][level]
         try:
             if not self.listeners.begins(connection, arguments):
                 return (yield from self._around(level + 1, arguments, is_changed))
             self.innermost = level
-            last, is_own = yield from self._trusted(connection, self._attempts(level, arguments, is_changed, tries))
+            last, is_own = yield from self._trusted(
+                connection, self._attempts(level, arguments, is_changed, tries)
+            )
             value = yield from self._around_ends(connection, last)
         except GeneratorExit:
             self._closed(level, connection)
@@ -165,7 +182,9 @@ class Call:
         return value
 
     def _closed(self, level: int, connection: Connection) -> None:
-        """Close an around: the innermost with what it is in; those further out meet a block instead, and may catch it."""
+        """Close an around: the innermost with what it is in; those further out meet a block
+        instead, and may catch it.
+        """
         if self.listeners.blocked is None or self.program.is_async:
             return
         if level < self.innermost:  # it has caught that, or it would come by
@@ -191,7 +210,9 @@ class Call:
     def _attempts(
         self, level: int, arguments: Mapping[str, Any], is_changed: bool, tries: list[str]
     ) -> Generator[Any, None, tuple[Any, bool]]:
-        """Make each `call_next`: the last result, and whether it is the around's own for want of a better one."""
+        """Make each `call_next`: the last result, and whether it is the around's own for want of a
+        better one.
+        """
         connection = self.listeners.plan["around", "modify"][level]
         receiver = self._receiver(connection)
         last, is_own, is_again = None, True, False
@@ -200,7 +221,11 @@ class Call:
                 if self.listeners.ending:
                     raise self.listeners.ending
                 patched = self._patched(connection, arguments, checked(patch))
-                is_other, is_again, self.innermost = is_changed or is_again or bool(patch), True, level  # nobody further in yet
+                is_other, is_again, self.innermost = (
+                    is_changed or is_again or bool(patch),
+                    True,
+                    level,
+                )  # nobody further in yet
                 last = yield from self._attempt(level + 1, patched, is_other, tries)
                 is_own = False
             except (Fault, Failure) as error:
@@ -209,7 +234,9 @@ class Call:
                 last, is_own = ("caught", error.kind), True
         return None if self.program.colour == "async generator" else last, is_own
 
-    def _attempt(self, level: int, arguments: Mapping[str, Any], is_changed: bool, tries: list[str]) -> Story:
+    def _attempt(
+        self, level: int, arguments: Mapping[str, Any], is_changed: bool, tries: list[str]
+    ) -> Story:
         """Go further in, and note how that ended."""
         outcome = "raised"
         try:
@@ -235,7 +262,13 @@ class Call:
         if says.kind == "value" and self.program.is_stream:
             yield says.value
             return last
-        return says.value if says.kind in ("value", "replace", "patch") else None if says.kind in ("nothing", "swallow") else last
+        return (
+            says.value
+            if says.kind in ("value", "replace", "patch")
+            else None
+            if says.kind in ("nothing", "swallow")
+            else last
+        )
 
     # What leaves: items, the result
 
@@ -310,7 +343,9 @@ class Call:
         self.listeners.is_cancelled = end.outcome in ("cancelled", "raised")
         error = end.fault.kind if end.fault and end.gift is ABSENT else None
         try:
-            self.listeners.observe("finally", self.arguments, ("end", end.result, error, end.outcome))
+            self.listeners.observe(
+                "finally", self.arguments, ("end", end.result, error, end.outcome)
+            )
         except Fault as fault:
             return End(self._outcome_of(fault), fault=fault)
         return end

@@ -1,4 +1,6 @@
-"""The receivers of one call: how each is asked, and what becomes of its failure (section 4 of the design)."""
+"""The receivers of one call: how each is asked, and what becomes of its failure (section 4 of the
+design).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ if TYPE_CHECKING:
 
 
 class Fault(Exception):
-    """An exception on its way through the story: its kind, what it says, and the receivers its notes name."""
+    """An exception on its way through the story: its kind, what it says, and the receivers its
+    notes name.
+    """
 
     def __init__(self, kind: str, *facts: Any, of: Any = None, gift: Any = ABSENT) -> None:
         super().__init__(kind, *facts)
@@ -33,9 +37,11 @@ class Listeners:
         number: the number of the call.
         blocked: the first block, which nothing lifts.
         raised: what goes out for a receiver that failed and asked for that.
-        noted: the exception on its way to the caller, to which the failures of receivers are attached.
+        noted: the exception on its way to the caller, to which the failures of receivers are
+            attached.
         failed_around: what an around raised: no cancel, even where it is a CancelledError.
-        is_cancelled: whether the call has ended by an exception: a CancelledError that comes then is of somebody else.
+        is_cancelled: whether the call has ended by an exception: a CancelledError that comes then
+            is of somebody else.
     """
 
     def __init__(self, world: World, plan: Mapping[tuple[str, str], list[Connection]]) -> None:
@@ -61,8 +67,11 @@ class Listeners:
         """Give everybody who is to be asked."""
         yield from self.plan.get((phase, role), ())
 
-    def ask(self, connection: Connection, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> str | None:
-        """Return what a receiver decides, None where it is not asked or failed; a block goes out."""
+    def ask(
+        self, connection: Connection, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()
+    ) -> str | None:
+        """Return what a receiver decides, None where it is not asked or failed; a block goes out.
+        """
         receiver = self.program.receiver(connection.receiver)
         try:
             if not self.begins(connection, arguments, extra):
@@ -78,7 +87,9 @@ class Listeners:
             self.block(connection)
         return decided
 
-    def observe(self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> None:
+    def observe(
+        self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()
+    ) -> None:
         """Ask the observers side by side: what must go out goes out once all have settled."""
         going_out = None
         for connection in self.each(phase, "observe"):
@@ -89,7 +100,9 @@ class Listeners:
         if going_out:
             raise going_out
 
-    def begins(self, connection: Connection, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()) -> bool:
+    def begins(
+        self, connection: Connection, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()
+    ) -> bool:
         """Start the turn of a receiver: say whether it is asked at all."""
         receiver = self.program.receiver(connection.receiver)
         if not self._applies(connection, arguments) or connection in self.world.spent:
@@ -103,7 +116,9 @@ class Listeners:
             self._consult()
         if receiver.cuts:
             self.world.disconnect(receiver.cuts)
-        if (receiver.writes and not may_write(receiver) and not receiver.swallows) or self._gives_no_answer(receiver):
+        if (
+            receiver.writes and not may_write(receiver) and not receiver.swallows
+        ) or self._gives_no_answer(receiver):
             raise Failure
         return True
 
@@ -115,17 +130,28 @@ class Listeners:
             self.world.is_cancelling = True
         if says.kind == "leave":
             raise Fault("CancelledError")
-        kinds = {"fail": says.value, "interrupt": "Interrupt", "cancel": "CancelledError", "hang": "misuse"}
+        kinds = {
+            "fail": says.value,
+            "interrupt": "Interrupt",
+            "cancel": "CancelledError",
+            "hang": "misuse",
+        }
         if says.kind in kinds:
             is_around_stream = receiver.phase == "around" and self.program.is_stream
-            runs_as_generator = receiver.colour != "sync" or is_around_stream or (connection.timed and self.program.is_async)
+            runs_as_generator = (
+                receiver.colour != "sync"
+                or is_around_stream
+                or (connection.timed and self.program.is_async)
+            )
             is_stop = says.value == "StopIteration"
             raise Failure("RuntimeError" if is_stop and runs_as_generator else kinds[says.kind])
         if receiver.writes and not may_write(receiver):
             raise Failure
 
     def must_go_out(self, kind: str) -> bool:
-        """Whether nothing may keep this: an interrupt, or a cancellation where there is no task whose own it could be."""
+        """Whether nothing may keep this: an interrupt, or a cancellation where there is no task
+        whose own it could be.
+        """
         is_of_caller = self.world.is_cancelling or not self.program.is_async
         return kind == "Interrupt" or (kind == "CancelledError" and is_of_caller)
 
@@ -163,7 +189,9 @@ class Listeners:
 
     def withhold(self, connection: Connection, reason: str, gift: Any = ABSENT) -> NoReturn:
         """Block the call for this reason."""
-        self.say("Blocked", connection.receiver, reason, self.program.receiver(connection.receiver).phase)
+        self.say(
+            "Blocked", connection.receiver, reason, self.program.receiver(connection.receiver).phase
+        )
         self.blocked = Fault("HookBlocked", connection.receiver, reason, of=self, gift=gift)
         raise self.blocked
 
@@ -173,9 +201,17 @@ class Listeners:
         if connection.when == "fails":
             raise Failure("Broken")
         a: int = arguments["a"]
-        return {None: True, "always": True, "never": False, "big": a > 4, "glob": str(a).startswith("1")}[connection.when]
+        return {
+            None: True,
+            "always": True,
+            "never": False,
+            "big": a > 4,
+            "glob": str(a).startswith("1"),
+        }[connection.when]
 
-    def _log_turn(self, receiver: Receiver, arguments: Mapping[str, Any], extra: tuple[Any, ...]) -> None:
+    def _log_turn(
+        self, receiver: Receiver, arguments: Mapping[str, Any], extra: tuple[Any, ...]
+    ) -> None:
         is_open, has_context = receiver.asks != "sender", receiver.asks == "ctx"
         outcome_is_hidden = receiver.phase == "finally" and not has_context
         shown = (*extra[:-1], None) if outcome_is_hidden else extra
@@ -191,7 +227,9 @@ class Listeners:
             self.world.log.append(("Finished", number, "returned", None, None))
 
     def _gives_no_answer(self, receiver: Receiver) -> bool:
-        return (receiver.colour == "awaitable" and not self.program.is_async) or receiver.says.kind == "no generator"
+        return (
+            receiver.colour == "awaitable" and not self.program.is_async
+        ) or receiver.says.kind == "no generator"
 
     def _say_failed(self, receiver: Receiver, kind: str, action: str) -> None:
         role = "around" if receiver.phase == "around" else receiver.role

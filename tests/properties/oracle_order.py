@@ -19,20 +19,30 @@ def is_refused(program: Program, connection: Connection) -> bool:
     return is_async_on_sync or is_late_guard or receiver.asks == "misfit"
 
 
-def plan(program: Program, connected: Iterable[Connection], start: int) -> dict[tuple[str, str], list[Connection]]:
-    """Return who is to be asked, by phase and role, for a sender whose class (or which itself) is K<start>."""
+def plan(
+    program: Program, connected: Iterable[Connection], start: int
+) -> dict[tuple[str, str], list[Connection]]:
+    """Return who is to be asked, by phase and role, for a sender whose class (or which itself) is
+    K<start>.
+    """
     plans: dict[tuple[str, str], list[tuple[int, int, Connection]]] = {}
     for place, connection in enumerate(connected):
         distance = _distance(program, connection, program.mro(start))
         if distance is not None:
             receiver = program.receiver(connection.receiver)
-            plans.setdefault((receiver.phase, receiver.role), []).append((distance, place, connection))
+            plans.setdefault((receiver.phase, receiver.role), []).append(
+                (distance, place, connection)
+            )
     return {key: _without_repeats(_in_order(group)) for key, group in plans.items()}
 
 
 def roles_in_order(phase: str) -> Sequence[str]:
-    """The roles a phase has, in the order in which they are asked; an around has none, here it is called a modifier."""
-    return {"around": ("modify",), "error": ("modify", "observe"), "finally": ("observe",)}.get(phase, ROLES)
+    """The roles a phase has, in the order in which they are asked; an around has none, here it is
+    called a modifier.
+    """
+    return {"around": ("modify",), "error": ("modify", "observe"), "finally": ("observe",)}.get(
+        phase, ROLES
+    )
 
 
 def _is_known(program: Program, scope: str) -> bool:
@@ -53,11 +63,17 @@ def _distance(program: Program, connection: Connection, mro: tuple[int, ...]) ->
 
 
 def _in_order(group: list[tuple[int, int, Connection]]) -> list[Connection]:
-    """Higher priority, nearer scope, earlier connection; whoever waits for somebody lets the next one pass."""
+    """Higher priority, nearer scope, earlier connection; whoever waits for somebody lets the next
+    one pass.
+    """
     waiting = [row[2] for row in sorted(group, key=lambda row: (-row[2].priority, row[0], row[1]))]
     ordered = []
     while waiting:
-        free = next(one for one in waiting if not any(_precedes(other, one) for other in waiting if other is not one))
+        free = next(
+            one
+            for one in waiting
+            if not any(_precedes(other, one) for other in waiting if other is not one)
+        )
         waiting.remove(free)
         ordered.append(free)
     return ordered
@@ -68,11 +84,15 @@ def _precedes(one: Connection, other: Connection) -> bool:
 
 
 def _without_repeats(ordered: list[Connection]) -> list[Connection]:
-    """A receiver runs once, at its first place; what was connected with other options is another connection."""
+    """A receiver runs once, at its first place; what was connected with other options is another
+    connection.
+    """
     kept: dict[object, Connection] = {}
     for connection in ordered:
         is_glob_or_none = connection.when in (None, "glob")
         options = (connection.priority, connection.on_error, connection.when, connection.timed)
-        key = (connection.receiver, options) if is_glob_or_none else connection  # no two predicates are the same
+        key = (
+            (connection.receiver, options) if is_glob_or_none else connection
+        )  # no two predicates are the same
         kept.setdefault(key, connection)
     return list(kept.values())

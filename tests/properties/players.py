@@ -25,7 +25,10 @@ ASKED: Final = {"ctx": ("ctx",), "names": NAMES, "all": (), "sender": (), "misfi
 def callable_for(stage: Stage, receiver: Receiver) -> Callable[..., Any]:
     """Return the callable that does what `receiver` describes."""
     is_around = receiver.phase == "around"
-    names = (*ASKED[receiver.asks], *(() if receiver.asks in ("all", "sender") and not is_around else SERVED[receiver.phase]))
+    names = (
+        *ASKED[receiver.asks],
+        *(() if receiver.asks in ("all", "sender") and not is_around else SERVED[receiver.phase]),
+    )
     given = ", ".join(f"{name}={name}" for name in names)
     parameters = ", ".join((*("me",) * receiver.is_method, "sender", *names))
     if receiver.asks == "all":

@@ -1,6 +1,7 @@
 """Random programs: phases, roles, scopes, priorities, colours, outcomes, failures, inheritance.
 
-Most draws are from tables, the usual things more often than the odd ones: programs stay cheap to draw and easy to shrink,
+Most draws are from tables, the usual things more often than the odd ones: programs stay cheap to
+draw and easy to shrink,
 and enough calls get far enough for the late phases to matter.
 """
 
@@ -28,7 +29,13 @@ PATCHES: Final[tuple[dict[str, Any], ...]] = (
     {"more": {"z": 3}},
     {},
 )
-WRONG_PATCHES: Final = ({"nope": 1}, {"rest": 7}, {"more": 7}, {"more": {"a": 1}}, {"a": 9, "nope": 1})
+WRONG_PATCHES: Final = (
+    {"nope": 1},
+    {"rest": 7},
+    {"more": 7},
+    {"more": {"a": 1}},
+    {"a": 9, "nope": 1},
+)
 WRITES: Final = ((("a", 4),), (("b", 12), ("a", 5)), (("rest", (8,)),), (("more", {"y": 1}),))
 WRONG_WRITES: Final = ((("nope", 1),), (("a", ABSENT),), (("b", 6), ("rest", 5)))
 FAILING: Final = (
@@ -37,12 +44,23 @@ FAILING: Final = (
 )
 BLOCKING: Final = (Says("block"), Says("block", "gift"), Says("block", None))
 CLOSED: Final = (
-    *BLOCKING, *dict.fromkeys(FAILING), Says("hang"), Says("drop"), Says("replace", None), Says("replace", ("s1",)),
+    *BLOCKING,
+    *dict.fromkeys(FAILING),
+    Says("hang"),
+    Says("drop"),
+    Says("replace", None),
+    Says("replace", ("s1",)),
     *(Says("value", value) for value in (*VALUES, 0, "")),
-)  # fmt: skip
+)
 ODD: Final = (
     *(Says("value", value) for value in ("x", False, True)),
-    *(Says("replace", 70), Says("replace", None), Says("drop"), Says("patch", {"a": 7}), Says("hang")),
+    *(
+        Says("replace", 70),
+        Says("replace", None),
+        Says("drop"),
+        Says("patch", {"a": 7}),
+        Says("hang"),
+    ),
 )
 ATTEMPTS: Final[tuple[Any, ...]] = (
     *(({},),) * 6,
@@ -55,7 +73,19 @@ ATTEMPTS: Final[tuple[Any, ...]] = (
     ({"rest": 7}, {}),
 )
 ENDS: Final = (*("return",) * 12, *("fail",) * 4, "stop", "interrupt", "cancel", "leave")
-PHASES: Final = ("pre", "pre", "pre", "around", "around", "post", "post", "post", "error", "error", "finally")
+PHASES: Final = (
+    "pre",
+    "pre",
+    "pre",
+    "around",
+    "around",
+    "post",
+    "post",
+    "post",
+    "error",
+    "error",
+    "finally",
+)
 
 
 @st.composite
@@ -65,7 +95,9 @@ def programs(draw: Any, colour: str) -> Program:
 
 
 def program_of_seed(seed: int, colour: str) -> Program:
-    """Return the program of this colour and number, which is much cheaper to make than one that can be shrunk."""
+    """Return the program of this colour and number, which is much cheaper to make than one that can
+    be shrunk.
+    """
     numbers = random.Random(seed)
     return _program(lambda *choices: numbers.choice(choices), colour)
 
@@ -88,7 +120,11 @@ def _program(choose: Choose, colour: str) -> Program:
 
 def _arguments(choose: Choose) -> Arguments:
     first = choose(*range(13))
-    return Arguments(first, 6, choose((), (4, 5)), choose({}, {"z": 9})) if choose(False, True) else Arguments(first)
+    return (
+        Arguments(first, 6, choose((), (4, 5)), choose({}, {"z": 9}))
+        if choose(False, True)
+        else Arguments(first)
+    )
 
 
 def _rarely(choose: Choose) -> bool:
@@ -100,10 +136,17 @@ def _inheritance(choose: Choose, program: Program) -> Program:
     if kind in ("staticmethod", "function"):
         return replace(program, kind=kind, bodies=(_body(choose, program, is_inner=False),))
     count = choose(1, 1, 2, 2, 3, 4)
-    bodies = [_body(choose, program) if choose(True, True, True, False) else None for _ in range(count - 1)]
+    bodies = [
+        _body(choose, program) if choose(True, True, True, False) else None
+        for _ in range(count - 1)
+    ]
     entry = choose(*range(count)) if choose(False, False, True) else None
     return replace(
-        program, kind=kind, bodies=(*bodies, _body(choose, program)), is_diamond=count == 4 and choose(False, True), entry=entry
+        program,
+        kind=kind,
+        bodies=(*bodies, _body(choose, program)),
+        is_diamond=count == 4 and choose(False, True),
+        entry=entry,
     )
 
 
@@ -123,10 +166,18 @@ def _receiver(choose: Choose, program: Program, name: str) -> Receiver:
     phase = choose(*PHASES, *("item",) * 3 * program.is_stream)
     if phase == "around":
         return _around(choose, program, name)
-    role = choose(*{"error": ("modify", "modify", "observe"), "finally": ("observe",)}.get(phase, ("modify", *ROLES)))
+    role = choose(
+        *{"error": ("modify", "modify", "observe"), "finally": ("observe",)}.get(
+            phase, ("modify", *ROLES)
+        )
+    )
     says = _says(choose, program, phase, role)
     asks = choose("ctx", "ctx", "names", "all", "sender", "misfit" if _rarely(choose) else "ctx")
-    colour = choose("sync", "async", "awaitable") if program.is_async else choose(*("sync",) * 18, "async", "awaitable")
+    colour = (
+        choose("sync", "async", "awaitable")
+        if program.is_async
+        else choose(*("sync",) * 18, "async", "awaitable")
+    )
     is_settled = role != "observe"  # those who run side by side must not act on each other
     return Receiver(
         name, phase, role, says, asks, colour,
@@ -139,7 +190,9 @@ def _receiver(choose: Choose, program: Program, name: str) -> Receiver:
 
 
 def _says(choose: Choose, program: Program, phase: str, role: str) -> Says:
-    """Draw nothing, what makes a difference here, a failure, a block, or what may be out of place, in this order of weight."""
+    """Draw nothing, what makes a difference here, a failure, a block, or what may be out of place,
+    in this order of weight.
+    """
     useful = _useful(program, phase, role)
     return choose(*choose(*((Says(),),) * 5, *(useful,) * 5, FAILING, BLOCKING, ODD))
 
@@ -147,7 +200,12 @@ def _says(choose: Choose, program: Program, phase: str, role: str) -> Says:
 def _useful(program: Program, phase: str, role: str) -> tuple[Says, ...]:
     supplied = (Says("replace", ("s1", "s2") if program.is_stream else "x"),) * 3
     if role != "modify":
-        return (*(Says(),) * 40, *supplied, Says("patch", PATCHES[0]), *(Says("value", value) for value in VALUES))
+        return (
+            *(Says(),) * 40,
+            *supplied,
+            Says("patch", PATCHES[0]),
+            *(Says("value", value) for value in VALUES),
+        )
     if phase == "pre":
         return (*(Says("patch", patch) for patch in (*PATCHES, *WRONG_PATCHES)), *supplied)
     if phase == "error":
@@ -185,14 +243,34 @@ def _ways_around_ends(program: Program) -> tuple[Says, ...]:
     through = (Says("through"),) * 30
     if program.is_stream:
         ways = (*through, Says("value", "x"), Says("value", "x"), *FAILING, Says("no generator"))
-        return ways if program.is_async else (*ways, Says("nothing"), Says("block"), Says("block", "gift"), Says("drop"))
-    return (*through, Says("value", "x"), Says(), Says("replace", 70), Says("patch", {"a": 1}), *BLOCKING, Says("drop"), *FAILING)
+        return (
+            ways
+            if program.is_async
+            else (*ways, Says("nothing"), Says("block"), Says("block", "gift"), Says("drop"))
+        )
+    return (
+        *through,
+        Says("value", "x"),
+        Says(),
+        Says("replace", 70),
+        Says("patch", {"a": 1}),
+        *BLOCKING,
+        Says("drop"),
+        *FAILING,
+    )
 
 
-def _with_one_leaving(choose: Choose, program: Program, receivers: tuple[Receiver, ...]) -> tuple[Receiver, ...]:
-    """Let at most one asynchronous receiver have its caller cancelled, where nobody runs beside it."""
+def _with_one_leaving(
+    choose: Choose, program: Program, receivers: tuple[Receiver, ...]
+) -> tuple[Receiver, ...]:
+    """Let at most one asynchronous receiver have its caller cancelled, where nobody runs beside it.
+    """
     observed = [one.phase for one in receivers if one.role == "observe"]
-    able = [one for one in receivers if one.colour != "sync" and one.phase != "finally" and observed.count(one.phase) < 2]
+    able = [
+        one
+        for one in receivers
+        if one.colour != "sync" and one.phase != "finally" and observed.count(one.phase) < 2
+    ]
     has_body = any(body and body.ends == "leave" for body in program.bodies)
     if not program.is_async or has_body or not able or not _rarely(choose):
         return receivers
@@ -201,7 +279,9 @@ def _with_one_leaving(choose: Choose, program: Program, receivers: tuple[Receive
 
 
 def _with_one_going_out(receivers: tuple[Receiver, ...]) -> tuple[Receiver, ...]:
-    """Let one observer of a phase at most raise what must go out: which of two does is said nowhere."""
+    """Let one observer of a phase at most raise what must go out: which of two does is said
+    nowhere.
+    """
     phases = set()
     kept = []
     for one in receivers:
@@ -218,13 +298,22 @@ def _connections(choose: Choose, program: Program) -> tuple[Connection, ...]:
     for receiver in program.receivers:
         one = _connection(choose, program, receiver)
         made.append(one)
-        if _rarely(choose) and receiver.says.kind not in ("leave", "swallow"):  # two of them side by side would act on each other
+        if _rarely(choose) and receiver.says.kind not in (
+            "leave",
+            "swallow",
+        ):  # two of them side by side would act on each other
             again = _connection(choose, program, receiver)
             made[-1:] = [replace(both, once=False, before=(), after=()) for both in (one, again)]
     names = [one.receiver for one in made]
-    related = [_related(choose, program, one, is_forward) if names.count(one.receiver) == 1 else one for one in made]
+    related = [
+        _related(choose, program, one, is_forward) if names.count(one.receiver) == 1 else one
+        for one in made
+    ]
     single = {name for name in names if names.count(name) == 1}
-    kept = [replace(one, before=tuple(single & {*one.before}), after=tuple(single & {*one.after})) for one in related]
+    kept = [
+        replace(one, before=tuple(single & {*one.before}), after=tuple(single & {*one.after}))
+        for one in related
+    ]
     return tuple(sorted(kept, key=lambda one: not one.early))
 
 
@@ -238,7 +327,11 @@ def _connection(choose: Choose, program: Program, receiver: Receiver) -> Connect
     early = choose(*(False,) * (2 if is_odd else 9), True)
     is_fit = receiver.asks != "misfit" and (receiver.colour == "sync" or program.is_async)
     is_plain = is_fit and not early
-    policies = (None, None, "isolate", "block", "raise") if receiver.role == "modify" and receiver.phase != "around" else (None,)
+    policies = (
+        (None, None, "isolate", "block", "raise")
+        if receiver.role == "modify" and receiver.phase != "around"
+        else (None,)
+    )
     on_error = choose(*policies)
     may_vanish = receiver.role != "guard" and on_error in (None, "isolate")
     return Connection(
@@ -255,13 +348,17 @@ def _connection(choose: Choose, program: Program, receiver: Receiver) -> Connect
 
 
 def _related(choose: Choose, program: Program, one: Connection, is_forward: bool) -> Connection:
-    """Perhaps put it before somebody of its own group; all relations of a program point the same way, so there is no cycle."""
+    """Perhaps put it before somebody of its own group; all relations of a program point the same
+    way, so there is no cycle.
+    """
     receiver = program.receiver(one.receiver)
     others = [
-        other.name for other in program.receivers
-        if (other.phase, other.role) == (receiver.phase, receiver.role) and (other.name > one.receiver) is is_forward
+        other.name
+        for other in program.receivers
+        if (other.phase, other.role) == (receiver.phase, receiver.role)
+        and (other.name > one.receiver) is is_forward
         and other.name != one.receiver
-    ]  # fmt: skip
+    ]
     if not others or not choose(False, False, True):
         return one
     return replace(one, before=(choose(*others),))
@@ -270,11 +367,18 @@ def _related(choose: Choose, program: Program, one: Connection, is_forward: bool
 @st.composite
 def ordered_programs(draw: Any) -> Program:
     """Draw a program of one phase in which no two receivers have the same rank."""
-    ranks = st.tuples(st.sampled_from(ROLES), st.integers(-2, 2), st.sampled_from(("self", "K0", "K1", "any")))
+    ranks = st.tuples(
+        st.sampled_from(ROLES), st.integers(-2, 2), st.sampled_from(("self", "K0", "K1", "any"))
+    )
     drawn = draw(st.lists(ranks, unique=True, max_size=9))
     phase = draw(st.sampled_from(("pre", "post")))
     return Program(
         bodies=(Body(), Body()),
-        receivers=tuple(Receiver(f"r{index}", phase, role) for index, (role, _, _) in enumerate(drawn)),
-        connections=tuple(Connection(f"r{index}", scope, priority) for index, (_, priority, scope) in enumerate(drawn)),
+        receivers=tuple(
+            Receiver(f"r{index}", phase, role) for index, (role, _, _) in enumerate(drawn)
+        ),
+        connections=tuple(
+            Connection(f"r{index}", scope, priority)
+            for index, (_, priority, scope) in enumerate(drawn)
+        ),
     )

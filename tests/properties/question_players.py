@@ -1,4 +1,5 @@
-"""Random questions, and a plain model of what asking them gives, which shares no code with hookbus."""
+"""Random questions, and a plain model of what asking them gives, which shares no code with hookbus.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ SAYS = ["none", "none", "x", "zero", "list", "raises", "block", "replace", "mana
 
 @attrs.frozen
 class Program:
-    """A question, and how it is asked: so many calls of this kind, with or without what is around."""
+    """A question, and how it is asked: so many calls of this kind, with or without what is around.
+    """
 
     players: tuple[Player, ...]
     mode: str

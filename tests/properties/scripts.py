@@ -1,7 +1,10 @@
-"""Scripts and their four drivers, so that what somebody does is written once and played in every colour.
+"""Scripts and their four drivers, so that what somebody does is written once and played in every
+colour.
 
-A script is a generator of steps, `("yield", item)` or `("call", thunk)`, that returns a last thunk. It is sent what each call
-gave, or `("caught", kind)` where it `catches`. The last thunk runs outside the script: a StopIteration may leave it.
+A script is a generator of steps, `("yield", item)` or `("call", thunk)`, that returns a last thunk.
+It is sent what each call
+gave, or `("caught", kind)` where it `catches`. The last thunk runs outside the script: a
+StopIteration may leave it.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ PLAYERS: Final = {
     "generator": ("def", "return (yield from play_stream({}))"),
     "async generator": (
         "async def",
-        "async with aclosing(play_async_stream({})) as items:\n        async for item in items:\n            yield item",
+        "async with aclosing(play_async_stream({})) as items:\n        async for item in items:\n            yield item",  # noqa: E501
     ),
     "no generator": ("def", "return play({})"),
 }
@@ -39,8 +42,12 @@ class Interrupt(BaseException):
     """What KeyboardInterrupt is, without stopping the event loop."""
 
 
-def function(colour: str, name: str, parameters: str, expression: str, **known: Any) -> Callable[..., Any]:
-    """Return a function of this colour and exactly these parameters that plays the script that the expression gives."""
+def function(
+    colour: str, name: str, parameters: str, expression: str, **known: Any
+) -> Callable[..., Any]:
+    """Return a function of this colour and exactly these parameters that plays the script that the
+    expression gives.
+    """
     head, line = PLAYERS[colour]
     names = {**globals(), **known}
     exec(f"{head} {name}({parameters}):\n    {line.format(expression)}\n", names)  # noqa: S102
@@ -92,7 +99,9 @@ async def _play_on(script: Script, step: str, what: Any, catches: bool) -> Any:
     return await _settled(what())
 
 
-def play_stream(script: Script, catches: bool = False, left: Callable[[], Any] | None = None) -> Generator[Any, Any, Any]:
+def play_stream(
+    script: Script, catches: bool = False, left: Callable[[], Any] | None = None
+) -> Generator[Any, Any, Any]:
     """Play a script that yields items; what it calls are streams as well."""
     try:
         step, what = _first(script)
@@ -115,7 +124,9 @@ def play_stream(script: Script, catches: bool = False, left: Callable[[], Any] |
 async def play_async_stream(
     script: Script, catches: bool = False, left: Callable[[], Any] | None = None
 ) -> AsyncGenerator[Any, None]:
-    """Play a script that yields items and awaits. An around, like most people, never closes a stream it iterates."""
+    """Play a script that yields items and awaits. An around, like most people, never closes a
+    stream it iterates.
+    """
     closing = aclosing if left else nullcontext
     try:
         step, what = _first(script)

@@ -1,4 +1,6 @@
-"""Random signatures and random calls: every kind of parameter, names that could be mistaken for hookbus's own."""
+"""Random signatures and random calls: every kind of parameter, names that could be mistaken for
+hookbus's own.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,43 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 NAMES: Final = (
-    "x", "args", "kwargs", "sender", "ctx", "result", "error", "item", "call_next", "name", "hook", "bus", "event", "receiver",
-    "outcome", "state", "cls", "signal", "call", "plan", "frame", "values", "_", "__x", "f", "wrapped", "print", "dict", "type",
-)  # fmt: skip
+    "x",
+    "args",
+    "kwargs",
+    "sender",
+    "ctx",
+    "result",
+    "error",
+    "item",
+    "call_next",
+    "name",
+    "hook",
+    "bus",
+    "event",
+    "receiver",
+    "outcome",
+    "state",
+    "cls",
+    "signal",
+    "call",
+    "plan",
+    "frame",
+    "values",
+    "_",
+    "__x",
+    "f",
+    "wrapped",
+    "print",
+    "dict",
+    "type",
+)
 OWN_NAMES: Final = ("self", "this", "me", "agent", "ctx", "result", "args", "sender", "_self")
 LINES: Final = {
-    "sync": ("def", "return {}"), "async": ("async def", "return {}"),
-    "generator": ("def", "yield {}"), "async generator": ("async def", "yield {}"),
-}  # fmt: skip
+    "sync": ("def", "return {}"),
+    "async": ("async def", "return {}"),
+    "generator": ("def", "yield {}"),
+    "async generator": ("async def", "yield {}"),
+}
 
 
 class Value:
@@ -31,7 +62,8 @@ class Value:
 
 @dataclass(frozen=True)
 class Signature:
-    """A function to be written: its kind and its parameters as source text, the defaults by name."""
+    """A function to be written: its kind and its parameters as source text, the defaults by name.
+    """
 
     kind: str  # "function", "method", "classmethod", "staticmethod"
     me: str | None  # the name of the first parameter of a method, None where `*args` takes it
@@ -45,8 +77,17 @@ class Signature:
     @property
     def names(self) -> tuple[str, ...]:
         """The parameters without the first of a method."""
-        starred, double_starred = filter(None, (self.starred,)), filter(None, (self.double_starred,))
-        return (*self.positional_only, *self.positional, *starred, *self.keyword_only, *double_starred)
+        starred, double_starred = (
+            filter(None, (self.starred,)),
+            filter(None, (self.double_starred,)),
+        )
+        return (
+            *self.positional_only,
+            *self.positional,
+            *starred,
+            *self.keyword_only,
+            *double_starred,
+        )
 
     @property
     def has_me(self) -> bool:
@@ -90,9 +131,14 @@ def signatures(draw: Any) -> Signature:
     """Draw a signature."""
     kind = draw(st.sampled_from(("method", "method", "function", "classmethod", "staticmethod")))
     me = draw(st.sampled_from(OWN_NAMES))
-    names = draw(st.lists(st.sampled_from([name for name in NAMES if name != me]), unique=True, max_size=7))
+    names = draw(
+        st.lists(st.sampled_from([name for name in NAMES if name != me]), unique=True, max_size=7)
+    )
     kinds = sorted(draw(st.sampled_from(("only", "either", "keyword"))) for _ in names)
-    by_kind = {way: tuple(name for name, its in zip(names, kinds) if its == way) for way in ("only", "either", "keyword")}
+    by_kind = {
+        way: tuple(name for name, its in zip(names, kinds) if its == way)
+        for way in ("only", "either", "keyword")
+    }
     keyword_only = by_kind["keyword"]
     starred, keyword_only = _taken(draw, keyword_only)
     double_starred, keyword_only = _taken(draw, keyword_only)
@@ -101,22 +147,38 @@ def signatures(draw: Any) -> Signature:
     optional = [name for name in keyword_only if draw(st.booleans())]
     hides_me = bool(starred) and not in_order and draw(st.booleans())
     return Signature(
-        kind, None if hides_me else me, by_kind["only"], by_kind["either"], starred, keyword_only, double_starred,
+        kind,
+        None if hides_me else me,
+        by_kind["only"],
+        by_kind["either"],
+        starred,
+        keyword_only,
+        double_starred,
         frozenset((*in_order[required:], *optional)),
-    )  # fmt: skip
+    )
 
 
 @st.composite
 def calls(draw: Any, signature: Signature) -> Arguments:
     """Draw a call, more often right than wrong."""
     in_order = (*signature.positional_only, *signature.positional)
-    surplus = draw(st.integers(0, 3)) if signature.starred else draw(st.sampled_from((0,) * 9 + (1,)))
+    surplus = (
+        draw(st.integers(0, 3)) if signature.starred else draw(st.sampled_from((0,) * 9 + (1,)))
+    )
     given = draw(st.integers(0, len(in_order)))
     count = len(in_order) + surplus if given == len(in_order) else given
-    named = {name: Value(f"{name}=") for name in in_order[count:] if _is_given(draw, signature, name)}
-    named |= {name: Value(f"{name}=") for name in signature.keyword_only if _is_given(draw, signature, name)}
+    named = {
+        name: Value(f"{name}=") for name in in_order[count:] if _is_given(draw, signature, name)
+    }
+    named |= {
+        name: Value(f"{name}=")
+        for name in signature.keyword_only
+        if _is_given(draw, signature, name)
+    }
     if signature.double_starred or draw(st.integers(0, 9)) == 9:
-        named |= {name: Value(f"{name}=") for name in draw(st.lists(st.sampled_from(NAMES), max_size=2))}
+        named |= {
+            name: Value(f"{name}=") for name in draw(st.lists(st.sampled_from(NAMES), max_size=2))
+        }
     return Arguments(tuple(Value(f"#{index}") for index in range(count)), named)
 
 

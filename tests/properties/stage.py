@@ -17,7 +17,9 @@ from .scripts import Broken, Interrupt, Script, function
 
 SOON: Final = 0.05
 LATER: Final = 3.0
-"""Where a deadline came so soon that a busy machine had not begun the receiver's turn, this is late enough to look again."""
+"""Where a deadline came so soon that a busy machine had not begun the receiver's turn, this is late
+enough to look again.
+"""
 NEVER: Final = 60.0
 
 
@@ -33,7 +35,9 @@ class Stage:
         self.released = threading.Event()
         self.bus = Bus(values=program.has_values)
         self.keeper = type("Keeper", (), {})()
-        self.players = {receiver.name: callable_for(self, receiver) for receiver in program.receivers}
+        self.players = {
+            receiver.name: callable_for(self, receiver) for receiver in program.receivers
+        }
         self._connect(is_early=True)
         self._declare()
         self._connect(is_early=False)
@@ -49,7 +53,9 @@ class Stage:
             stranger: Any = type("Stranger", (), self._namespace(0))
             self.function, self.stranger = self.classes[0].work, stranger.work
         is_class = self.program.kind == "classmethod"
-        self.sender = self.classes[self.program.entry or 0] if is_class else self.function or self.instance
+        self.sender = (
+            self.classes[self.program.entry or 0] if is_class else self.function or self.instance
+        )
 
     def _bases(self, k: int) -> tuple[type, ...]:
         if self.program.is_diamond and k in (0, 1):
@@ -64,7 +70,9 @@ class Stage:
         left = f", left=lambda: log.append(('left', None, {k}))" if self.program.is_stream else ""
         script = f"script({k}, {me or 'None, '}dict(a=a, b=b, rest=rest, more=more)){left}"
         known = {"script": self._script, "log": self.log}
-        work: Any = function(self.program.colour, "work", f"{me}a, b=2, *rest, **more", script, **known)
+        work: Any = function(
+            self.program.colour, "work", f"{me}a, b=2, *rest, **more", script, **known
+        )
         wraps: dict[str, Any] = {"classmethod": classmethod, "staticmethod": staticmethod}
         wrap = wraps.get(self.program.kind, lambda work: work)
         hook: Any = hookable("work", bus=self.bus) if body.hookable else lambda work: work
@@ -77,7 +85,9 @@ class Stage:
         self.log.append(("entered", None, k, plain(arguments)))
         for item in body.items if self.program.is_stream else ():
             yield ("yield", item)
-        parents = [above for above in self.program.mro(0) if above > k and self.program.bodies[above]]
+        parents = [
+            above for above in self.program.mro(0) if above > k and self.program.bodies[above]
+        ]
         if body.calls_super and parents:
             above = super(self.classes[k], me).work  # type: ignore[misc]
             given = (arguments["a"], arguments["b"], *arguments["rest"])
@@ -92,7 +102,12 @@ class Stage:
         if ends == "leave":
             return self.leave(swallows=False)
         if ends != "return":
-            raise {"fail": Broken, "stop": StopIteration, "interrupt": Interrupt, "cancel": asyncio.CancelledError}[ends]
+            raise {
+                "fail": Broken,
+                "stop": StopIteration,
+                "interrupt": Interrupt,
+                "cancel": asyncio.CancelledError,
+            }[ends]
         return result
 
     # Who listens
@@ -107,7 +122,11 @@ class Stage:
 
     def _connect_one(self, connection: Connection) -> None:
         receiver = self.program.receiver(connection.receiver)
-        options: dict[str, Any] = {"name": receiver.name, "priority": connection.priority, "once": connection.once}
+        options: dict[str, Any] = {
+            "name": receiver.name,
+            "priority": connection.priority,
+            "once": connection.once,
+        }
         options |= {"before": connection.before, "after": connection.after}
         if receiver.phase not in ("around", "finally"):
             options["role"] = receiver.role
@@ -119,10 +138,14 @@ class Stage:
             options["timeout"] = self.soon if receiver.says.kind == "hang" else NEVER
         signal = self.bus.signal(f"{receiver.phase}_work")
         weak = True if connection.is_weak else None
-        signal.connect(self._player(receiver.name), sender=self._scope(connection.scope), weak=weak, **options)
+        signal.connect(
+            self._player(receiver.name), sender=self._scope(connection.scope), weak=weak, **options
+        )
 
     def _player(self, name: str) -> Any:
-        """Return what is connected for this receiver: its function, or a method made anew as Python makes them."""
+        """Return what is connected for this receiver: its function, or a method made anew as Python
+        makes them.
+        """
         if not self.program.receiver(name).is_method:
             return self.players[name]
         scopes = {one.scope for one in self.program.connections if one.receiver == name}

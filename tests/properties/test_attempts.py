@@ -1,4 +1,6 @@
-"""Overlapping calls whose arounds make tasks of their attempts, and repeat, cancel and leave them (G8, G23)."""
+"""Overlapping calls whose arounds make tasks of their attempts, and repeat, cancel and leave them
+(G8, G23).
+"""
 
 from hypothesis import given
 

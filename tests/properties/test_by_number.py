@@ -1,4 +1,6 @@
-"""Random programs by their numbers: the same ones in every run, and many more than can be drawn so that they shrink."""
+"""Random programs by their numbers: the same ones in every run, and many more than can be drawn so
+that they shrink.
+"""
 
 import pytest
 

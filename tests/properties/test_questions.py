@@ -1,4 +1,5 @@
-"""Whatever is connected and however it is asked: what a plain model says, the order of the ranks, and
+"""Whatever is connected and however it is asked: what a plain model says, the order of the ranks,
+and
 merging as its rules say.
 """
 

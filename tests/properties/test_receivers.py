@@ -1,4 +1,6 @@
-"""Whatever its signature, a receiver whose parameters are read from its code is asked as one that `inspect` has read."""
+"""Whatever its signature, a receiver whose parameters are read from its code is asked as one that
+`inspect` has read.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +25,9 @@ def written(signature, colour, *, is_marked):
 
 
 def outcome(receiver, names):
-    """What the receiver was given, or why it was refused. As a modifier of `post` it answers with its own `locals()`."""
+    """What the receiver was given, or why it was refused. As a modifier of `post` it answers with
+    its own `locals()`.
+    """
     bus, values = Bus(), {name: f"the {name}" for name in names}
     method = Signature("method", "own", (), names, None, (), None, frozenset())
     agent = type("Agent", (), {"work": hookable("work", bus=bus)(method.function("sync"))})()
@@ -53,6 +57,10 @@ def test_a_receiver_is_asked_the_same_whichever_way_its_parameters_are_read(data
     signature = data.draw(signatures())
     others = data.draw(st.lists(st.sampled_from(NAMES), max_size=3))
     left_out = data.draw(st.sets(st.sampled_from(signature.names or NAMES), max_size=2))
-    names = tuple(name for name in dict.fromkeys((*others, *signature.names)) if name not in left_out)
-    by_code, by_inspect = (outcome(written(signature, colour, is_marked=marked), names) for marked in (False, True))
+    names = tuple(
+        name for name in dict.fromkeys((*others, *signature.names)) if name not in left_out
+    )
+    by_code, by_inspect = (
+        outcome(written(signature, colour, is_marked=marked), names) for marked in (False, True)
+    )
     assert by_code == by_inspect

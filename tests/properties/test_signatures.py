@@ -1,4 +1,6 @@
-"""Whatever the signature, a hooked body gets exactly what a direct call gives it, and a wrong call fails as the bare one."""
+"""Whatever the signature, a hooked body gets exactly what a direct call gives it, and a wrong call
+fails as the bare one.
+"""
 
 import asyncio
 
@@ -23,7 +25,10 @@ class Pair:
         self.signature, self.colour, self.bus = signature, colour, Bus()
         wrap, hook = WRAPS.get(signature.kind, lambda work: work), hookable("work", bus=self.bus)
         make = signature.function
-        works = wrap(make(colour)), hook(wrap(make(colour))) if is_outside else wrap(hook(make(colour)))
+        works = (
+            wrap(make(colour)),
+            hook(wrap(make(colour))) if is_outside else wrap(hook(make(colour))),
+        )
         self.owners = tuple(type("Agent", (), {"work": work}) for work in works)
         self.bare, self.hooked = (self._reached(owner) for owner in self.owners)
 
@@ -35,7 +40,11 @@ class Pair:
     def result(self, work, arguments):
         """The body's arguments; TypeError comes from the call itself."""
         made = work(*arguments.positional, **arguments.named)
-        got = {"sync": lambda: made, "async": lambda: asyncio.run(made), "generator": lambda: next(made)}.get(self.colour)
+        got = {
+            "sync": lambda: made,
+            "async": lambda: asyncio.run(made),
+            "generator": lambda: next(made),
+        }.get(self.colour)
         return self.without_me(got() if got else asyncio.run(anext(made)))
 
     def without_me(self, got):
@@ -46,13 +55,17 @@ class Pair:
         return {**got, self.signature.starred: got[self.signature.starred][1:]}
 
     def bound(self, arguments):
-        """What the bare body gets, by name; `inspect` is wrong about an optional `x, /` beside `**kwargs`, on 3.11 and 3.13.0."""
+        """What the bare body gets, by name; `inspect` is wrong about an optional `x, /` beside
+        `**kwargs`, on 3.11 and 3.13.0.
+        """
         got = self.result(self.bare, arguments)
         return {name: got[name] for name in self.signature.names}
 
 
 def identities(arguments):
-    """The names in their order, with the identity of each value, and of each one in `*args` and `**kwargs`."""
+    """The names in their order, with the identity of each value, and of each one in `*args` and
+    `**kwargs`.
+    """
     return [(name, _identity(value)) for name, value in arguments.items()]
 
 
@@ -83,13 +96,17 @@ def _fits(pair, arguments):
 @given(st.data())
 def test_with_nobody_listening_the_body_gets_what_a_direct_call_gives(colour, data):
     pair, arguments = right_calls(data, colour)
-    assert identities(pair.result(pair.hooked, arguments)) == identities(pair.result(pair.bare, arguments))
+    assert identities(pair.result(pair.hooked, arguments)) == identities(
+        pair.result(pair.bare, arguments)
+    )
 
 
 @in_every_colour
 @examples(0.05)
 @given(st.data())
-def test_with_listeners_the_body_gets_what_a_direct_call_gives_and_each_of_them_is_shown_the_same(colour, data):
+def test_with_listeners_the_body_gets_what_a_direct_call_gives_and_each_of_them_is_shown_the_same(
+    colour, data
+):
     pair, arguments = right_calls(data, colour)
     bound, shown = identities(pair.bound(arguments)), []
 
@@ -98,12 +115,21 @@ def test_with_listeners_the_body_gets_what_a_direct_call_gives_and_each_of_them_
 
     def by_everything(agent_, /, **everything):
         # Arguments of these two names are read through the context.
-        shown.append(identities(everything) == [(name, value) for name, value in bound if name not in ("ctx", "call_next")])
+        shown.append(
+            identities(everything)
+            == [(name, value) for name, value in bound if name not in ("ctx", "call_next")]
+        )
 
-    listeners = data.draw(st.lists(st.sampled_from((by_context, by_everything)), min_size=1, unique=True))
+    listeners = data.draw(
+        st.lists(st.sampled_from((by_context, by_everything)), min_size=1, unique=True)
+    )
     for listener in listeners:
-        pair.bus.signal("pre_work").connect(listener, role=data.draw(st.sampled_from(("modify", "guard", "observe"))))
-    assert identities(pair.result(pair.hooked, arguments)) == identities(pair.result(pair.bare, arguments))
+        pair.bus.signal("pre_work").connect(
+            listener, role=data.draw(st.sampled_from(("modify", "guard", "observe")))
+        )
+    assert identities(pair.result(pair.hooked, arguments)) == identities(
+        pair.result(pair.bare, arguments)
+    )
     assert shown == [True] * len(listeners)
 
 
@@ -116,10 +142,15 @@ def test_a_listener_is_given_any_argument_it_asks_for_by_name(colour, data):
     names = [name for name in pair.signature.names if name != "ctx"]
     for name in names:
         known = {"asked": asked}
-        exec(f"def listener(agent_, /, {name}): asked.append((@, {name}))".replace("@", repr(name)), known)
+        exec(
+            f"def listener(agent_, /, {name}): asked.append((@, {name}))".replace("@", repr(name)),
+            known,
+        )
         pair.bus.signal("pre_work").connect(known["listener"])
     pair.result(pair.hooked, arguments)
-    assert [(name, _identity(value)) for name, value in asked] == [(name, _identity(bound[name])) for name in names]
+    assert [(name, _identity(value)) for name, value in asked] == [
+        (name, _identity(bound[name])) for name in names
+    ]
 
 
 @in_every_colour
@@ -131,7 +162,9 @@ def test_what_a_modifier_assigns_replaces_that_argument_and_no_other(colour, dat
     if not signature.names:
         return
     name = data.draw(st.sampled_from(signature.names))
-    new = {signature.starred: (Value("new"),), signature.double_starred: {"new": Value("new")}}.get(name, Value("new"))
+    new = {signature.starred: (Value("new"),), signature.double_starred: {"new": Value("new")}}.get(
+        name, Value("new")
+    )
     is_patch = data.draw(st.booleans())
 
     def modifier(agent_, /, ctx):
