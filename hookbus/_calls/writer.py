@@ -21,55 +21,21 @@ from .text import fresh, sealed
 from .turns import Turns, lines
 from .verdicts import Replace
 
-TOOLS: Final[dict[str, Any]] = {
-    **{
-        name: getattr(room, name)
-        for room, names in {
-            meaning: (
-                "DROPPED",
-                "PLAIN",
-                "check_untampered",
-                "claimed",
-                "decided",
-                "holds",
-                "is_awaitable",
-                "judged",
-                "meant",
-                "misfit",
-                "refused",
-                "rescued",
-                "revised",
-                "settled",
-                "unawaited",
-            ),
-            failing: ("deferred", "escaped", "failed", "is_own_block", "over", "parted", "stand"),
-            telling: ("asked", "begun", "finished"),
-            attempts: (
-                "again",
-                "attempted",
-                "check_open",
-                "closed",
-                "closed_async",
-                "judged_around",
-                "opened",
-                "recorded",
-                "tried",
-            ),
-            deadline: ("timed", "timed_async", "within"),
-        }.items()
-        for name in names
-    },
-    "Call": Call,
-    "ENCLOSING": ENCLOSING,
-    "HookBlocked": HookBlocked,
-    "HookContext": HookContext,
-    "ReadOnly": ReadOnly,
-    "Replace": Replace,
-    "beside": beside,
-    "clock": time.perf_counter,
-    "context": tuple.__new__,
-    "surrounding": current_surrounding,
+_HELPERS: Final = {
+    meaning: "DROPPED PLAIN check_untampered claimed decided holds is_awaitable judged meant misfit "
+    "refused rescued revised settled unawaited",
+    failing: "deferred escaped failed is_own_block over parted stand",
+    telling: "asked begun finished",
+    attempts: "again attempted check_open closed closed_async judged_around opened recorded tried",
+    deadline: "timed timed_async within",
 }
+
+TOOLS: Final[dict[str, Any]] = {
+    **{name: getattr(room, name) for room, names in _HELPERS.items() for name in names.split()},
+    "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
+    "ReadOnly": ReadOnly, "Replace": Replace, "beside": beside, "clock": time.perf_counter,
+    "context": tuple.__new__, "surrounding": current_surrounding,
+}  # fmt: skip
 """What the texts call, by the names they have for it."""
 
 _GENERATOR: Final = {"send": "send", "throw": "throw", "close": "close", "stop": "StopIteration"}
