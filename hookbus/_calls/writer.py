@@ -7,8 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-import attrs
-
 from .. import events
 from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
@@ -20,6 +18,7 @@ from .plan import Plan, Seat
 from .text import fresh, sealed
 from .turns import Turns, lines
 from .verdicts import Replace
+from .written import Nest, Written, note_turns
 
 _HELPERS: Final = {
     meaning: "DROPPED PLAIN check_untampered claimed decided holds is_awaitable judged meant misfit "
@@ -45,21 +44,6 @@ _ASYNC_GENERATOR: Final = {
     "close": "aclose",
     "stop": "StopAsyncIteration",
 }
-
-
-@attrs.frozen(eq=False)
-class Written:
-    """The function that runs the calls of a plan.
-
-    Attributes:
-        run: it is called as the body is.
-        source: its text, in which receivers have short names.
-        named: those names, and what they stand for.
-    """
-
-    run: Callable[..., Any]
-    source: str
-    named: dict[str, Any]
 
 
 class Writer(Turns):
@@ -114,14 +98,14 @@ class Writer(Turns):
     def written(self) -> Written:
         """Return the function."""
         text = self._stream() if self.is_stream else self._call()
-        source, run = self._made(text, self.name, _Nest(self))
+        source, run = self._made(text, self.name, Nest(self))
         run.__qualname__ = (
             self.hook.body.__qualname__
         )  # what nobody awaits is warned of by this name
         named = {name: value for name, value in self.given.items() if name[-1].isdigit()}
         return Written(run, source, named)
 
-    def _made(self, text: str, name: str, nest: _Nest) -> tuple[str, Callable[..., Any]]:
+    def _made(self, text: str, name: str, nest: Nest) -> tuple[str, Callable[..., Any]]:
         """Return the source of a text and the function of this name in it, which is not among what
         it can see itself.
         """
@@ -134,7 +118,7 @@ class Writer(Turns):
             "names": frozenset(self.simple),
             "nest": nest,
             "fresh": unnoted,
-            "fired": partial(_fired, unnoted, self.plan),
+            "fired": partial(note_turns, unnoted, self.plan),
             **self.tools,
             **self.given,
         }
@@ -240,7 +224,7 @@ class Writer(Turns):
             parts.append(self.fill(story.OUTERMOST, parts={"level": self._level(0)}))
         return lines(*parts)
 
-    def nested(self, nest: _Nest) -> Callable[..., Any]:
+    def nested(self, nest: Nest) -> Callable[..., Any]:
         """Return what makes the arounds of an attempt that patches or repeats."""
         self.flags.add("nested")
         nexts = "(" + "".join(f"next_{i}, " for i in range(self.count)) + ")"
@@ -300,22 +284,3 @@ class Writer(Turns):
         name = f"around{i}"
         self.given[name] = seat
         return name
-
-
-class _Nest:
-    """Makes the arounds of attempts that patch or repeat; they are written for the first one."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-        self._made: Callable[..., Any] | None = None
-
-    def __call__(self, *given: Any) -> Any:
-        if self._made is None:
-            self._made = self._writer.nested(self)
-        return self._made(*given)
-
-
-def _fired(unnoted: list[str], plan: Plan) -> None:
-    """Note at the end of the first call that went through who has had a turn."""
-    unnoted.clear()
-    telling.fire(plan)
