@@ -9,7 +9,8 @@ from typing import Any
 
 from .._hooks.hook import Hook, Site
 from .plan import Plan, build_plan
-from .writer import Writer, Written
+from .writer import Writer
+from .written import Written
 
 
 def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:

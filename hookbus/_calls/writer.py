@@ -21,8 +21,8 @@ from .verdicts import Replace
 from .written import Nest, Written, note_turns
 
 _HELPERS: Final = {
-    meaning: "DROPPED PLAIN check_untampered claimed decided holds is_awaitable judged meant misfit "
-    "refused rescued revised settled unawaited",
+    meaning: "DROPPED PLAIN check_untampered claimed decided holds is_awaitable judged meant "
+    "misfit refused rescued revised settled unawaited",
     failing: "deferred escaped failed is_own_block over parted stand",
     telling: "asked begun finished",
     attempts: "again attempted check_open closed closed_async judged_around opened recorded tried",
