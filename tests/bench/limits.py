@@ -79,10 +79,24 @@ class KnownMiss:
 
 
 KNOWN_MISSES: dict[str, KnownMiss] = {
-    "P10 connect": KnownMiss(
-        "blinker looks neither at what a receiver asks for nor at what it may be connected to", 13
-    ),
+    "P2 sync": KnownMiss("the look-up of what runs a call is as long as two plain calls", 2.1),
+    "P3 sync": KnownMiss("as P2 sync", 1.8),
+    "P3 async": KnownMiss("as P2 sync, and each answer may be one to await", 1.8),
+    "P4 sync": KnownMiss("each level notes how what it has inside has ended", 3.2),
+    "P4 async": KnownMiss("each level awaits once more than by hand, to judge what came out", 3.0),
+    "P6": KnownMiss("each observer is kept from the others by a coroutine around it", 1.3),
+    "P10 connect": KnownMiss("blinker does not look at what a receiver asks for", 14),
     "P12 sync": KnownMiss("the look for an object costs as much as half a bare call", 2.05),
+    "P13 sync": KnownMiss("two hookables are looked up, that of the parent, too", 2.4),
+    "P13 async": KnownMiss("as P13 sync", 2.0),
+    "P17 async": KnownMiss("a late answer is late, so the clock is read once more", 1.5),
+    "P21 known form": KnownMiss("the plan is made and its text is put together", 2.0),
+    "P21 new form": KnownMiss("the text is written before it is compiled", 4.0),
+    "P22 sync": KnownMiss("who blocked, why and in which call is kept with the exception", 8.0),
+    "P22 async": KnownMiss("as P22 sync", 8.0),
+    "P23 sync": KnownMiss("a failure is counted with its place", 9.5),
+    "P23 async": KnownMiss("as P23 sync", 9.5),
+    "P25 async": KnownMiss("four events are made and told", 4.8),
 }
 
 Verdict = Literal["pass", "miss", "known miss", "wrong", "not there yet", ""]
