@@ -1,0 +1,133 @@
+"""Where a call leaves the usual way: each of these goes wrong if one line of the texts is lost."""
+
+import asyncio
+from contextvars import ContextVar
+
+import pytest
+
+from hookbus import Block, Bus, HookBlocked, HookError, events, hookable
+
+MARK: ContextVar[str] = ContextVar("mark", default="unset")
+
+
+def agent_of(bus, ran):
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg, tone="kind"):
+            ran.append((msg, tone))
+            return msg
+
+        @hookable("think", bus=bus)
+        async def think(self, msg):
+            ran.append(msg)
+            return msg
+
+        @hookable("stream", bus=bus)
+        def stream(self, msg):
+            ran.append(msg)
+            yield msg
+
+    return Agent()
+
+
+@pytest.fixture
+def bus():
+    return Bus()
+
+
+@pytest.mark.parametrize("is_heard", [False, True], ids=["unheard", "heard"])
+def test_a_patch_with_one_unknown_name_changes_nothing_and_is_its_receivers_failure(bus, is_heard):
+    ran, failures = [], []
+    kinds = {} if is_heard else {"kinds": (events.Failed,)}
+    bus.events.connect(
+        lambda bus, event: isinstance(event, events.Failed) and failures.append(event), **kinds
+    )
+    bus.signal("pre_reply").connect(lambda agent, msg: {"msg": "changed", "tnoe": "rude"})
+    agent_of(bus, ran).reply("hello")
+    assert ran == [("hello", "kind")]
+    assert "did you mean 'tone'" in str(failures[0].exception)
+
+
+@pytest.mark.filterwarnings("ignore::hookbus.exceptions.HookWarning")
+def test_a_guard_of_a_phase_that_the_hook_does_not_have_closes_it():
+    ran, bus = [], Bus()
+    bus.signal("post_stream").connect(lambda agent, result: None, role="guard", name="late")
+    bus.signal("item_reply").connect(lambda agent, item: None, role="guard", name="early")
+    agent = agent_of(bus, ran)
+    with pytest.raises(HookBlocked, match="late"):
+        list(agent.stream("a"))
+    with pytest.raises(HookBlocked, match="early"):
+        agent.reply("a")
+    assert ran == []
+
+
+def test_what_a_plain_receiver_with_a_deadline_sets_in_the_context_is_there_afterwards(bus):
+    ran = []
+
+    def mark(agent):
+        MARK.set("set")
+
+    bus.signal("pre_reply").connect(mark, timeout=10.0)
+    bus.signal("pre_think").connect(mark, timeout=10.0)
+    agent = agent_of(bus, ran)
+
+    def after(call):
+        MARK.set("unset")
+        call()
+        return MARK.get()
+
+    async def think():
+        MARK.set("unset")
+        await agent.think("a")
+        return MARK.get()
+
+    assert after(lambda: agent.reply("a")) == "set" == asyncio.run(think())
+
+
+async def test_an_attempt_whose_guards_are_asked_again_while_its_around_ends_runs_no_method(bus):
+    ran, tasks, may_answer = [], [], asyncio.Event()
+
+    async def waits(agent, msg):
+        if msg == "again":
+            await may_answer.wait()
+
+    async def leaves(agent, call_next):
+        tasks.append(asyncio.ensure_future(call_next(msg="again")))
+        await asyncio.sleep(0.01)
+        return "at once"
+
+    bus.signal("pre_think").connect(waits, role="guard")
+    bus.signal("around_think").connect(leaves)
+    assert await agent_of(bus, ran).think("a") == "at once"
+    may_answer.set()
+    with pytest.raises(HookError, match="after its around had ended"):
+        await tasks[0]
+    assert ran == []
+
+
+async def test_a_first_attempt_that_comes_after_another_was_blocked_runs_no_method(bus):
+    ran = []
+
+    def no(agent, msg):
+        return Block("no") if msg == "bad" else None
+
+    async def both(agent, call_next):
+        late = asyncio.ensure_future(call_next())
+        await asyncio.sleep(0)
+        with pytest.raises(HookBlocked):
+            await call_next(msg="bad")
+        with pytest.raises((HookBlocked, HookError)):
+            await late
+        return "never"
+
+    async def slow(agent, msg, call_next):
+        if msg == "a":
+            await asyncio.sleep(0.01)
+        return await call_next()
+
+    bus.signal("pre_think").connect(no, role="guard")
+    bus.signal("around_think").connect(both, priority=1)
+    bus.signal("around_think").connect(slow)
+    with pytest.raises(HookBlocked):
+        await agent_of(bus, ran).think("a")
+    assert ran == []
