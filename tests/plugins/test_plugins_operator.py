@@ -53,7 +53,7 @@ def test_the_operator_sets_options_for_all_receivers_and_for_one(loaded):
     assert [(row.timeout, row.operator) for row in rows.values()] == [
         (2.0, "timeout (was None), on_error (was block)"),
         (1.0, "timeout (was 5.0), priority (was 1)"),
-        (2.0, "timeout (was None)"), (2.0, "timeout (was None)"), (2.0, "timeout (was None)"),
+        (2.0, "timeout (was None)"), (2.0, "timeout (was None)"), (None, None),
     ]  # fmt: skip
     assert (rows["redact"].on_error, rows["stamp"].priority) == ("isolate", -3)
     assert list(rows) == ["redact", "stamp", "guard", "watch", "around"]
