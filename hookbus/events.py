@@ -70,7 +70,8 @@ class Event:
         """
         event = _new(cls)
         if len(fields) < cls._size:
-            fields = {"surrounding": current_surrounding()} | _defaults(cls) | fields  # type: ignore[arg-type]
+            said = _defaults(cls) | fields  # type: ignore[arg-type]
+            fields = {"surrounding": current_surrounding()} | said
         # Its fields are the dict that this call made; nobody else has it.
         _set(event, "__dict__", fields)
         return event

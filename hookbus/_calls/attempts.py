@@ -159,7 +159,7 @@ def as_items(items: Any, *, is_async: bool) -> Any:
 
 
 def _each(items: Any) -> Generator[Any, Any, None]:
-    for item in items:  # noqa: UP028 - `yield from` would pass on what is sent, which an iterator does not take
+    for item in items:  # noqa: UP028 - an iterator does not take what is sent
         yield item
 
 

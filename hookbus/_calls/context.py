@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import ItemsView, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from itertools import count
@@ -163,7 +162,3 @@ class Call:
         if found is None:
             found = self.__dict__["_description"] = describe(self.sender)
         return found
-
-    def seconds(self) -> float:
-        """Return how long ago it began."""
-        return time.perf_counter() - self.began

@@ -21,8 +21,8 @@ Action = Literal["isolated", "blocked", "raised"]
 
 def begun(call: Call, values: Mapping[str, Any] | None) -> None:
     """Begin a call whose beginning or end somebody hears."""
-    call.outer = ENCLOSING.get()
-    call.parent_id = enclosing()
+    call.outer = outer = ENCLOSING.get()
+    call.parent_id = outer[0] if outer else None
     call.inside = [call.id]
     ENCLOSING.set(call.inside)
     call.began = time.perf_counter()
@@ -47,11 +47,10 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
     if ENCLOSING.get() is call.inside:
         ENCLOSING.set(call.outer)
     told = error if outcome in ("raised", "cancelled") else None
-    seconds = call.seconds()
+    seconds = time.perf_counter() - call.began
     if call.began:
-        tell(
-            call, Finished, outcome=outcome, seconds=seconds, error=told, result=shown(call, result)
-        )
+        given = result if call.plan.shows_values else HIDDEN
+        tell(call, Finished, outcome=outcome, seconds=seconds, error=told, result=given)
         call.began = 0.0
         call.inside.clear()
 
@@ -135,10 +134,6 @@ def asked(call: Call, seat: Seat, began: float) -> None:
         seconds=seconds,
         answer=said,
     )
-
-
-def shown(call: Call, value: Any) -> Any:
-    return value if call.plan.shows_values else HIDDEN
 
 
 def fire(plan: Plan, last: Seat | None = None) -> None:

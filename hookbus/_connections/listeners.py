@@ -104,7 +104,7 @@ class EventSignal(HookSignal):
             try:
                 is_by_name = connected.is_by_name
                 answer = function(bus, event=event) if is_by_name else function(bus, event)
-                if inspect.isawaitable(answer):
+                if answer is not None and inspect.isawaitable(answer):
                     close_unawaited(answer)
                     raise HookError(
                         f"{connected.label} is async, but events are told to plain functions"

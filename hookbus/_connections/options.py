@@ -126,9 +126,10 @@ def options_of(
     """
     # False equals 0, and must be refused where 0 is right; of `()` there is only one.
     is_usual = type(priority) is int and priority == 0 and once is False
-    if is_usual and before is after is _PLAIN.before and role is None and on_error is None:  # noqa: SIM102
-        if timeout is None and when is None and name is None and kinds is None:
-            return _PLAIN
+    is_unsaid = timeout is None and when is None and name is None and kinds is None
+    is_free = before is after is _PLAIN.before and role is None and on_error is None
+    if is_usual and is_unsaid and is_free:
+        return _PLAIN
     options = Options(
         priority, role, on_error, timeout, when, once, name, _several(before), _several(after),
         None if kinds is None else _several(kinds),
