@@ -47,7 +47,8 @@ class ReadOnly(MutableMapping[str, Any]):
             "an around passes call_next(name=value)"
         )
 
-    __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = update = setdefault = _refuse
+    __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = _refuse
+    update = setdefault = _refuse  # pyright: ignore[reportAssignmentType]
 
 
 class HookContext(NamedTuple):

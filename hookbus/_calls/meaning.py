@@ -1,14 +1,13 @@
 """What answers mean: said here once, in plain Python, for every colour.
 
 The text of a call (`story.txt`) does what is usual in line and comes here with everything else;
-what
-ends a call raises, what returns lets it go on.
+what ends a call raises, what returns lets it go on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import CoroutineType, GeneratorType
+from types import CoroutineType, GeneratorType, NoneType
 from typing import Any, Final, NoReturn
 
 from .._connections.wanted import close_unawaited
@@ -37,7 +36,7 @@ def revised(
     after = dict(before if draft is None else draft)
     if issubclass(kind, Mapping):
         after.update(answer)
-    elif answer is not None and not issubclass(kind, (Block, Replace)):
+    elif not issubclass(kind, (NoneType, Block, Replace)):
         wrong_return(seat, answer, "None, a mapping of arguments, Replace(result) or Block(reason)")
     if issubclass(kind, Replace):
         check_items(call, seat, answer)

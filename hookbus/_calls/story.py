@@ -8,7 +8,7 @@ import re
 from importlib.resources import files
 from typing import Final
 
-_ALL: Final = files(__package__).joinpath("story.txt").read_text(encoding="utf-8")
+_ALL: Final = files(__name__.rpartition(".")[0]).joinpath("story.txt").read_text(encoding="utf-8")
 
 _TEXTS: Final[dict[str, str]] = {
     found[1]: found[2]

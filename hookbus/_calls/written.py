@@ -34,9 +34,10 @@ class Nest:
         self._made: Callable[..., Any] | None = None
 
     def __call__(self, *given: Any) -> Any:
-        if self._made is None:
-            self._made = self._writer.nested(self)
-        return self._made(*given)
+        made = self._made
+        if made is None:
+            made = self._made = self._writer.nested(self)
+        return made(*given)
 
 
 def note_turns(unnoted: list[str], plan: Plan) -> None:

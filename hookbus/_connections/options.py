@@ -64,7 +64,7 @@ class Options(NamedTuple):
             if not all(isinstance(name, str) for name in names):
                 raise HookError(
                     "before= and after= take the name of a receiver, or several, "
-                    f"not {names if len(names) > 1 else names[0]!r:.60}"
+                    f"not {names if len(names) != 1 else names[0]!r:.60}"
                 )
         check_timeout(self.timeout)
         if not isinstance(self.once, bool):

@@ -24,8 +24,9 @@ def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
     if sender is ANY or sender is None:
         return [(FAR, ANY_ID, None)]
     bases: tuple[type, ...] = sender.__mro__[1:] if isinstance(sender, type) else ()
+    kind: type = type(sender)
     nearest: dict[int, tuple[float, int, Any]] = {}
-    for distance, scope in enumerate((sender, *bases, *type(sender).__mro__)):
+    for distance, scope in enumerate((sender, *bases, *kind.__mro__)):
         nearest.setdefault(id(scope), (float(distance), id(scope), scope))
     return [*nearest.values(), (FAR, ANY_ID, None)]
 
