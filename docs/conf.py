@@ -56,7 +56,7 @@ nitpick_ignore_regex = [
     # Type variables and aliases, which are names for readers of the code.
     ("py:.*", r"(.*\.)?(P|T|R|F|T_co|R_co)(\.\w+)?"),
     ("py:.*", r"(.*\.)?(When|Rule|Merged|Mode|Steps|Undo|Uninstall|Function|FallbackOn)"),
-    ("py:.*", r"(.*\.)?(Role|OnError|Path)"),
+    ("py:.*", r"(.*\.)?(Role|OnError|Path|Options)"),
     ("py:.*", r"(.*\.)?(_Hidden|Kinds|Connectable|Colour|Level|Status|Home|Void|Of|OfOne|OfMany)"),
     ("py:.*", r"(.*\.)?(Tool|Approve|Dispatch|ClawHook|Selection|Word)"),
     ("py:.*", r"typing\.(~P|Literal\['none')"),

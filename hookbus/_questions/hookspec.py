@@ -58,8 +58,8 @@ def hookspec(
         call it to ask, and see `Hookspec` for what else it has.
 
     Raises:
-        HookError: if it cannot be a question, naming what to write instead; or if its name is
-        taken.
+        HookError: if it cannot be a question, naming what to write instead; or if it is a second
+            one of its name.
     """
     if is_coroutine_callable(mode):
         raise HookError(
