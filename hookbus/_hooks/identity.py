@@ -109,3 +109,8 @@ class Own(Unshipped):
         self.is_used = False
         nobody: Callable[[], Any] = lambda: None  # noqa: E731
         self.reference = nobody if end is None else weakref.ref(owner, end)
+
+    def keep(self, cls: type, run: Run) -> None:
+        # Only the latest MRO: the id of one the class had before may be that of another by now.
+        self.clear()
+        self[id(cls.__mro__)] = run

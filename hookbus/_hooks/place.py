@@ -42,7 +42,7 @@ class Place:
             return False  # the first of `*args`: it is looked up each time
         cls = type(first)
         if self._own is not None:
-            self._own[id(cls.__mro__)] = run
+            self._own.keep(cls, run)
         elif isinstance(first, type):
             table.keep_of_class(first, run, hook._shell.by_class)
         elif hook._own_changed is self._own_changed and not hook.has_own(first):
