@@ -1,5 +1,5 @@
-"""One decorator makes any method of an agent hookable; ordinary blinker signals carry who may
-watch, change or stop it.
+"""Guards, redactors and observers for any method, agent tools first: one decorator makes it
+hookable, and who may stop, change or watch its calls connects to ordinary blinker signals.
 """
 
 from importlib import import_module
@@ -18,24 +18,27 @@ from .exceptions import HookBlocked, HookError, ReceiverError
 
 if TYPE_CHECKING:
     from . import events, modes
-    from ._calls.context import HookContext
+    from ._calls.context import CallNext, HookContext
     from ._calls.verdicts import Block, Drop, Replace
-    from ._instrument import instrument
+    from ._instrument import hook_overrides, instrument
     from ._questions.hookspec import hookspec
     from ._views.explain import explain
     from ._views.report import report
     from .plugins._start import load_plugins
 
+__version__ = "0.1.0"
+
 __all__ = [
-    "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext", "HookError",
-    "HookSignal", "ReceiverError", "Replace", "default_bus", "events", "exceptions", "explain",
-    "hookable", "hookspec", "instrument", "load_plugins", "modes", "receives", "report", "signal",
-    "surrounding",
+    "ANY", "Block", "Bus", "CallNext", "Connection", "Drop", "HookBlocked", "HookContext",
+    "HookError", "HookSignal", "ReceiverError", "Replace", "default_bus", "events", "exceptions",
+    "explain", "hook_overrides", "hookable", "hookspec", "instrument", "load_plugins", "modes",
+    "receives", "report", "signal", "surrounding",
 ]  # fmt: skip
 
 _ROOMS = {
-    "Block": "_calls.verdicts", "Drop": "_calls.verdicts", "HookContext": "_calls.context",
-    "Replace": "_calls.verdicts", "events": "events", "explain": "_views.explain",
+    "Block": "_calls.verdicts", "CallNext": "_calls.context", "Drop": "_calls.verdicts",
+    "HookContext": "_calls.context", "Replace": "_calls.verdicts", "events": "events",
+    "explain": "_views.explain", "hook_overrides": "_instrument",
     "hookspec": "_questions.hookspec", "instrument": "_instrument",
     "load_plugins": "plugins._start", "modes": "modes", "report": "_views.report",
 }  # fmt: skip

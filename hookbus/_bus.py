@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -16,28 +15,32 @@ from blinker import ANY
 from ._connections.connection import Connection
 from ._connections.listeners import EventSignal
 from ._connections.marks import marked
-from ._connections.options import check_timeout, options_of
+from ._connections.options import check_timeout
 from ._connections.phases import ANSWER, PHASES
 from ._connections.receiver import Connected
 from ._connections.senders import check_can_call, is_shared
 from ._connections.signal import HookSignal
+from ._hooks.guarding import check_guarded
 from ._hooks.holders import check_sender, check_serves, class_of
 from ._hooks.hook import Hook
 from ._hooks.identity import IdentityMap
-from ._hooks.overrides import uncovered_overrides
-from .exceptions import HookError, HookWarning, did_you_mean
+from ._hooks.overrides import uncovered_overrides, warn_of_overrides, with_subclasses
+from ._hooks.unmet import Unmet
+from ._under_way import Drained, UnderWay
+from .exceptions import HookError, did_you_mean
 
 if TYPE_CHECKING:
     from .events import Event
 
 
-class Bus:
+class Bus(Drained):
     """Hooks and signals that belong together. There is `default_bus`; a bus of one's own keeps
     tests or tenants apart.
 
     Args:
         timeout: seconds a receiver without a `timeout=` of its own may take; None is no deadline.
         values: put arguments and results into events; by default they say only names.
+        background: how many observers with `background=True` may be under way at once.
 
     Attributes:
         events: the signal that tells what happens: `bus.events.connect(listener)`, `def
@@ -48,9 +51,12 @@ class Bus:
     timeout: float | None
     values: bool
 
-    def __init__(self, timeout: float | None = None, values: bool = False) -> None:
+    def __init__(
+        self, timeout: float | None = None, values: bool = False, background: int = 1000
+    ) -> None:
         check_timeout(timeout)
         self.timeout, self.values = timeout, values
+        self._under_way = UnderWay(background)
         self.lock: threading.Lock = threading.Lock()
         self._signals: dict[str, HookSignal] = {}
         self._by_hook: dict[str, dict[str, HookSignal]] = {}
@@ -58,6 +64,7 @@ class Bus:
         self._looked_at: IdentityMap[bool] = IdentityMap()
         self.events: EventSignal = EventSignal(self)
         self.plugins: Any = None
+        self._unmet: Unmet = Unmet(self)
 
     def __reduce__(self) -> str:
         if self is not default_bus:
@@ -104,27 +111,28 @@ class Bus:
         """Whether anybody hears of calls."""
         return any(kind.__name__ != "Lost" for kind in self.heard)
 
-    def require(self, hook: str, role: str = "guard") -> None:
-        """Check at start-up that a hook is really watched over.
+    def require(self, hook: str, *, sender: Any = None, phase: str = "pre") -> None:
+        """Check at start-up that a guard watches over every call of a hook.
+
+        It counts where it is connected to the class that declares the hook, to one above it or to
+        `ANY`, enabled, enforced and without `when=`.
 
         Args:
             hook: its name.
-            role: `"guard"`, `"modify"` or `"observe"`.
+            sender: a class, an object, which is judged with its own guards, or a function; None is
+                every class that declares the hook, and every function.
+            phase: `"pre"`, `"item"` or `"post"`.
 
         Raises:
-            HookError: unless the hook is declared and an enabled receiver of this role is connected
-                to one of its phases.
+            HookError: naming what is bare, and why each guard that there is does not count; and
+                where nothing declares the hook, or overrides of it are not hooked.
         """
-        options_of(role=role)
-        if not self._declared(hook):
+        hooks = self._declared(hook)
+        if not hooks:
             raise HookError(
                 f"nothing declares the hook {hook!r}{did_you_mean(hook, self.hook_names())}"
             )
-        receivers = [r for signal in self._signals_of(hook) for r in signal.connections()]
-        if not any(r.role == role and r.is_enabled and not r.is_spent for r in receivers):
-            raise HookError(
-                f"the hook {hook!r} has no {role}: connect one to pre_{hook} before the start"
-            )
+        check_guarded(hooks, self._signals_of(hook), phase, sender)
 
     def plug(self, plugin: object) -> Callable[[], None]:
         """Connect every method of the plugin, an object, that `receives` marks: all or none. Return
@@ -177,8 +185,9 @@ class Bus:
             if other.is_question != hook.is_question or (hook.is_question and not is_again):
                 raise HookError(
                     f"the name {hook.name!r} is taken on this bus by {other!r}: a question has its "
-                    "name for itself"
+                    "name for itself, give one of them another name="
                 )
+        self._unmet.expect(hook)
         hooks, key = self._hooks.setdefault(hook.name, {}), id(hook)
         hooks[key] = weakref.ref(hook, partial(hooks.pop, key))
         self._forget(hook.name)
@@ -206,9 +215,9 @@ class Bus:
 
     def uncovered(self) -> list[str]:
         """Name the overrides of hookable methods that are not hooked, of classes that were a sender
-        or were called.
+        or were called, and say what is seen of them.
         """
-        return uncovered_overrides(self, self._looked_at.owners())
+        return uncovered_overrides(self, with_subclasses(self._looked_at.owners()))
 
     def class_of(self, hook: Hook) -> type | None:
         """Return the class whose method a hook is, if one is known: it was a sender, was called, or
@@ -276,13 +285,13 @@ class Bus:
                 f"{receiver.label} names a sender, but {signal.name} is a question and has none: "
                 "leave sender= out"
             )
-        check_serves(receiver, self._declared(signal.hook), sender)
-        if receiver.role == "guard" and sender is not ANY:
+        is_met = check_serves(receiver, self._declared(signal.hook), sender)
+        if receiver.role == "guard" and not (signal.phase and is_met):
+            self._unmet.wait(signal)
+        if receiver.on_error == "block" and sender is not ANY:
             cls = sender if isinstance(sender, type) else type(sender)
             self._look_at(cls)
-            for override in uncovered_overrides(self, [cls], signal.hook):
-                said = f"{receiver.label} does not guard {override}"
-                warnings.warn(said, HookWarning, stacklevel=4)
+            warn_of_overrides(self, receiver.label, signal.hook, cls, below=cls is sender)
 
 
 default_bus: Final = Bus()

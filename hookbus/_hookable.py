@@ -1,17 +1,24 @@
-"""@hookable and instrument: how a method comes to tell its signals."""
+"""@hookable: how a method comes to tell its signals."""
 
 from __future__ import annotations
 
 import inspect
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from functools import partial
+from inspect import Parameter
+from types import FunctionType
+from typing import Any, Final, TypeVar, overload
 
 from ._bus import Bus, default_bus
 from ._hooks.hook import Hook, colour_of, hook_of
-from .exceptions import HookError, HookWarning
+from ._hooks.site import NOTHING_SAID, Given, given_of
+from .exceptions import HookBlocked, HookError, HookWarning, did_you_mean
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
+
+_WRAPPED: Final = ("func", "fn", "coroutine", "function", "callback", "on_invoke_tool")
+"""Where objects that frameworks make of functions keep them."""
 
 
 class Hookable(Hook):
@@ -27,52 +34,105 @@ class Hookable(Hook):
 @overload
 def hookable(name: F) -> F: ...
 @overload
-def hookable(name: str | None = None, *, bus: Bus = ...) -> Callable[[F], F]: ...
-def hookable(name: Any = None, *, bus: Bus = default_bus) -> Any:
+def hookable(
+    name: str | None = None, *, bus: Bus = ..., guarded: bool | None = None,
+    blocked: Callable[[HookBlocked], Any] | None = None, sender: str | None = None,
+    awaits: bool = False,
+) -> Callable[[F], F]: ...  # fmt: skip
+def hookable(
+    name: Any = None, *, bus: Bus = default_bus, guarded: bool | None = None,
+    blocked: Callable[[HookBlocked], Any] | None = None, sender: str | None = None,
+    awaits: bool = False,
+) -> Any:  # fmt: skip
     """Make a function hookable: `@hookable`, or `@hookable("reply")`.
 
     It works on `def`, `async def`, generators and async generators, on methods, under or above
     `@classmethod` and `@staticmethod`, and on functions. What it returns is a plain function with
-    the signature, annotations, docstring and colour of the bare one. Decorating twice is one hook.
+    the signature, annotations and docstring of the bare one, async where that is. Decorating twice
+    is one hook.
 
     Args:
         name: the hook's name, which its signals end in; None is the function's own name.
         bus: the bus its signals live on.
+        guarded: True blocks every call that no guard of `pre` watches over: one that is connected
+            to the object, a class of it or `ANY`, enabled, enforced and without `when=`. None is as
+            the hookable says that it overrides.
+        blocked: what the caller of a blocked call gets where the verdict brings no result, and
+            where a guard failed: what this plain function returns, given the `HookBlocked`. If it
+            fails, that goes out. None is as the hookable says that it overrides; without one the
+            caller gets the exception.
+        sender: of a function: the argument that is the sender of its calls, as an object is of its
+            methods'; what is connected to that object, its class or `ANY` is asked. None is the
+            function itself.
+        awaits: of a plain function: True has it wait for async receivers (not arounds), which run
+            on an event loop in a thread of their own; otherwise they are refused.
 
     Returns:
         The hookable function, or a decorator that makes one.
 
     Raises:
-        HookError: if it is not a function, or is hookable already under another name.
+        HookError: if it is not a function, is hookable already under another name, has no argument
+            called as `sender` says, or is async and asked to wait.
     """
+    given = given_of(guarded=guarded, blocked=blocked, sender=sender, awaits=awaits)
     if name is None or isinstance(name, str):
-        return lambda function: _hooked(function, name, bus)
-    return _hooked(name, None, bus)
+        return lambda function: hooked(function, name, bus, given)
+    return hooked(name, None, bus, given)
 
 
-def _hooked(function: Any, given: str | None, bus: Bus) -> Any:
+def hooked(
+    function: Any, name: str | None, bus: Bus, given: Given, *, is_said: bool = False
+) -> Any:
+    """Return the hookable of a function; its colour may have been said by who knows it."""
     if isinstance(function, (classmethod, staticmethod)):
-        return type(function)(_hooked(function.__func__, given, bus))
+        return type(function)(hooked(function.__func__, name, bus, given))
     _check_function(function)
-    name: str = function.__name__ if given is None else given
+    name = str(function.__name__ if name is None else name)
     present = hook_of(function)
     if present is not None:
-        if present.name == name and present.bus is bus:
+        said = given in (NOTHING_SAID, present.given)
+        if present.name == name and present.bus is bus and said:
             return function
         raise HookError(
             f"{function.__qualname__} is hookable already as {present.name!r}; one function is one "
-            "hook"
+            f"hook{'' if said else ': say its options where it is made'}"
         )
-    if colour_of(inspect.unwrap(function)) != colour_of(function):
+    _check_fit(function, given)
+    inside, outside = colour_of(inspect.unwrap(function)), colour_of(function)
+    if not is_said and inside != outside:
         warnings.warn(
-            f"{function.__qualname__} hides its colour under a decorator "
-            f"({colour_of(inspect.unwrap(function))} inside "
-            f"{colour_of(function)}): put @hookable below that decorator",
+            f"{function.__qualname__} is {inside} below a decorator and looks {outside} above it: "
+            "put @hookable below that decorator",
             HookWarning, stacklevel=3,
         )  # fmt: skip
-    hook = Hookable(name, bus, function)
+    hook = Hookable(name, bus, function, given)
     bus._declare(hook)
     return hook.shell
+
+
+def _check_fit(function: Any, given: Given) -> None:
+    """Refuse what was said of a function that it cannot be."""
+    kinds = {p.name: p.kind for p in inspect.signature(function).parameters.values()}
+    kind = kinds.get(given.sender or "")
+    if given.sender is not None and kind in (None, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):
+        named = [name for name in kinds if name != "self"]
+        raise HookError(
+            f"sender={given.sender!r} is no argument of "
+            f"{function.__qualname__}{did_you_mean(str(given.sender), named)}"
+        )
+    if given.awaits and colour_of(function) != "sync":
+        raise HookError(
+            f"{function.__qualname__} is {colour_of(function)}: awaits= is for a plain def"
+        )
+
+
+def _is_tool(given: Any) -> bool:
+    """Tell whether an object was made of a function by a decorator, as the tools of frameworks
+    are.
+    """
+    if isinstance(given, partial):
+        return False
+    return any(isinstance(getattr(given, name, None), FunctionType) for name in _WRAPPED)
 
 
 def _check_function(function: Any) -> None:
@@ -83,6 +143,9 @@ def _check_function(function: Any) -> None:
         instead = "a class: decorate its methods, or call instrument(cls, 'method', ...)"
     elif inspect.ismethod(function):
         instead = "a bound method: decorate the function in its class"
+    elif not has_name and _is_tool(function):
+        kind = type(function).__name__
+        instead = f"a {kind} around a function: swap the two decorators, @hookable below the other"
     elif not callable(function) or inspect.isbuiltin(function) or not has_name:
         instead = f"a {type(function).__name__}: decorate a function"
     if instead is not None:

@@ -1,109 +1,196 @@
-"""instrument: hook methods of a class nobody here wrote, and take it back."""
+"""instrument: hook methods and functions that nobody here wrote, and take it back."""
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from ._bus import Bus, default_bus
 from ._calls.verdicts import NOTHING
-from ._hookable import hookable
-from ._hooks.hook import Hook, hook_of
+from ._hookable import hooked
+from ._hooks.hook import Hook, colour_of, hook_of, hooks_in
+from ._hooks.later import awaited, deferred
 from ._hooks.overrides import with_subclasses
+from ._hooks.site import NOTHING_SAID, Given, HookOptions, given_of
 from .exceptions import HookError, did_you_mean
 
 Undo = Callable[[], None]
 
 
 def instrument(
-    cls: type, *methods: str | Mapping[str, str], bus: Bus = default_bus, subclasses: bool = False,
-    above: Callable[[Any], Any] | None = None,
+    owner: type | ModuleType, *names: str | Mapping[str, str], bus: Bus = default_bus,
+    subclasses: bool = False, colour: Literal["async"] | None = None,
+    above: Callable[[Any], Any] | None = None, **options: Unpack[HookOptions],
 ) -> Undo:  # fmt: skip
-    """Make named methods of an existing class hookable.
+    """Make named methods of an existing class hookable, or named functions of a module.
+
+    A function is hooked wherever it was imported by name, too, in all modules that are loaded.
 
     Args:
-        cls: the class.
-        methods: names of methods, each also the hook's name; or mappings of method to hook name.
+        owner: the class or the module.
+        names: names of methods or functions, each also the hook's name; or mappings of such a name
+            to the hook's.
         bus: the bus the signals live on.
-        subclasses: wrap overrides in subclasses too, those that exist and those that will.
+        subclasses: wrap overrides in subclasses too, those that exist and those that will; then it
+            is enough that subclasses have the method.
+        colour: `"async"` for plain functions that return something to await, or an async context
+            manager: their hooked call begins when that is awaited or entered.
         above: given each hookable method, returns the plain function that the class is to hold
             instead and that calls it; it stands for the hookable where `explain` and the
             connections look for one.
+        options: `guarded`, `blocked`, `sender` and `awaits`, as `hookable` takes them.
 
     Returns:
         A function that puts everything back as it was. Calling it twice does nothing.
 
     Raises:
-        HookError: for a method that is missing, built in or not a function; then nothing has
-            changed.
+        HookError: for a method or function that is missing, built in or not a function; then
+            nothing has changed.
     """
-    if not isinstance(cls, type):
-        raise HookError(f"instrument takes a class and names of its methods, not {cls!r:.60}")
-    names = _hook_names(cls, methods)
-    for attribute, name in names.items():
-        _check(cls, attribute, name, bus)
-    made, undos = _Made(bus, above), list[Undo]()
+    if not isinstance(owner, (type, ModuleType)):
+        raise HookError(
+            f"instrument takes a class or a module, and names of what is in it, not {owner!r:.60}"
+        )
+    if colour not in (None, "async"):
+        raise HookError(f"colour={colour!r} must be 'async', or left out")
+    made, undos = _Made(bus, above, colour, given_of(**options)), list[Undo]()
+    found = _hook_names(owner, names)
+    for attribute, name in found.items():
+        _check(owner, attribute, name, made, subclasses=subclasses)
 
     def undo() -> None:
         while undos:
             undos.pop()()
 
     try:
-        for attribute, name in names.items():
-            _wrap(cls, attribute, name, made, undos)
-        if subclasses:
-            for below in with_subclasses([cls]):
-                _wrap_overrides(below, names, made, undos)
-            on_new = partial(_wrap_overrides, names=names, made=made, undos=undos)
-            undos.append(_watch_subclasses(cls, on_new))
+        if isinstance(owner, type):
+            _wrap_methods(owner, found, made, undos, subclasses=subclasses)
+        else:
+            for attribute, name in found.items():
+                _wrap_function(owner, attribute, name, made, undos)
     except BaseException:
         undo()
         raise
     return undo
 
 
-def _hook_names(cls: type, methods: tuple[str | Mapping[str, str], ...]) -> dict[str, str]:
+C = TypeVar("C", bound=type)
+
+
+def hook_overrides(cls: C) -> C:
+    """Make every override of a hookable method of this class hookable, too: a class decorator.
+
+    That holds for the subclasses there are and those that will be made, as it does for classes of
+    others with `instrument(..., subclasses=True)`. An override has the hook's name, bus, `guarded`
+    and `blocked` of what it overrides.
+
+    Args:
+        cls: a class with hookable methods, its own or inherited.
+
+    Returns:
+        The class itself.
+
+    Raises:
+        HookError: where it has no hookable method; then nothing has changed.
+    """
+    if not isinstance(cls, type):
+        raise HookError(f"hook_overrides takes a class, not {cls!r:.60}: write it above `class`")
+    found = [pair for flag in (False, True) for pair in hooks_in(cls.__mro__, flag)]
+    if not found:
+        raise HookError(f"{cls.__qualname__} has no hookable method: put @hookable above one")
+    made = {hook.bus: _Made(hook.bus) for _, hook in found}
+    for bus, each in made.items():
+        names = {attribute: hook.name for attribute, hook in reversed(found) if hook.bus is bus}
+        for below in with_subclasses([cls]):
+            _wrap_overrides(below, names, each, [])
+        _watch_subclasses(cls, partial(_wrap_overrides, names=names, made=each, undos=[]))
+    return cls
+
+
+def _hook_names(
+    owner: type | ModuleType, named: tuple[str | Mapping[str, str], ...]
+) -> dict[str, str]:
     names: dict[str, str] = {}
-    for method in methods:
-        names.update({method: method} if isinstance(method, str) else method)
+    for each in named:
+        names.update({each: each} if isinstance(each, str) else each)
     if not names:
+        called = owner.__qualname__ if isinstance(owner, type) else owner.__name__
+        what = "method" if isinstance(owner, type) else "function"
         raise HookError(
-            f"instrument({cls.__qualname__}) names no method; write instrument({cls.__qualname__}, "
-            "'method')"
+            f"instrument({called}) names no {what}; write instrument({called}, '{what}')"
         )
     return names
 
 
-def _check(cls: type, attribute: str, name: str, bus: Bus) -> None:
+class _Made(NamedTuple):
+    """How hookables are made, and what is placed above them."""
+
+    bus: Bus
+    above: Callable[[Any], Any] | None = None
+    colour: str | None = None
+    given: Given = NOTHING_SAID
+
+    def of(self, raw: Any, name: str) -> tuple[Any, Hook]:
+        """Return what is to stand where `raw` does, and its hook."""
+        if isinstance(raw, (classmethod, staticmethod)):
+            inner, below = self.of(raw.__func__, name)
+            return type(raw)(inner), below
+        body = raw if self.colour is None else awaited(raw)
+        shell: Any = hooked(body, name, self.bus, self.given, is_said=self.colour is not None)
+        hook: Hook = shell.__hookbus__
+        for layer in (deferred if self.colour else None, self.above):
+            if layer is not None:
+                shell = layer(shell)
+                shell.__hookbus__, hook.shell = hook, shell
+        return shell, hook
+
+
+def _check(
+    owner: type | ModuleType, attribute: str, name: str, made: _Made, *, subclasses: bool
+) -> None:
     """Refuse what cannot be hooked, before anything is."""
-    where = f"{cls.__qualname__}.{attribute}"
-    raw = inspect.getattr_static(cls, attribute, NOTHING)
+    where = f"{owner.__qualname__ if isinstance(owner, type) else owner.__name__}.{attribute}"
+    raw = inspect.getattr_static(owner, attribute, NOTHING)
+    if raw is NOTHING and subclasses and isinstance(owner, type):
+        found = (vars(each).get(attribute, NOTHING) for each in with_subclasses([owner]))
+        raw = next((each for each in found if each is not NOTHING), NOTHING)
     if raw is NOTHING:
-        raise HookError(
-            f"{where} does not "
-            f"exist{did_you_mean(attribute, (n for n in dir(cls) if n[:2] != '__'))}"
-        )
+        hint = did_you_mean(attribute, (n for n in dir(owner) if n[:2] != "__"))
+        nor = ", nor in a subclass that there is" if subclasses else ""
+        raise HookError(f"{where} does not exist{nor}{hint}")
     present = hook_of(raw)
-    if present is not None and not (present.name == name and present.bus is bus):
+    if present is not None and not (present.name == name and present.bus is made.bus):
         raise HookError(
             f"{where} is hookable already as {present.name!r}; one function is one hook"
         )
-    if not inspect.isfunction(inspect.unwrap(getattr(raw, "__func__", raw))):
+    function = inspect.unwrap(getattr(raw, "__func__", raw))
+    if not inspect.isfunction(function):
         raise HookError(
             f"{where} is a {type(raw).__name__}, not a function written in Python: hook the method "
             "that calls it"
         )
+    own = colour_of(getattr(raw, "__func__", raw))
+    if made.colour is not None and present is None and own != "sync":
+        raise HookError(f"{where} is {own} already: leave colour={made.colour!r} out")
     if not name.isidentifier():
         raise HookError(f"the hook's name for {where} must be an identifier, not {name!r}")
 
 
-class _Made(NamedTuple):
-    """How hookables are made of the methods, and what is placed above them."""
-
-    bus: Bus
-    above: Callable[[Any], Any] | None
+def _wrap_methods(
+    cls: type, names: Mapping[str, str], made: _Made, undos: list[Undo], *, subclasses: bool
+) -> None:
+    for attribute, name in names.items():
+        if inspect.getattr_static(cls, attribute, NOTHING) is not NOTHING:
+            _wrap(cls, attribute, name, made, undos)
+    if subclasses:
+        for below in with_subclasses([cls]):
+            _wrap_overrides(below, names, made, undos)
+        on_new = partial(_wrap_overrides, names=names, made=made, undos=undos)
+        undos.append(_watch_subclasses(cls, on_new))
 
 
 def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: list[Undo]) -> None:
@@ -111,11 +198,7 @@ def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: list[Undo]) 
     if hook_of(raw) is not None:
         return
     is_own = attribute in vars(cls)
-    wrapped: Any = hookable(name, bus=made.bus)(raw)
-    hook: Hook = getattr(wrapped, "__func__", wrapped).__hookbus__
-    if made.above is not None:
-        wrapped = made.above(wrapped)
-        wrapped.__hookbus__, hook.shell = hook, wrapped
+    wrapped, hook = made.of(raw, name)
 
     def undo() -> None:
         # What somebody else has put in front since then stays; the shell below it is a plain
@@ -136,9 +219,34 @@ def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: list[Undo]) 
     made.bus._forget(name)
 
 
+def _wrap_function(
+    module: ModuleType, attribute: str, name: str, made: _Made, undos: list[Undo]
+) -> None:
+    raw = vars(module)[attribute]
+    if hook_of(raw) is not None:
+        return
+    wrapped, hook = made.of(raw, name)
+
+    def undo() -> None:
+        _replace_everywhere(wrapped, raw)  # also where it has been imported since
+        hook.retire()
+
+    undos.append(undo)
+    _replace_everywhere(raw, wrapped)
+
+
+def _replace_everywhere(old: Any, new: Any) -> None:
+    """Put one function in another's place in every module that holds it, under whatever name."""
+    for module in list(sys.modules.values()):
+        held = module.__dict__ if isinstance(module, ModuleType) else {}
+        for name in [name for name, value in list(held.items()) if value is old]:
+            setattr(module, name, new)
+
+
 def _wrap_overrides(cls: type, names: Mapping[str, str], made: _Made, undos: list[Undo]) -> None:
     for attribute, name in names.items():
-        raw = vars(cls).get(attribute)
+        # Also what a mixin holds, ahead of the hookable: then the class itself gets the hookable.
+        raw = inspect.getattr_static(cls, attribute, None)
         if inspect.isfunction(getattr(raw, "__func__", raw)) and hook_of(raw) is None:
             _wrap(cls, attribute, name, made, undos)
 

@@ -104,7 +104,8 @@ class Asked(Event):
 @attrs.frozen(kw_only=True, slots=False)
 class Attempted(Event):
     """The around `receiver` ran the method, and not only once: one event for each run, by `number`
-    from 1, with its outcome (that of `Finished`).
+    from 1, with its outcome (that of `Finished`). They are told together; `at` is when the run
+    ended.
     """
 
     receiver: str
@@ -118,7 +119,7 @@ class Mutated(Event):
     """A receiver changed something: from `before` to `after`.
 
     Its `name` is that of an argument, or `"result"`, or `"item"` of a stream, which `index` counts
-    from 0.
+    from 0; `dropped` where the item does not reach the consumer.
     """
 
     receiver: str
@@ -126,6 +127,7 @@ class Mutated(Event):
     index: int | None = None
     before: Any = HIDDEN
     after: Any = HIDDEN
+    dropped: bool = False
 
 
 @attrs.frozen(kw_only=True, slots=False)

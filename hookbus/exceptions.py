@@ -41,7 +41,7 @@ class HookBlocked(HookError):
         self, reason: str, receiver: str, hook: str, *, verdict: Any = None,
         call_id: int | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(reason, receiver, hook)
+        self.args = (reason, receiver, hook)
         self.reason, self.receiver, self.hook = reason, receiver, hook
         self.verdict, self.call_id = verdict, call_id
 
@@ -93,7 +93,7 @@ class PluginError(HookError):
 
 def late_call_next() -> HookError:
     """Return what `call_next` raises once its around, or the call, has ended."""
-    return HookError("call_next was used after its around had ended")
+    return HookError("call_next was used after its around had ended: call it before you return")
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
@@ -107,6 +107,11 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     if close:
         return f"; did you mean {close[0]!r}?"
     return f"; known are {', '.join(names)}" if names else ""
+
+
+def article(noun: str) -> str:
+    """Return a noun behind its `a` or `an`."""
+    return f"{'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun}"
 
 
 def chain(error: BaseException, earlier: BaseException) -> None:

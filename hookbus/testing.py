@@ -15,11 +15,13 @@ The pytest plugin that comes with hookbus offers the same as a fixture, `fired`,
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TypeVar
 
 from ._bus import Bus, default_bus
 from ._views.html import Pictured
 from .events import Blocked, Event, Failed, Finished, Started
+
+E = TypeVar("E", bound=Event)
 
 
 class Recording(Pictured):
@@ -54,7 +56,7 @@ class Recording(Pictured):
     def _note(self, bus: Bus, event: Event) -> None:
         self.events.append(event)
 
-    def of(self, *kinds: type[Event]) -> list[Any]:
+    def of(self, *kinds: type[E]) -> list[E]:
         """Return the events of these kinds, in order."""
         return [event for event in self.events if isinstance(event, kinds)]
 

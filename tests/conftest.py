@@ -2,10 +2,13 @@
 
 import gc
 
+import pytest
+
 pytest_plugins = ["pytester"]
 
 
-def pytest_collection_finish():
-    """What is imported by now stays: the many collections tests ask for may pass it over."""
+@pytest.fixture(scope="module", autouse=True)
+def what_is_imported_stays():
+    """The many collections that tests ask for pass over what earlier modules have imported."""
     gc.collect()
     gc.freeze()

@@ -6,6 +6,7 @@ And what the failure of a receiver does to a question, however it is asked.
 import asyncio
 import threading
 import time
+import weakref
 from contextlib import nullcontext
 
 import pytest
@@ -480,9 +481,19 @@ def test_what_a_guard_blocked_was_not_asked_and_is_not_replayed(bus):
     assert [each.result for each in configured.replay()] == [["good"]]
 
 
-def test_a_question_that_is_not_historic_keeps_nothing(bus):
+@pytest.mark.parametrize("mode", [modes.void, modes.firstresult, modes.merge()])
+def test_a_question_that_is_not_historic_keeps_nothing(bus, mode):
+    class Asked: ...
+
+    question, asked = declare(bus, mode), Asked()
+    question.connect(lambda x: None)
+    question(asked)
+    question.ask(asked)
+    gone = weakref.ref(asked)
+    del asked
+    assert gone() is None
     with pytest.raises(HookError, match="declare it with @hookspec\\(mode, historic=True\\)"):
-        declare(bus, modes.void).replay()
+        question.replay()
 
 
 @pytest.mark.parametrize("on_error", ["isolate", "raise"])

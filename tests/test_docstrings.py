@@ -13,11 +13,13 @@ import pytest
 
 import hookbus
 from hookbus import adapters, events, exceptions, modes, plugins, testing
+from hookbus._connections import broadcast
 from hookbus._questions import protocols
 from hookbus._views import explain, report
 
 MODULES = (events, exceptions, modes, testing)
 OTHERS = (
+    broadcast.Broadcast,
     *(protocols.Hookspec, protocols.AsyncHookspec, protocols.Connects),
     *(explain.Explanation, explain.Row, report.Report),
     *(getattr(plugins, name) for name in plugins.__all__),

@@ -189,3 +189,130 @@ def test_nobody_on_events_means_no_call_is_observed():
     connection.disconnect()
     agent.reply("a")
     assert len(told) == 2
+
+
+def test_asked_says_who_had_a_turn_and_what_came_of_it():
+    bus, asked = Bus(), []
+    bus.events.connect(lambda bus, event: asked.append(event), kinds=events.Asked)
+    pre, agent = bus.signal("pre_reply"), agent_on(bus)
+    pre.connect(lambda agent, msg: {"msg": msg.upper()}, name="changes")
+    pre.connect(lambda agent: None, name="silent")
+    pre.connect(lambda agent: {"msg": "no"}, name="elsewhere", when={"msg": "other"})
+    pre.connect(lambda agent: 1 / 0, name="breaks")
+    pre.connect(
+        lambda agent, msg: Block("no") if msg == "BAD" else None, role="guard", name="guard"
+    )
+    pre.connect(lambda agent: "whatever", role="observe", name="looks")
+    bus.signal("around_reply").connect(lambda agent, call_next: call_next(), name="around")
+    bus.signal("post_reply").connect(lambda agent, ctx: ctx.result + "!", name="louder")
+    assert agent.reply("good") == "re: GOOD!"
+    assert [(event.phase, event.receiver, event.answer) for event in asked] == [
+        ("pre", "changes", "changed"),
+        ("pre", "silent", "nothing"),
+        ("pre", "elsewhere", "not asked"),
+        ("pre", "breaks", "failed"),
+        ("pre", "guard", "nothing"),
+        ("pre", "looks", "nothing"),
+        ("around", "around", "nothing"),
+        ("post", "louder", "changed"),
+    ]
+    assert all(event.seconds >= 0 for event in asked)
+    with pytest.raises(HookBlocked):
+        agent.reply("bad")
+    assert (asked[-1].receiver, asked[-1].role, asked[-1].answer) == ("guard", "guard", "blocked")
+
+
+def test_attempted_tells_each_of_several_attempts_and_of_one_alone_nothing():
+    bus, tried = Bus(), []
+    bus.events.connect(
+        lambda bus, event: tried.append((event.receiver, event.number, event.outcome)),
+        kinds=events.Attempted,
+    )
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            return "re: " + msg
+
+    def retries(agent, msg, call_next):
+        if msg == "once":
+            return call_next()
+        with pytest.raises(TypeError):
+            call_next(msg=None)
+        return call_next()
+
+    bus.signal("around_reply").connect(retries, name="retries")
+    assert Agent().reply("once") == "re: once" and tried == []
+    assert Agent().reply("twice") == "re: twice"
+    assert tried == [("retries", 1, "raised"), ("retries", 2, "returned")]
+
+
+def test_a_call_whose_final_observer_is_interrupted_has_ended_by_that(bus, told):
+    class Interrupt(BaseException):
+        pass
+
+    @bus.signal("finally_reply").connect
+    def interrupts(agent):
+        raise Interrupt
+
+    with pytest.raises(Interrupt):
+        agent_on(bus).reply("a")
+    assert told[-1].outcome == "raised" and isinstance(told[-1].error, Interrupt)
+
+
+def test_a_result_that_was_withheld_is_in_no_event(bus, told):
+    bus.signal("post_reply").connect(lambda agent: Block("no"), role="guard")
+    with pytest.raises(HookBlocked):
+        agent_on(bus).reply("secret")
+    assert "re: secret" not in [getattr(event, "result", None) for event in told]
+
+
+def test_what_is_told_of_an_unheard_call_names_the_call_it_was_made_in(bus, told):
+    other = Bus()
+    other.events.connect(lambda bus, event: told.append(event), kinds=events.Failed)
+    other.signal("pre_reply").connect(lambda agent: 1 / 0)
+    bus.signal("post_reply").connect(lambda agent: agent_on(other).reply("inner"), role="observe")
+    agent_on(bus).reply("outer")
+    [failed] = [event for event in told if isinstance(event, events.Failed)]
+    assert failed.parent_id == told[0].call_id
+
+
+def test_a_listener_may_name_the_bus_as_its_sender(bus, told):
+    bus.events.connect(lambda bus, event: told.append("named"), sender=bus)
+    agent_on(bus).reply("a")
+    assert told.count("named") == 2
+
+
+def test_arounds_that_pass_a_result_on_have_changed_nothing(bus, told):
+    for name in ("outer", "inner"):
+        bus.signal("around_reply").connect(lambda agent, call_next, name=name: call_next())
+    assert agent_on(bus).reply("a") == "re: a"
+    assert [type(event) for event in told] == [events.Started, events.Finished]
+
+
+async def test_between_two_items_a_stream_is_inside_its_call_and_its_consumer_is_not(bus, told):
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self):
+            pass
+
+        @hookable("tokens", bus=bus)
+        def tokens(self):
+            yield 1
+            self.reply()
+
+        @hookable("tokens", bus=bus)
+        async def later(self):
+            yield 1
+            self.reply()
+
+    agent = Agent()
+    for _ in agent.tokens():
+        agent.reply()
+    async for _ in agent.later():
+        agent.reply()
+    begun = [event for event in told if isinstance(event, events.Started)]
+    sync, later = [event.call_id for event in begun if event.hook == "tokens"]
+    assert [event.parent_id for event in begun if event.hook == "reply"] == [
+        None, sync, None, later,
+    ]  # fmt: skip

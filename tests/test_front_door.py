@@ -1,6 +1,7 @@
 """The front door holds the promised names and nothing else, and opens quickly."""
 
 import ast
+import re
 import subprocess
 import sys
 import types
@@ -9,8 +10,15 @@ from pathlib import Path
 import pytest
 
 import hookbus
+from hookbus import events
 
 PACKAGE = Path(hookbus.__file__).parent
+
+
+def read(name):
+    return (PACKAGE / name).read_text(encoding="utf-8")
+
+
 FOLDERS = ("_connections", "_hooks", "_calls", "_questions", "_views")
 GUESTS = ("adapters", "demo", "cli.py", "_pytest.py")
 CORE = sorted([
@@ -23,9 +31,10 @@ def test_the_public_names_are_these():
     names = set(dir(hookbus))
     modules = {name for name in names if isinstance(getattr(hookbus, name), types.ModuleType)}
     assert names - modules == {
-        "ANY", "Block", "Bus", "Connection", "Drop", "HookBlocked", "HookContext",
-        "HookError", "HookSignal", "ReceiverError", "Replace", "default_bus", "explain", "hookable",
-        "hookspec", "instrument", "load_plugins", "receives", "report", "signal", "surrounding",
+        "ANY", "Block", "Bus", "CallNext", "Connection", "Drop", "HookBlocked", "HookContext",
+        "HookError", "HookSignal", "ReceiverError", "Replace", "default_bus", "explain",
+        "hook_overrides", "hookable", "hookspec", "instrument", "load_plugins", "receives",
+        "report", "signal", "surrounding",
     }  # fmt: skip
     assert modules == {"events", "exceptions", "modes"}
 
@@ -97,7 +106,7 @@ def test_the_core_bans_what_its_promises_ban(path):
                 isinstance(inner, ast.Raise) for inner in ast.walk(node)
             )
             assert not is_broad or carries, f"{path.name}:{node.lineno} loses a BaseException"
-        if isinstance(node, ast.Attribute) and path.name != "signal.py":
+        if isinstance(node, ast.Attribute) and path.name != "broadcast.py":
             assert node.attr not in ("send_async",), f"{path.name}:{node.lineno}"
 
 
@@ -164,3 +173,22 @@ def test_guests_use_public_names_only_and_load_their_framework_late(path):
         for node in early
     }
     assert loaded <= {"hookbus", "blinker", "attrs", *sys.stdlib_module_names}
+
+
+def test_the_head_of_the_story_says_what_every_condition_in_it_means():
+    head, _, texts = read("_calls/story.txt").partition("\n== ")
+    said = {
+        name for names in re.findall(r"^- ([\w, ]+): ", head, re.M) for name in names.split(", ")
+    }
+    others = read("_calls/writer.py"), read("_questions/writer.py")
+    used = {word.lstrip("!") for words in re.findall(r"#\? ([\w! ]+)", "".join((texts, *others)))
+            for word in words.split()}  # fmt: skip
+    assert said == used
+
+
+def test_every_event_can_be_chosen():
+    kinds = {each for each in vars(events).values() if isinstance(each, type)}
+    assert {each for each in kinds if issubclass(each, events.Event)} == {
+        events.Event,
+        *events.KINDS,
+    }

@@ -286,7 +286,7 @@ def test_a_hook_name_must_be_an_identifier(name):
         hookable(name)(lambda x: x)
 
 
-def test_a_decorator_that_hides_the_colour_is_warned_of():
+def test_a_decorator_that_hides_that_a_method_is_async_is_warned_of():
     import functools
 
     async def inner(x):
@@ -296,7 +296,7 @@ def test_a_decorator_that_hides_the_colour_is_warned_of():
     def outer(x):
         return inner(x)
 
-    with pytest.warns(HookWarning, match="below that decorator"):
+    with pytest.warns(HookWarning, match="is async below a decorator and looks sync above it: put"):
         hookable("hidden", bus=Bus())(outer)
 
 
@@ -539,6 +539,32 @@ def test_instrument_reaches_present_and_future_overrides(bus):
     assert vars(Later)["reply"] is own
 
 
+def test_instrument_leaves_overrides_alone_unless_asked(bus):
+    cls, sub = foreign()
+    before, fired = dict(vars(sub)), []
+    instrument(cls, "reply", bus=bus)
+    bus.signal("pre_reply").connect(lambda agent: fired.append(agent), role="observe")
+    assert dict(vars(sub)) == before and sub().reply("a") == "sub a" and fired == []
+
+
+def test_the_undo_of_instrument_leaves_what_was_hookable_and_what_others_put_in_front(bus):
+    cls, _ = foreign()
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            return msg
+
+    fired, undo = [], instrument(cls, "reply", bus=bus)
+    own, instrumented = vars(Agent)["reply"], cls.reply
+    bus.signal("pre_reply").connect(lambda agent: fired.append(type(agent)), role="observe")
+    cls.reply = lambda self, msg: "in front of " + instrumented(self, msg)
+    instrument(Agent, "reply", bus=bus)()
+    undo()
+    assert vars(Agent)["reply"] is own and cls().reply("a") == "in front of a"
+    assert Agent().reply("a") == "a" and fired == [Agent]
+
+
 def test_instrument_keeps_an_init_subclass_of_the_class(bus):
     made = []
 
@@ -616,12 +642,14 @@ def test_an_override_that_is_not_hooked_is_reported_and_a_guard_on_it_warns(bus)
         def reply(self):
             return Base.reply(self)
 
-    with pytest.warns(HookWarning, match="Bypass.reply") as warned:
+    with pytest.warns(HookWarning, match="does not wholly guard") as warned:
         bus.signal("pre_reply").connect(lambda agent: None, sender=Base, role="guard")
-    assert warned[0].filename == __file__
+    assert {warning.filename for warning in warned} == {__file__}
     said = str(report(bus))
-    assert "Bypass.reply, which overrides a hookable" in said
-    assert "Passes" not in said and "Explicit" not in said
+    assert "Bypass.reply, which overrides a hookable: nothing sees it" in said
+    for name in ("Passes", "Explicit"):
+        seen = "only what it passes to super() is seen"
+        assert f"{name}.reply, which overrides a hookable: {seen}" in said
 
 
 def test_an_override_that_only_says_it_wraps_its_parents_method_is_reported_as_any_other(bus):
@@ -638,7 +666,7 @@ def test_an_override_that_only_says_it_wraps_its_parents_method_is_reported_as_a
     class Alias(Base):
         reply = Base.reply
 
-    with pytest.warns(HookWarning, match="does not guard .*Pretends.reply"):
+    with pytest.warns(HookWarning, match="does not wholly guard .*Pretends.reply"):
         bus.signal("pre_reply").connect(lambda agent: None, sender=Base, role="guard")
     assert "Pretends.reply, which overrides a hookable" in str(report(bus)) and "Alias" not in str(
         report(bus)

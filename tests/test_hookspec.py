@@ -16,6 +16,7 @@ from hookbus import (
     HookBlocked,
     HookError,
     HookSignal,
+    ReceiverError,
     explain,
     hookable,
     hookspec,
@@ -304,6 +305,21 @@ def test_an_override_of_a_marked_method_is_marked_too_so_that_no_guard_is_lost(b
     assert reply("bad") == "marked anew"
 
 
+def test_a_mark_may_give_its_receiver_a_name(bus):
+    @hookable("reply", bus=bus)
+    def reply(msg):
+        return msg
+
+    class Plugin:
+        @receives("pre_reply", role="guard", name="no-secrets")
+        def check(self, sender, msg):
+            return Block("no")
+
+    bus.plug(Plugin())
+    with pytest.raises(HookBlocked, match="blocked by no-secrets"):
+        reply("bad")
+
+
 def test_who_plugs_a_class_is_told_to_plug_an_object(bus):
     class Plugin:
         @receives("pre_reply")
@@ -555,7 +571,7 @@ def test_report_shows_questions_with_mode_and_receivers_and_suggests_a_name_for_
     bus.signal("resolv").connect(lambda message: 1)
     resolve.connect(lambda message: 1)
     [row] = report(bus).hooks
-    assert (row["hook"], row["colour"], row["mode"], row["receivers"]) == (
+    assert (row["hook"], row["kind"], row["mode"], row["receivers"]) == (
         "resolve", "sync", "firstresult", 1,
     )  # fmt: skip
     assert any(
@@ -663,6 +679,24 @@ def test_an_around_may_change_the_arguments_answer_itself_or_ask_twice(bus, coll
 
     bus.signal("around_collect").connect(around)
     assert collect(0) == ["mine"] and collect(1) == [1, 2]
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_no_around_keeps_an_answerer_from_raising(bus, collect, raises):
+    @collect.connect_via(on_error="raise")
+    def fails(x):
+        raise ValueError
+
+    @bus.signal("around_collect").connect
+    def around(spec, call_next):
+        with pytest.raises(ReceiverError):
+            call_next()
+        if raises:
+            raise LookupError
+        return ["all is well"]
+
+    with pytest.raises(ReceiverError, match="fails"):
+        collect()
 
 
 async def test_an_around_of_an_async_question_covers_the_time_it_waits(bus, gather):

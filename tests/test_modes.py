@@ -524,6 +524,7 @@ def fallback(x):
         (modes.firstresult, [ValueError], "fallback 7"),
         (modes.firstresult, [0], 0),
         (modes.firstresult, ["", 2], ""),
+        (modes.firstresult, [None, 2], 2),
         (modes.broadcast, [None], "fallback 7"),
         (modes.broadcast, [[]], [[]]),
         (modes.merge("last"), [{}], "fallback 7"),

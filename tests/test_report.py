@@ -2,12 +2,17 @@
 never fire.
 """
 
+import asyncio
+import os
 import threading
 from typing import Literal
 
 import pytest
 
 from hookbus import Block, Bus, HookError, explain, hookable, hookspec, modes, report
+from hookbus._calls.writer import TOOLS
+
+from .guarantees._colours import make_agent
 
 
 @pytest.fixture
@@ -67,7 +72,7 @@ def test_explain_reads_as_text_and_as_html(bus, Agent):
     )
     connect_three(bus, Agent)
     text, page = str(explain(Agent().reply)), explain(Agent().reply)._repr_html_()
-    for part in ("reply of", "shout", "guard", "block", "2.0", __file__):
+    for part in ("reply of", "shout", "guard", "timeout 2 s", os.path.relpath(__file__)):
         assert part in text and part in page
     assert page.count("<tr>") == 5 and "<script" not in page
 
@@ -95,7 +100,8 @@ def test_report_counts_what_fired_failed_and_failed_open(bus, Agent):
     assert (rows["broken"]["failures"], rows["broken"]["failed open"], rows["look"]["state"]) == (
         2, 2, "fired",
     )  # fmt: skip
-    assert f"KeyError at {__file__}:{broken.__code__.co_firstlineno + 1}" in str(report(bus))
+    here = f"{os.path.relpath(__file__)}:{broken.__code__.co_firstlineno + 1}"
+    assert f"KeyError at {here}" in " ".join(str(report(bus)).split())
     assert "SECRET" not in str(report(bus)) + report(bus)._repr_html_()
 
 
@@ -104,7 +110,7 @@ def test_report_lists_hooks_and_says_what_nobody_emits_and_what_never_fired(bus,
     bus.signal("per_reply").connect(look)
     bus.signal("pre_reply").connect(look)
     said = report(bus)
-    assert [(row["hook"], row["colour"], row["receivers"]) for row in said.hooks] == [
+    assert [(row["hook"], row["kind"], row["receivers"]) for row in said.hooks] == [
         ("reply", "sync", 1)
     ]
     findings = "\n".join(said.findings)
@@ -129,7 +135,7 @@ def test_report_says_which_guard_failed_and_what_of(bus, Agent):
     (finding,) = report(bus).findings
     assert (
         "broken" in finding
-        and "failed and stopped the call once with ZeroDivisionError at" in finding
+        and "failed and stopped the call once: ZeroDivisionError at" in finding
     )
 
 
@@ -220,3 +226,286 @@ def test_report_counts_the_overdue_workers_of_its_own_bus_only(bus, Agent):
         assert not any("deadline" in finding for finding in report(Bus()).findings)
     finally:
         release.set()
+
+
+# -- what can never be meant so --------------------------------------------------------------------
+
+COLOURS = ["sync", "async"]
+
+
+def finding(bus, part):
+    """Return the one finding that has this part."""
+    found = [each for each in report(bus).findings if part in each]
+    assert len(found) == 1, report(bus).findings
+    return found[0]
+
+
+def answer(agent, colour, msg="hi"):
+    return agent.reply(msg) if colour == "sync" else asyncio.run(agent.reply(msg))
+
+
+@pytest.fixture(params=COLOURS)
+def colour(request):
+    return request.param
+
+
+@pytest.fixture
+def agent(bus, colour):
+    return make_agent(bus, colour)
+
+
+def test_report_says_that_a_receiver_waits_for_a_class_without_the_hook(bus, agent, colour):
+    class Other:
+        pass
+
+    class Base:
+        pass
+
+    class Child(Base, type(agent)):
+        pass
+
+    bus.signal("pre_reply").connect(look, sender=Other, role="guard", name="lost")
+    bus.signal("pre_reply").connect(look, sender=Other(), name="gone with its sender")
+    bus.signal("pre_reply").connect(look, sender=Base, name="of a mixin")
+    bus.signal("pre_reply").connect(look, sender=type(agent), name="in place")
+    bus.signal("pre_reply").connect(look, sender=agent, name="own")
+    answer(Child(), colour), answer(agent, colour)
+    said = finding(bus, "never fired: lost")
+    assert "it waits for class" in said and "Other, which has no hookable 'reply'; " in said
+    assert said.endswith(f"{type(agent).__qualname__} has")
+    assert not any("waits for" in each and "lost" not in each for each in report(bus).findings)
+
+
+def test_report_says_that_a_hook_lives_on_another_bus(bus, agent):
+    other = Bus()
+    other.signal("pre_reply").connect(look, role="guard")
+    assert "a hook 'reply' lives on another bus" in finding(other, "nobody emits pre_reply")
+    assert not any("another bus" in each for each in report(bus).findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("prereply", "pre_reply"), ("before_reply", "pre_reply"), ("after_reply", "post_reply"),
+        ("per_reply", "pre_reply"), ("pre_replay", "pre_reply"), ("on_reply", "pre_reply"),
+    ],
+)  # fmt: skip
+def test_report_says_what_a_signal_that_nobody_emits_was_meant_to_be(bus, agent, name, meant):
+    bus.signal(name).connect(look)
+    said = finding(bus, f"nobody emits {name}")
+    assert f"did you mean {meant!r}?" in said
+    assert ("the phases are pre, around, item" in said) == (name != "pre_replay")
+
+
+def test_report_names_arguments_that_are_called_like_what_a_phase_offers(bus):
+    class Agent:
+        @hookable("odd", bus=bus)
+        async def odd(self, ctx, result=None, *, error=None, item=None, fine=None):
+            return result
+
+    found = [each for each in report(bus).findings if "has an argument called" in each]
+    assert len(found) == 4
+    assert all(f"ctx.kwargs[{name!r}]" in text for name, text in zip(
+        ["ctx", "result", "error", "item"], found
+    ))  # fmt: skip
+
+
+def test_report_names_what_one_line_connected_several_times(bus, agent):
+    def again():
+        bus.signal("pre_reply").connect(lambda agent: None, name="again")
+
+    class Plugin:
+        def look(self, agent):
+            return None
+
+    for _ in range(3):
+        again()
+        bus.signal("pre_reply").connect(Plugin().look)
+        bus.signal("post_reply").connect(look)
+    assert "is connected 3 times to pre_reply: connect it once" in finding(bus, "times to")
+
+
+def test_report_names_what_was_held_weakly_and_died_before_its_first_turn(bus, agent, colour):
+    signal = bus.signal("pre_reply")
+    for _ in range(2):
+        signal.connect(lambda agent: None, weak=True, name="lost")
+    assert "lost" in finding(bus, "died before its first turn, and 1 more: keep it")
+
+    def kept(agent):
+        return None
+
+    signal = bus.signal("post_reply")
+    signal.connect(kept, weak=True)
+    answer(agent, colour)
+    del kept
+    assert not any("kept" in each for each in report(bus).findings)
+
+
+class Clock:
+    """A clock that a receiver moves on."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    moved = Clock()
+    monkeypatch.setattr("time.perf_counter", moved)
+    monkeypatch.setitem(TOOLS, "clock", moved)
+    return moved
+
+
+@pytest.mark.parametrize("others", [0, 2])
+@pytest.mark.parametrize("phase", ["pre", "post", "finally"])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_report_names_an_observer_without_a_deadline_that_holds_calls_up(
+    clock, colour, others, phase, is_async
+):
+    if is_async and colour == "sync":
+        pytest.skip("such a receiver is refused")
+
+    def slow(agent):
+        clock.now += 0.3
+
+    async def slow_async(agent):
+        clock.now += 0.3
+
+    bus = Bus()
+    agent = make_agent(bus, colour)
+    bus.signal(f"{phase}_reply").connect(slow_async if is_async else slow, role="observe")
+    for i in range(others):
+        bus.signal(f"{phase}_reply").connect(look, role="observe", name=f"fast {i}", priority=i)
+        bus.signal(f"{phase}_reply").connect(lambda a: None, role="observe", timeout=9, name=f"{i}")
+    for _ in range(12):
+        answer(agent, colour)
+    assert "held a call up, 8 times, for 0.3 s: give it a timeout=" in finding(bus, "held a call")
+
+
+def test_an_awaited_observer_is_not_named_for_what_one_beside_it_does(clock):
+    async def blocks(agent):
+        clock.now += 0.3
+
+    async def quick(agent):
+        return None
+
+    bus = Bus()
+    agent = make_agent(bus, "async")
+    for receiver in (blocks, quick):
+        bus.signal("pre_reply").connect(receiver, role="observe", name=receiver.__name__)
+    asyncio.run(agent.reply("hi"))
+    assert finding(bus, "held a call up").startswith("blocks (")
+
+
+def make_arounds():
+    def forgets_return(agent, call_next):
+        call_next()
+
+    async def forgets_return_async(agent, call_next):
+        await call_next()
+
+    async def forgets_await(agent, call_next):
+        return call_next()
+
+    async def forgets_both(agent, call_next):
+        call_next()
+
+    def right(agent, call_next):
+        return call_next()
+
+    def chooses(agent, call_next):
+        return call_next() if agent is not None else None
+
+    async def right_async(agent, call_next):
+        if agent is None:
+            return None
+        return await call_next()
+
+    return locals()
+
+
+@pytest.mark.parametrize(
+    ("colour", "name", "says"),
+    [
+        ("sync", "forgets_return", "never returns what call_next gives: write return call_next()"),
+        ("async", "forgets_return_async", "never returns what call_next gives: write return await"),
+        ("async", "forgets_await", "never awaits what call_next gives: write return await"),
+        ("async", "forgets_both", "never awaits what call_next gives: write return await"),
+        ("sync", "right", None), ("sync", "chooses", None), ("async", "right", None),
+        ("async", "right_async", None),
+    ],
+)  # fmt: skip
+def test_report_names_an_around_that_loses_what_call_next_gives(bus, colour, name, says):
+    agent = make_agent(bus, colour)
+    bus.signal("around_reply").connect(make_arounds()[name])
+    found = [each for each in report(bus).findings if "never returns" in each or "awaits" in each]
+    del agent  # a class that is gone by now has no hook to lose anything
+    assert len(found) == (says is not None) and (says is None or says in found[0])
+
+
+def test_an_around_may_return_nothing_where_the_method_does(bus):
+    class Agent:
+        @hookable("note", bus=bus)
+        def note(self, msg):
+            print(msg)
+
+    bus.signal("around_note").connect(make_arounds()["forgets_return"])
+    assert not any("never returns" in each for each in report(bus).findings)
+
+
+def test_an_around_that_returns_call_next_without_awaiting_it_fails_in_words(bus):
+    agent = make_agent(bus, "async")
+    bus.signal("around_reply").connect(make_arounds()["forgets_await"])
+    with pytest.raises(HookError, match="did not await it; write return await call_next"):
+        asyncio.run(agent.reply("hi"))
+
+
+def test_an_around_that_sometimes_loses_the_result_is_counted_where_changes_are_heard(
+    bus, agent, colour
+):
+    def sometimes(agent, msg, call_next):
+        result = call_next()
+        return result if msg == "keep" else None
+
+    async def sometimes_async(agent, msg, call_next):
+        result = await call_next()
+        return result if msg == "keep" else None
+
+    bus.signal("around_reply").connect(sometimes if colour == "sync" else sometimes_async, name="s")
+    bus.events.connect(lambda bus, event: None)
+    assert answer(agent, colour, "keep") == "keep"
+    assert answer(agent, colour) is answer(agent, colour) is None
+    assert "returned None where call_next gave a result, 2 times" in finding(bus, "gave a result")
+
+
+def test_who_was_asked_has_fired_and_who_came_after_a_block_has_not(bus, Agent):
+    pre = bus.signal("pre_reply")
+    pre.connect(lambda agent: None, name="asked", when={"msg": "B*"})
+    pre.connect(lambda agent: None, name="passed over", when={"msg": "x"})
+    pre.connect(refuse, role="guard", name="blocks")
+    pre.connect(lambda agent: None, role="observe", name="came after")
+    with pytest.raises(HookError):
+        Agent().reply("BAD")
+    findings = "\n".join(report(bus).findings)
+    assert "never fired: passed over" in findings and "never fired: came after" in findings
+    assert "never fired: asked" not in findings and "never fired: blocks" not in findings
+
+
+def test_who_was_asked_around_for_an_item_or_of_a_failure_has_fired(bus):
+    class Streams:
+        @hookable("tokens", bus=bus)
+        def tokens(self, msg):
+            yield msg
+            raise LookupError
+
+    def around(agent, call_next):
+        yield from call_next()
+
+    bus.signal("around_tokens").connect(around, when={"msg": "a"})
+    bus.signal("item_tokens").connect(lambda agent, item: None, name="item")
+    bus.signal("error_tokens").connect(lambda agent: None, name="error")
+    with pytest.raises(LookupError):
+        list(Streams().tokens("a"))
+    assert "never fired" not in "\n".join(report(bus).findings)

@@ -427,3 +427,47 @@ def test_a_provider_whose_value_is_itself_a_context_manager_is_entered_once(stor
     with stores.scope():
         assert stores() == stores() == [store]
     assert told == ["open", "close"]
+
+
+def test_what_is_entered_once_its_scope_has_ended_is_closed_at_once(bus, stores):
+    steps, failures = [], []
+    bus.events.connect(lambda bus, event: failures.append(event.receiver), kinds=Failed)
+    scope = stores.scope()
+
+    class Late:
+        def __enter__(self):
+            steps.append("enter")
+            scope.__exit__(None, None, None)
+            return "late"
+
+        def __exit__(self, *details):
+            steps.append("exit")
+
+    stores.connect(lambda: Late(), name="late")
+    scope.__enter__()
+    assert stores() == []
+    assert steps == ["enter", "exit"] and failures == ["late"]
+
+
+def test_a_scope_that_has_ended_is_not_entered_again(stores, provider):
+    stores.connect(provider("a"))
+    scope = stores.scope()
+    with scope:
+        stores()
+    with pytest.raises(HookError, match="one with block"), scope:
+        pass
+
+
+async def test_a_cancelled_error_of_a_provider_that_closes_is_its_failure(bus, clients):
+    failures = []
+    bus.events.connect(lambda bus, event: failures.append(event.receiver), kinds=Failed)
+
+    @clients.connect_via(name="breaks")
+    @asynccontextmanager
+    async def breaks():
+        yield "open"
+        raise asyncio.CancelledError
+
+    async with clients.scope():
+        assert await clients() == ["open"]
+    assert failures == ["breaks"]

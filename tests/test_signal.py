@@ -42,7 +42,7 @@ def Agent(bus):
         async def think(self, msg):
             return msg
 
-        def note(self, msg):
+        def note(self, agent, msg):
             self.noted = msg
 
     return Agent
@@ -319,11 +319,21 @@ class Slotted:
 
 
 @pytest.mark.parametrize(
-    "sender", [0, "text", None, (), Slotted(), 1.5], ids=lambda sender: type(sender).__name__
+    "sender", [0, b"bytes", None, (), Slotted(), 1.5], ids=lambda sender: type(sender).__name__
 )
 def test_H8_a_sender_that_cannot_be_held_safely_is_refused_before_anything_changes(bus, sender):
     with pytest.raises(HookError, match="cannot be held safely"):
         bus.signal("pre_reply").connect(lambda a: None, sender=sender)
+    assert not bus.signal("pre_reply").receivers
+
+
+def test_H8_the_name_of_a_class_is_no_sender(bus, Agent):
+    for connect in (
+        lambda: bus.signal("pre_reply").connect(lambda a: None, sender="Agent", role="guard"),
+        lambda: bus.signal("pre_reply").connect_via("Agent", role="guard")(lambda a: None),
+    ):
+        with pytest.raises(HookError, match="'Agent' is a text.*give the class itself"):
+            connect()
     assert not bus.signal("pre_reply").receivers
 
 
@@ -576,3 +586,29 @@ def test_a_receiver_of_the_class_is_heard_by_an_object_with_its_own_that_was_cal
         signal.connect(lambda agent: None, sender=Agent, role="observe")
     agent.reply("a")
     assert heard == ["own", "own", 0, "own", 0, 1, "own", 0, 1, 2]
+
+
+def test_who_matches_in_several_scopes_runs_once_and_with_other_options_besides(bus, Agent):
+    def look(agent):
+        ran.append(agent)
+
+    ran, agent, pre = [], Agent(), bus.signal("pre_reply")
+    pre.connect(look)
+    pre.connect(look, sender=Agent)
+    agent.reply("a")
+    assert len(ran) == 1
+    pre.connect(look, sender=agent, when={"msg": "b"})
+    agent.reply("a")
+    agent.reply("b")
+    assert len(ran) == 4
+
+
+def test_receivers_for_names_the_guards_that_muting_does_not_silence(bus, Agent):
+    def guard(agent):
+        return None
+
+    pre = bus.signal("pre_reply")
+    pre.connect(lambda agent: None)
+    pre.connect(guard, role="guard")
+    with pre.muted():
+        assert list(pre.receivers_for(Agent())) == [guard]

@@ -80,4 +80,5 @@ def test_the_fixture_works_in_a_users_own_test_run(pytester):
         def test_it_fails(fired):
             fired.exactly(mine=1)
     """)
-    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1, failed=1)
+    without = ("-pno:cacheprovider", "-pno:langsmith_plugin")
+    pytester.runpytest_subprocess(*without).assert_outcomes(passed=1, failed=1)

@@ -13,11 +13,12 @@ import time
 from collections.abc import AsyncGenerator, Generator
 from typing import Any, Final
 
+from .._connections.wanted import is_awaitable
 from ..events import Attempted
-from ..exceptions import HookError, late_call_next
+from ..exceptions import HookError, article, late_call_next
 from .context import Call
 from .failing import outcome_of, stand
-from .meaning import is_awaitable, meant
+from .meaning import meant
 from .plan import Seat
 from .telling import tell, tell_change, tell_changes
 
@@ -29,7 +30,7 @@ ENDED: Final = 8
 MARKS: Final = {
     "begun": BEGUN,
     "returned": RETURNED,
-    "instead": REPLACED,
+    "replaced_mark": REPLACED,
     "ended": ENDED,
     "returned_ended": RETURNED + ENDED,
 }
@@ -69,6 +70,8 @@ def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> 
     if call.blocked is not None:
         stand(call)
     value = meant(call, seat, answer)
+    if value is None and has_run and last is not None and not call.plan.hook.is_stream:
+        seat.receiver.lost_results += 1
     if not has_run or value is not last:
         tell_change(call, seat, "result", last if has_run else None, value)
     return value
@@ -84,17 +87,18 @@ def tried(call: Call, depth: int, mark: int, began: float) -> None:
         if mark == RETURNED
         else "replaced"
     )
-    call.tries.setdefault(depth, []).append((outcome, time.perf_counter() - began))
+    call.tries.setdefault(depth, []).append((outcome, time.perf_counter() - began, time.time()))
 
 
 def attempted(call: Call, seat: Seat, depth: int) -> None:
     """Tell the attempts of an around that has made more than one."""
     tries = call.tries.pop(depth, ())
     if len(tries) > 1:
-        for number, (outcome, seconds) in enumerate(tries, 1):
+        for number, (outcome, seconds, ended) in enumerate(tries, 1):
             tell(
                 call,
                 Attempted,
+                at=ended,
                 receiver=seat.receiver.name,
                 number=number,
                 outcome=outcome,
@@ -111,10 +115,9 @@ def opened(call: Call, seat: Seat, source: Any) -> Any:
     if hasattr(type(source), needed) and not is_awaitable(source):
         return source
     meant(call, seat, source)
-    kind = type(source).__name__
     raise HookError(
-        f"{seat.receiver.label} on {seat.signal.name} returned a {kind}; return items: "
-        f"around a stream, write {call.plan.hook.colour} function"
+        f"{seat.receiver.label} returned {article(type(source).__name__)}; return items: "
+        f"around a stream, write {article(call.plan.hook.colour)} function"
     )
 
 

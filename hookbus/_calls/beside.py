@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 from .._connections.wanted import close_unawaited
@@ -16,6 +18,9 @@ from .plan import Seat
 
 _depth: ContextVar[int] = ContextVar("hookbus_depth", default=0)
 """How many tasks of receivers are around the running code, one in the other."""
+
+Note = Callable[[float], None]
+Pair = tuple[Any, BaseException | None]
 
 Waiting = Sequence[tuple[Seat, Awaitable[Any], ReadOnly | None]]
 
@@ -31,7 +36,12 @@ async def beside(
 
     Return what goes out now that all have had their turn: the first exception that must.
     """
-    answers, cancel = await settle(awaitable for _, awaitable, _ in waiting)
+    watched = {
+        index: seat.receiver.note_turn
+        for index, (seat, _, _) in enumerate(waiting)
+        if seat.timeout is None and seat.receiver.watched
+    }
+    answers, cancel = await settle([awaitable for _, awaitable, _ in waiting], watched)
     out = cancel or out
     for (seat, _, view), (value, error) in zip(waiting, answers):
         try:
@@ -46,9 +56,11 @@ async def beside(
     return out
 
 
-async def settle(given: Iterable[Awaitable[Any]]) -> tuple[list[Any], BaseException | None]:
+async def settle(
+    given: Iterable[Awaitable[Any]], watched: Mapping[int, Note] = MappingProxyType({})
+) -> tuple[list[Any], BaseException | None]:
     """Return what each brought, a pair of a value and an exception, and the cancellation that came
-    meanwhile.
+    meanwhile. Of those that are `watched`, by their place, it is told how many seconds they took.
     """
     awaitables = list(given)
     asyncio = sys.modules.get("asyncio")
@@ -65,7 +77,11 @@ async def settle(given: Iterable[Awaitable[Any]]) -> tuple[list[Any], BaseExcept
         return [(None, HookError(endless)) for _ in awaitables], None
     token = _depth.set(depth)
     try:
-        tasks = [loop.create_task(pair_of(awaitable)) for awaitable in awaitables]
+        pairs = (
+            _timed(awaitable, watched[index]) if index in watched else pair_of(awaitable)
+            for index, awaitable in enumerate(awaitables)
+        )
+        tasks = [loop.create_task(pair) for pair in pairs]
     finally:
         _depth.reset(token)
     cancel = None
@@ -81,10 +97,17 @@ async def settle(given: Iterable[Awaitable[Any]]) -> tuple[list[Any], BaseExcept
     return brought, cancel
 
 
-async def pair_of(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+async def pair_of(awaitable: Awaitable[Any]) -> Pair:
     """Return what an awaitable brings: a value, or an exception in its place."""
     # An interrupt must not end the loop while others are under way.
     try:
         return await awaitable, None
     except BaseException as error:
         return None, error
+
+
+async def _timed(awaitable: Awaitable[Any], note: Note) -> Pair:
+    began = time.perf_counter()
+    brought = await pair_of(awaitable)
+    note(time.perf_counter() - began)
+    return brought

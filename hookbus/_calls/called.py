@@ -60,16 +60,18 @@ class Called:
         self.is_in_star = is_method and not whole.positional  # the object is the first of `*args`
         self.star = mine(whole.star or "")
         sender = ("first" if self.is_in_star else mine(whole.names[0])) if is_method else "sender"
-        if not is_method:
+        if not is_method and not self.hook.given.sender:
             self.given["sender"] = self.hook.shell
-        owner = f"{sender}, " if is_method else ""
-        given = passed(self.hook.parameters, mine)
+        # An attempt's text is given the sender, whom no name of its own may hold any more.
+        owner = f"{sender}, " if is_method or self.hook.given.sender else ""
+        given = self.hook.parameters
         arguments = "".join(f"{mine(name)}, " for name in self.names)
         self.pieces |= {
             "sender": sender, "owner": owner, "arguments": arguments,
             "rebound": f"{arguments.rstrip()} = " if arguments else "",
-            "parameters": declared(self.hook.parameters, mine),
-            "body": f"body({'first, ' if self.is_in_star else ''}{given})",
+            # Without defaults: whoever calls it, the shell, says every argument.
+            "parameters": declared([p.replace(default=p.empty) for p in given], mine),
+            "body": f"body({'first, ' if self.is_in_star else ''}{passed(given, mine)})",
             "shown": "{{{}}}".format(", ".join(f"{name!r}: {mine(name)}" for name in self.names)),
         }  # fmt: skip
 
@@ -111,6 +113,8 @@ class Called:
         arguments = self._arguments(seat, seat.receiver.asks, call_next)
         called = f"{receiver}({arguments})"
         is_timed, is_awaited = seat.timeout is not None, seat.receiver.is_async
+        if not self.hook.is_async and is_awaited and seat.problem is None:
+            return f"elsewhere({name}, {receiver}, {arguments})"
         if not self.hook.is_async:
             return f"timed({name}, {receiver}, {arguments})" if is_timed else called
         if is_timed:
@@ -172,8 +176,9 @@ class Called:
         sender = self.pieces["sender"]
         facts = f"{self.hook.name!r}, {seat.phase!r}, {sender}, {view}, {result}"
         facts += f", {error}, {outcome}"
+        state = "dict(call.state)" if seat.receiver.options.background else "call.state"
         offered = {
-            "ctx": f"context(HookContext, ({facts}, call.id, surrounding(), call.state))",
+            "ctx": f"context(HookContext, ({facts}, call.id, surrounding(), {state}))",
             "result": result,
             "error": error,
             "item": "item",
@@ -211,8 +216,13 @@ class Called:
 
     def _receiver(self, seat: Seat) -> str:
         """Return the name by which a receiver is called."""
-        holding = self.holding(seat)
-        if holding == "weak":
+        if self.holding(seat) == "weak":
             return "receiver"
+        return self.give("r", self.function(seat))
+
+    def function(self, seat: Seat) -> Any:
+        """Return what is called: of a method of the very sender its function, which does not hold
+        it.
+        """
         function: Any = seat.receiver.function
-        return self.give("r", function.__func__ if holding == "own" else function)
+        return function.__func__ if self.holding(seat) == "own" else function

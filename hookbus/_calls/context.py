@@ -6,10 +6,19 @@ import copy
 from collections.abc import ItemsView, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from itertools import count
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
 
 from .._connections.senders import describe
 from .verdicts import NOTHING
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+FIXED_ARGUMENTS: Final = (
+    "these arguments are read-only: a modifier of `pre` may change them, "
+    "an around passes call_next(name=value)"
+)
+FIXED_CONTEXT: Final = "ctx is read-only: return what is to be changed"
 
 
 class ReadOnly(MutableMapping[str, Any]):
@@ -42,10 +51,7 @@ class ReadOnly(MutableMapping[str, Any]):
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         self.tampered = True
-        raise TypeError(
-            "these arguments are read-only: a modifier of `pre` may change them, "
-            "an around passes call_next(name=value)"
-        )
+        raise TypeError(FIXED_ARGUMENTS)
 
     __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = _refuse
     update = setdefault = _refuse  # pyright: ignore[reportAssignmentType]
@@ -88,6 +94,28 @@ class HookContext(NamedTuple):
         return self._replace(kwargs=copied[0], result=copied[1])
 
 
+def _refuse(context: object, name: str, value: Any) -> NoReturn:
+    raise AttributeError(FIXED_CONTEXT)
+
+
+HookContext.__setattr__ = _refuse  # type: ignore[method-assign]
+
+
+class CallNext(Protocol[R_co]):
+    """What an around calls to run what it has inside; annotate its `call_next` with it.
+
+    Its parameter is what calling the method gives: `CallNext[str]` for a plain method,
+    `CallNext[Awaitable[str]]` for an async one, `CallNext[Iterator[str]]` and
+    `CallNext[AsyncIterator[str]]` for streams. It is for annotations only.
+    """
+
+    def __call__(self, **patch: Any) -> R_co:
+        """Run it, the arguments that `patch` names changed; guards are asked again where it changes
+        or repeats.
+        """
+        ...
+
+
 next_call_id: Final = count(1).__next__
 
 ENCLOSING: ContextVar[list[int] | None] = ContextVar("hookbus_enclosing_call", default=None)
@@ -128,9 +156,13 @@ class Call:
         broken: what goes out as a receiver has failed that asks to raise, whatever an around does
             with it.
         own_cancel: a CancelledError that a receiver raised by itself, which goes out.
-        noted: the exception that failures of receivers are attached to, as notes.
         is_over: whether the arounds have ended; what one of them has left running does nothing
             more.
+        cancels: how many cancellations the caller's task had been asked for when the call ended: a
+            further one is the caller's.
+        arguments: what the method was called with by the last attempt that patched or repeated, for
+            those who look after it.
+        outer: whose number `ENCLOSING` held around the call, and `inside` what it holds within.
         said: what the receiver whose turn it is has answered, for `Asked`.
     """
 
@@ -143,9 +175,7 @@ class Call:
     inner: BaseException | None = None
     broken: BaseException | None = None
     own_cancel: BaseException | None = None
-    noted: BaseException | None = None
     is_over = False
-    has_parted = False
     said = "nothing"
     began = 0.0
     cancels = 0
@@ -161,5 +191,7 @@ class Call:
         """What the sender is called in events."""
         found = self.__dict__.get("_description")
         if found is None:
-            found = self.__dict__["_description"] = describe(self.sender)
+            by_argument = self.plan.hook.given.sender is not None
+            found = describe(self.sender, is_named=by_argument)
+            self.__dict__["_description"] = found
         return found

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
-from contextvars import Context
+from contextvars import Context, copy_context
 from typing import Any, Final
 
 from ..exceptions import HookError
 from .plan import Seat
 from .workers import workers
 
+__tracebackhide__: Final = True
 _MISSING: Final = object()
 
 
@@ -19,14 +20,15 @@ def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     """Call in a worker thread and wait until the deadline, in the caller's context; what it sets
     there comes back.
     """
+    before = copy_context()
     job, context = workers.submit(function, args, kwargs)
     try:
         value, error = job.result(seat.timeout)
     except TimeoutError:
-        raise _late(seat) from None
+        raise late(seat) from None
     finally:
         workers.abandon(job, seat.signal._home)
-    _bring_back(context)
+    _bring_back(before, context)
     if error is not None:
         try:
             raise error
@@ -44,17 +46,18 @@ async def timed_async(
     asyncio, seconds = _asyncio(), seat.timeout or 0.0
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
+    before = copy_context()
     job, context = workers.submit(function, args, kwargs)
     waiter = asyncio.wrap_future(job)
     try:
         await asyncio.wait({waiter}, timeout=seconds)
         if not waiter.done():
-            raise _late(seat)
+            raise late(seat)
         value, error = waiter.result()
     finally:
         workers.abandon(job, seat.signal._home)
         waiter.cancel()
-    _bring_back(context)
+    _bring_back(before, context)
     if error is not None:
         try:
             raise error
@@ -79,14 +82,14 @@ async def within(seat: Seat, awaitable: Awaitable[Any], end: float | None = None
             value = await awaitable
     except TimeoutError:
         if limit.expired():
-            raise _late(seat) from None
+            raise late(seat) from None
         raise
     if limit.when() <= loop.time():
-        raise _late(seat)
+        raise late(seat)
     return value
 
 
-def _late(seat: Seat) -> TimeoutError:
+def late(seat: Seat) -> TimeoutError:
     return TimeoutError(f"no answer within {seat.timeout:g} seconds")
 
 
@@ -100,8 +103,10 @@ def _asyncio() -> Any:
     return asyncio
 
 
-def _bring_back(context: Context) -> None:
-    """Set in this context what was set in the one that a worker ran in."""
+def _bring_back(before: Context, context: Context) -> None:
+    """Set in this context what was set in the one that a worker ran in, and nothing else: others
+    may run in this one meanwhile.
+    """
     for variable, value in context.items():
-        if variable.get(_MISSING) is not value:
+        if before.get(variable, _MISSING) is not value:
             variable.set(value)

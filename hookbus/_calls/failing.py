@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from typing import NoReturn
+from types import TracebackType
+from typing import Any, Final, NoReturn
 
+from .._connections.callables import place_of, written
+from .._connections.wanted import close_unawaited, is_awaitable
 from ..events import Blocked
-from ..exceptions import HookBlocked, ReceiverError, chain
+from ..exceptions import HookBlocked, HookError, ReceiverError, chain
 from .context import Call
 from .plan import Seat
 from .telling import fire, tell, tell_failed
 from .verdicts import NOTHING, Block
+
+__tracebackhide__: Final = True
+_OWN: Final = ("<hookbus ", __file__.rpartition("_calls")[0] + "_")
+"""How the files begin whose code runs calls: what is written, and the rooms with an underscore."""
 
 
 def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
@@ -19,6 +26,8 @@ def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | 
     `call.parting`.
     """
     outcome = outcome_of(call, error)
+    if isinstance(error, HookBlocked):
+        clear(call, error)
     if call is None:
         return outcome, error
     if outcome == "blocked":
@@ -39,11 +48,36 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
     """Tell whether this ends the very call, with something else than an exception for its caller.
     """
+    clear(call, blocked)
     return call is not None and call.parting is not NOTHING and is_own_block(call, blocked)
+
+
+def clear(call: Call | None, blocked: HookBlocked) -> None:
+    """Take hookbus's own frames out of a block's traceback; those of receivers and methods stay."""
+    if call is not None and blocked.call_id == call.id and not call.plan.around:
+        blocked.__traceback__ = None  # only arounds are among the frames of a call's own block
+        return
+    trace, theirs = blocked.__traceback__, []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_OWN):
+            theirs.append(trace)
+        trace = trace.tb_next
+    for each in reversed(theirs):
+        trace = TracebackType(trace, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    blocked.__traceback__ = trace
 
 
 def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
     """End the call by this verdict; only `finally` follows."""
+    told(call, seat, verdict)
+    if call.blocked is None:  # of attempts side by side, the first that is blocked says why
+        call.blocked = seat, verdict
+        call.parting = verdict.result if verdict.result is not NOTHING else _of_host(call)
+    stand(call)
+
+
+def told(call: Call, seat: Seat, verdict: Block) -> None:
+    """Tell a verdict; of a guard in shadow nothing more comes of it."""
     receiver = seat.receiver
     receiver.has_blocked = True
     call.said = "blocked"
@@ -51,18 +85,45 @@ def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
         fire(call.plan, seat)
     if Blocked in call.plan.heard:
         said = {"reason": verdict.reason, "code": verdict.code, "details": verdict.details}
-        tell(call, Blocked, receiver=receiver.name, phase=seat.phase, **said)
-    if call.blocked is None:  # of attempts side by side, the first that is blocked says why
-        call.blocked, call.parting = (seat, verdict), verdict.result
-    stand(call)
+        is_enforced = receiver.options.enforce
+        tell(
+            call, Blocked, receiver=receiver.name, phase=seat.phase, enforced=is_enforced, **said
+        )  # fmt: skip
+
+
+def _of_host(call: Call) -> Any:
+    """Return what the host's `blocked=` gives the caller, or NOTHING: then it gets `HookBlocked`.
+    """
+    ask = call.plan.site.blocked
+    if ask is None:
+        return NOTHING
+    try:
+        answer = ask(_blocked(call))
+        if not is_awaitable(answer):
+            return answer
+        close_unawaited(answer)
+        failure = "returned an awaitable"
+    except Exception as error:
+        failure = f"raised {type(error).__name__}"
+    import logging
+
+    logging.getLogger("hookbus").error(
+        "blocked= of %s %s (%s): the caller gets HookBlocked",
+        call.plan.hook.name, failure, written(place_of(ask)),
+    )  # fmt: skip
+    return NOTHING
+
+
+def _blocked(call: Call) -> HookBlocked:
+    seat, verdict = call.blocked
+    return HookBlocked(
+        verdict.reason, seat.receiver.name, call.plan.hook.name, verdict=verdict, call_id=call.id
+    )
 
 
 def stand(call: Call) -> NoReturn:
     """Raise that the call is blocked: whatever an around did with it, a block stands."""
-    seat, verdict = call.blocked
-    blocked = HookBlocked(
-        verdict.reason, seat.receiver.name, call.plan.hook.name, verdict=verdict, call_id=call.id
-    )
+    blocked = _blocked(call)
     try:
         raise blocked
     finally:
@@ -98,16 +159,13 @@ def failed(
         tell_failed(call, seat, error, "raised")
         raise
     if seat.phase in ("error", "finally") or receiver.on_error == "isolate":
-        tell_failed(call, seat, error, "isolated")
+        said = tell_failed(call, seat, error, "isolated")
         if noted is not None and not is_own_block(call, noted):
-            note(
-                noted,
-                f"hookbus: {receiver.label} failed in {seat.phase}_{call.plan.hook.name}: "
-                f"{type(error).__name__}",
-            )
+            where = f"{seat.phase}_{call.plan.hook.name}"
+            note(noted, f"hookbus: {receiver.label} failed in {where}: {said}")
     elif receiver.on_error == "block":
-        tell_failed(call, seat, error, "blocked")
-        block(call, seat, Block(f"{receiver.role} failed: {type(error).__name__}"))
+        said = tell_failed(call, seat, error, "blocked")
+        block(call, seat, Block(f"{receiver.role} failed: {said}"))
     else:
         tell_failed(call, seat, error, "raised")
         raised = ReceiverError(receiver.name, call.plan.hook.name, seat.phase)
@@ -156,7 +214,9 @@ def escaped(call: Call, seat: Seat, error: BaseException) -> None:
     call.said = "failed"
     if call.inner is not None:
         chain(error, call.inner)
-    tell_failed(call, seat, error, "raised")
+    said = tell_failed(call, seat, error, "raised")
+    if said != type(error).__name__ and not isinstance(error, HookError):
+        note(error, f"hookbus: {said}")
     call.inner = error
     if is_cancel:
         call.own_cancel = error

@@ -7,15 +7,16 @@ what ends a call raises, what returns lets it go on.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import CoroutineType, GeneratorType, NoneType
+from types import CodeType, CoroutineType, NoneType
 from typing import Any, Final, NoReturn
 
-from .._connections.wanted import close_unawaited
-from ..exceptions import HookError
+from .._connections.failures import is_of_engine
+from .._connections.wanted import close_unawaited, is_awaitable
+from ..exceptions import HookError, article
 from .context import Call, ReadOnly
-from .failing import block, failed
+from .failing import block, failed, told
 from .plan import Seat
-from .telling import tell_change, tell_changes
+from .telling import ONLY_A_MODIFIER, tell_change, tell_changes
 from .verdicts import VERDICTS, Block, Drop, Replace
 
 DROPPED: Final = object()
@@ -53,8 +54,9 @@ def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None =
     """Return what an answer of `post` or `item` makes of a value, or `DROPPED`."""
     after = meant(call, seat, answer)
     if after is not before:
-        told = None if after is DROPPED else after
-        tell_change(call, seat, "item" if seat.phase == "item" else "result", before, told, index)
+        dropped = after is DROPPED
+        told, name = None if dropped else after, "item" if seat.phase == "item" else "result"
+        tell_change(call, seat, name, before, told, index, dropped)
     return after
 
 
@@ -63,21 +65,28 @@ def meant(call: Call, seat: Seat, answer: Any) -> Any:
     kind = type(answer)
     if issubclass(kind, Block):
         block(call, seat, answer)
+    is_item = seat.phase == "item"
+    if is_verdict_class(answer) or (issubclass(kind, Drop) and not is_item):
+        new = "the new item, Drop()" if is_item else "the new result, Replace(result)"
+        wrong_return(seat, answer, f"None, {new} or Block(reason)")
     if issubclass(kind, Drop):
-        if seat.phase != "item":
-            wrong_return(seat, answer, "None, the new result, Replace(result) or Block(reason)")
         return DROPPED
     if not call.plan.hook.is_async:
         _refuse_awaitable(answer)
+    elif kind is CoroutineType and seat.phase == "around" and _is_attempt(answer.cr_code):
+        close_unawaited(answer)
+        write = "write return await call_next()"
+        raise HookError(f"{seat.receiver.label} returned call_next() and did not await it; {write}")
     return answer.result if issubclass(kind, Replace) else answer
 
 
 def refused(call: Call, seat: Seat, answer: Any) -> None:
     """Block by the answer of a guard; an answer that is none is its failure, which blocks, too."""
     if issubclass(type(answer), Block):
-        block(call, seat, answer)
+        (block if seat.receiver.options.enforce else told)(call, seat, answer)
+        return
     try:
-        wrong_return(seat, answer, "None or Block(reason): a guard changes nothing")
+        wrong_return(seat, answer, "None or Block(reason)")
     except HookError as error:
         failed(call, seat, error)
 
@@ -87,7 +96,8 @@ def decided(call: Call, seat: Seat, answer: Any) -> None:
     kind = type(answer)
     if kind in PLAIN and (kind is not dict or seat.phase != "pre"):
         return
-    if issubclass(kind, VERDICTS) or (seat.phase == "pre" and issubclass(kind, Mapping)):
+    is_patch = seat.phase == "pre" and issubclass(kind, Mapping)
+    if issubclass(kind, VERDICTS) or is_verdict_class(answer) or is_patch:
         wrong_return(
             seat,
             answer,
@@ -95,6 +105,11 @@ def decided(call: Call, seat: Seat, answer: Any) -> None:
         )
     if not call.plan.hook.is_async:
         _refuse_awaitable(answer)
+
+
+def _is_attempt(code: CodeType) -> bool:
+    """Tell whether a coroutine of this code is what `call_next` gives."""
+    return is_of_engine(code) and code.co_name.startswith("next_")
 
 
 def rescued(call: Call, seat: Seat, answer: Any) -> Replace:
@@ -122,35 +137,33 @@ def check_untampered(seat: Seat, view: ReadOnly, answer: Any = None) -> None:
         if is_awaitable(answer):
             close_unawaited(answer)
         instead = (
-            "write call_next(name=value)"
+            "; write call_next(name=value)"
             if seat.phase == "around"
-            else "which only a modifier of `pre` may do"
+            else f", {ONLY_A_MODIFIER}"
         )
-        raise HookError(f"{seat.receiver.label} wrote to ctx.kwargs; {instead}")
+        raise HookError(f"{seat.receiver.label} wrote to ctx.kwargs{instead}")
 
 
 def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
     _refuse_awaitable(value)
-    kind = type(value).__name__
-    raise HookError(
-        f"{seat.receiver.label} on {seat.signal.name} returned a {kind}; return {allowed}"
-    )
+    kind = article(type(value).__name__)
+    if is_verdict_class(value):
+        kind = f"the class {value.__name__} itself"
+    raise HookError(f"{seat.receiver.label} returned {kind}; return {allowed}")
+
+
+def is_verdict_class(value: Any) -> bool:
+    """Tell whether a value is the class of a verdict, where an instance is meant."""
+    return issubclass(type(value), type) and issubclass(value, VERDICTS)
 
 
 def _refuse_awaitable(value: Any) -> None:
     if is_awaitable(value):
         close_unawaited(value)
-        raise HookError("it returned an awaitable, but the hook is a plain def and cannot await it")
-
-
-def is_awaitable(value: Any) -> bool:
-    """Tell whether a value can be awaited, without asking it for its `__class__`, which may be code
-    of its own.
-    """
-    kind = type(value)
-    if kind is GeneratorType:
-        return bool(value.gi_code.co_flags & 0x100)  # made a coroutine by types.coroutine
-    return kind is CoroutineType or hasattr(kind, "__await__")
+        raise HookError(
+            "it returned an awaitable, but the hook is a plain def and cannot await it: "
+            "write a plain def receiver"
+        )
 
 
 async def settled(answer: Any) -> Any:

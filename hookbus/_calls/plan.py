@@ -9,12 +9,16 @@ from typing import Any, Final
 
 import attrs
 
+from .._connections.callables import place_of
+from .._connections.options import options_of
 from .._connections.order import in_order
-from .._connections.phases import PHASES
+from .._connections.phases import PHASES, Served
 from .._connections.receiver import Connected
 from .._connections.signal import HookSignal
-from .._hooks.hook import Hook, Site
+from .._hooks.hook import Hook
 from .._hooks.signature import Signature
+from .._hooks.site import Site
+from .verdicts import Block
 
 
 @attrs.frozen(eq=False)
@@ -109,10 +113,10 @@ NO_PHASE: Final = Phase()
 def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     """Settle who runs for this sender; a class stands for any of its instances."""
     bus = hook.bus
-    arguments = (hook.function_signature if site.attribute is None else hook.method_signature).names
+    served = hook.served(as_method=site.attribute is not None)
     signals = {signal.phase: signal for signal in bus._signals_of(hook.name)}
     phases = {
-        name: _phase(hook, arguments, sender, signals[name]) if name in signals else NO_PHASE
+        name: _phase(hook, served, sender, signals[name]) if name in signals else NO_PHASE
         for name in PHASES
     }
     missing = "post" if hook.is_stream else "item"
@@ -121,13 +125,32 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
         phases["post"] = attrs.evolve(phases["post"], guard=())
     else:
         phases["item"] = NO_PHASE
+    if site.is_guarded and not any(seat.receiver.binds for seat in phases["pre"].guard):
+        guards = *phases["pre"].guard, _closing_seat(hook)
+        phases["pre"] = attrs.evolve(phases["pre"], guard=guards)
     return Plan(
         hook, site, phases["pre"], phases["around"].modify, phases["item"], phases["post"],
         phases["error"], phases["finally"], unaskable, bus.heard, bus.values,
     )  # fmt: skip
 
 
-def _phase(hook: Hook, arguments: tuple[str, ...], sender: Any, signal: HookSignal) -> Phase:
+def _closing_seat(hook: Hook) -> Seat:
+    """Return the seat of a guard that blocks every call, where `guarded=True` finds none."""
+    signal = hook.bus.signal(f"pre_{hook.name}")
+
+    def guarded(_: object) -> Block:
+        return Block(
+            f"{hook.name} is guarded=True and no guard watches over it: connect one to "
+            f"{signal.name}, to the class or ANY, without when= and enforced"
+        )
+
+    options = options_of(role="guard", name="guarded=True")
+    receiver = Connected(signal, guarded, None, options, 0)
+    receiver.place = place_of(hook.body)
+    return Seat(receiver, signal, "pre", None)
+
+
+def _phase(hook: Hook, served: Served, sender: Any, signal: HookSignal) -> Phase:
     by_role: dict[str, list[tuple[float, Connected]]] = {}
     for distance, receiver in signal.matching(sender):
         role = "modify" if receiver.role == "around" else receiver.role
@@ -135,7 +158,7 @@ def _phase(hook: Hook, arguments: tuple[str, ...], sender: Any, signal: HookSign
     return Phase(
         **{
             role: tuple(
-                seat_of(hook, signal, receiver, arguments)
+                seat_of(hook, signal, receiver, served)
                 for receiver in without_doubles(in_order(found))
             )
             for role, found in by_role.items()
@@ -143,12 +166,12 @@ def _phase(hook: Hook, arguments: tuple[str, ...], sender: Any, signal: HookSign
     )
 
 
-def seat_of(
-    hook: Hook, signal: HookSignal, receiver: Connected, arguments: tuple[str, ...]
-) -> Seat:
-    """Return the seat of a receiver at a hook with these arguments."""
-    timeout = receiver.options.timeout or (None if receiver.role == "around" else hook.bus.timeout)
-    problem = receiver.problem_with(hook.name, hook.colour, arguments)
+def seat_of(hook: Hook, signal: HookSignal, receiver: Connected, served: Served) -> Seat:
+    """Return the seat of a receiver at a hook."""
+    # The bus's deadline is for what a call waits for, and has one.
+    has_default = receiver.role != "around" and not receiver.options.background
+    timeout = receiver.options.timeout or (hook.bus.timeout if has_default else None)
+    problem = receiver.problem_with(served)
     is_muted = signal.is_muted_somewhere and receiver.role != "guard"
     return Seat(receiver, signal, signal.phase or "", timeout, problem, is_muted)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._hooks.hook import Hook, Site
+from .._hooks.hook import Hook
+from .._hooks.site import Site
 from .plan import Plan, build_plan
 from .writer import Writer
 from .written import Written
@@ -15,6 +16,8 @@ from .written import Written
 
 def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
     """Return what runs a call with these values, and have the calls like it find it at once."""
+    if not hook.is_looked_at:
+        hook.bus._unmet.look(hook)
     place = hook.place(values)
     run = hook.body
     if place.site.is_owner:

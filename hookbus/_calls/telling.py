@@ -8,15 +8,24 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from .._connections.callables import is_running
+from .._connections.failures import is_refused_write, is_verdict_raised, is_worded_here
 from .._surroundings import current_surrounding
 from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
-from ..exceptions import HookError
-from .context import ENCLOSING, Call
+from ..exceptions import HookBlocked, HookError
+from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
 from .plan import Plan, Seat
 
 _CHANGES: Final = frozenset((Mutated, Asked))
 
 Action = Literal["isolated", "blocked", "raised"]
+
+ONLY_A_MODIFIER: Final = "which only a modifier of `pre` may do"
+
+_THEN: Final[dict[Action, str]] = {
+    "isolated": ", and the call went on without it",
+    "blocked": ", which blocked the call",
+    "raised": ", which ended the call",
+}
 
 
 def begun(call: Call, values: Mapping[str, Any] | None) -> None:
@@ -55,44 +64,55 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
         call.inside.clear()
 
 
-def tell(call: Call, kind: type[Event], **facts: Any) -> None:
-    """Give an event to those who hear its kind."""
+def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
+    """Give an event to those who hear its kind, and return whether anybody took it; it is of now,
+    unless `at` is among the facts.
+    """
     plan = call.plan
-    if kind in plan.heard:
-        bus = plan.hook.bus
-        bus.events.tell(
-            bus,
-            kind.of(
-                call_id=call.id,
-                parent_id=call.parent_id if call.inside else enclosing(),
-                hook=plan.hook.name,
-                sender=call.description,
-                at=time.time(),
-                surrounding=current_surrounding(),
-                **facts,
-            ),
-        )
+    if kind not in plan.heard:
+        return False
+    bus = plan.hook.bus
+    facts.setdefault("at", time.time())
+    is_taken: bool = bus.events.tell(
+        bus,
+        kind.of(
+            call_id=call.id,
+            parent_id=call.parent_id if call.inside or call.parent_id else enclosing(),
+            hook=plan.hook.name,
+            sender=call.description,
+            surrounding=current_surrounding(),
+            **facts,
+        ),
+    )
+    return is_taken
 
 
-def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> None:
-    """Count a failure, and tell it."""
-    receiver = seat.receiver
-    if (
-        isinstance(error, RecursionError)
-        and seat.phase != "around"
-        and is_running(receiver.function)
-    ):
-        error = _endless(seat, error)
-    receiver.count_failure(error, is_open=action == "isolated")
-    tell(
+def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> str:
+    """Count a failure, and tell it; log it where nobody hears. Return what a model may read of it.
+    """
+    receiver, is_open = seat.receiver, action == "isolated"
+    # What an around raises, or an interrupt, its caller gets as it is.
+    is_passed_on = action == "raised" and (
+        receiver.role == "around" or not isinstance(error, Exception)
+    )
+    meant = _meant(seat, error)
+    is_ours = meant is not error or is_worded_here(error)
+    said = str(meant) if is_ours else _of_odd_use(receiver.name, seat, error)
+    sentence = said and said.replace(receiver.label, receiver.name)
+    receiver.count_failure(meant, is_open=is_open, sentence=sentence)
+    is_heard = tell(
         call,
         Failed,
         receiver=receiver.name,
         role=receiver.role,
         phase=seat.phase,
-        exception=error,
+        exception=meant,
         action=action,
+        enforced=receiver.options.enforce,
     )
+    if not is_heard and not is_passed_on:
+        receiver.log_failure(_THEN[action], is_open=is_open)
+    return sentence or type(error).__name__
 
 
 def tell_changes(
@@ -105,8 +125,9 @@ def tell_changes(
 
 
 def tell_change(
-    call: Call, seat: Seat, name: str, before: Any, after: Any, index: int | None = None
-) -> None:
+    call: Call, seat: Seat, name: str, before: Any, after: Any, index: int | None = None,
+    dropped: bool = False,
+) -> None:  # fmt: skip
     call.said = "changed"
     before, after = (before, after) if call.plan.shows_values else (HIDDEN, HIDDEN)
     tell(
@@ -117,10 +138,11 @@ def tell_change(
         before=before,
         after=after,
         index=index,
+        dropped=dropped,
     )
 
 
-def asked(call: Call, seat: Seat, began: float) -> None:
+def tell_turn(call: Call, seat: Seat, began: float) -> None:
     """Tell how a turn went, and that the next one has said nothing yet."""
     said, call.said = call.said, "nothing"
     receiver = seat.receiver
@@ -152,14 +174,37 @@ def fire(plan: Plan, last: Seat | None = None) -> None:
             return
 
 
-def _endless(seat: Seat, error: RecursionError) -> HookError:
-    """Return what the failure really is of a receiver whose turn made the call that asked it again,
-    and so on.
+def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
+    """Say of a receiver that it wrote where it may only read, or was asked again by its own call
+    and blocked that, if it failed so.
     """
+    hook = seat.signal.hook
+    if seat.phase == "around":
+        return None
+    if is_refused_write(error, FIXED_ARGUMENTS):
+        return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"
+    if is_refused_write(error, FIXED_CONTEXT):
+        return f"{name} assigned to ctx; return what is to be changed"
+    if isinstance(error, HookBlocked) and (error.receiver, error.hook) == (name, hook):
+        return f"{name} calls {hook} in its own turn, which asks it again; end it by a condition"
+    return None
+
+
+def _meant(seat: Seat, error: BaseException) -> BaseException:
+    """Return what a failure really is, where Python says it in other words."""
     receiver, hook = seat.receiver, seat.signal.hook
-    endless = HookError(
-        f"{receiver.label} calls {hook} in its own turn, which asks it again, without end; "
-        "end it by a condition"
-    )
-    endless.__cause__ = error
-    return endless.with_traceback(error.__traceback__)
+    is_deep = isinstance(error, RecursionError) and seat.phase != "around"
+    if is_deep and is_running(receiver.function):
+        meant = HookError(
+            f"{receiver.label} calls {hook} in its own turn, which asks it again, without end; "
+            "end it by a condition"
+        )
+    elif is_verdict_raised(error):
+        meant = HookError(
+            f"{receiver.label} raised what is no exception; a verdict is returned: "
+            "return Block(reason)"
+        )
+    else:
+        return error
+    meant.__cause__ = error
+    return meant.with_traceback(error.__traceback__)

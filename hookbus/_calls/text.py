@@ -12,6 +12,8 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, Final
 
+from .._hooks.shell import HIDDEN
+
 MINE: Final = "\N{SECTION SIGN}"
 """Stands in front of every name that is a user's; it is taken away when all else is written."""
 
@@ -66,7 +68,7 @@ def sealed(
     """Return a text whose own words differ from these names of users, and the objects that it uses.
     """
     source, words, renamed = _sealed(text, names)
-    scope = {word: tools[word] for word in words if word in tools}
+    scope = {**HIDDEN, **{word: tools[word] for word in words if word in tools}}
     for word, other in renamed.items():
         found = tools.get(word, _BUILTINS.get(word, scope))
         if found is not scope:
@@ -90,11 +92,11 @@ def _free(word: str, taken: set[str]) -> str:
     return word
 
 
-def fresh(code: CodeType) -> CodeType:
+def own_code(code: CodeType) -> CodeType:
     """Return a code of its own, so that what the interpreter learns of one plan does not mislead
     another.
     """
     constants = tuple(
-        fresh(each) if isinstance(each, CodeType) else each for each in code.co_consts
+        own_code(each) if isinstance(each, CodeType) else each for each in code.co_consts
     )
     return code.replace(co_consts=constants)

@@ -43,7 +43,7 @@ class Turns(Called):
             if len(alike) < LOOP_FROM or self.is_conditional(alike[0]):
                 texts += [self.turn(seat, kind) for seat in alike]
                 continue
-            many = self.give("many", tuple((seat, seat.receiver.function) for seat in alike))
+            many = self.give("many", tuple((seat, self.function(seat)) for seat in alike))
             body = self.turn(alike[0], kind, names=("seat", "receiver"))
             texts.append(
                 "\n".join(
@@ -78,6 +78,7 @@ class Turns(Called):
         return (
             receiver.role,
             receiver.is_async,
+            receiver.options.background,
             seat.timeout is None,
             seat.problem is None,
             self.holding(seat),
@@ -107,9 +108,10 @@ class Turns(Called):
             else self._read(seat, kind, name, receiver)
         )
         more = {"conditional"} if self.is_conditional(seat) else set()
-        if kind == "guard" and "asked" not in self.flags and seat.problem is None:
+        if kind == "guard" and "hears_asked" not in self.flags and seat.problem is None:
             return self.fill(story.GUARD, more, {"ask": read}, **pieces)
         more |= {"several"} if self.is_beside(seat) else set()
+        more |= {"timed"} if kind in ("look", "maybe wait") and seat.timeout is None else set()
         more |= (
             {"rare"} if seat.phase in ("error", "item", "answer") else set()
         )  # who has had a turn there is noted at once
@@ -158,25 +160,27 @@ class Turns(Called):
             "view": f"view = ReadOnly({self.pieces['shown']})" if "view" in more else "",
             "settle": self.settle(seat) if kind not in ("wait", "maybe wait") else "",
         }
+        looked = "view" if "view" in more else "None"
+        if seat.receiver.options.background:
+            pieces |= {"receiver": receiver, "arguments": self._arguments(seat, seat.receiver.asks)}
+            return self.fill(story.START, parts=parts, looked=looked, **pieces)
         if kind == "patch" and asks_ctx:
             return self.fill(
                 story.DRAFT, parts=parts | self._rebinding(), is_odd=self._odd_draft(), **pieces
             )
         if kind in ("wait", "maybe wait"):
             text = story.WAIT if kind == "wait" else story.MAYBE_WAIT
-            return self.fill(
-                text, more, parts, looked="view" if "view" in more else "None", **pieces
-            )
-        if kind == "guard" and "asked" not in self.flags:
+            return self.fill(text, more, parts, looked=looked, **pieces)
+        if kind == "guard" and "hears_asked" not in self.flags:
             return self.fill(story.ASK, more, parts, **pieces)
         more |= {"long"} if parts["view"] else set()
         if parts["settle"]:
-            pieces["heard"] = (
+            pieces["has_answer"] = (
                 f"(answer := {pieces['asked']}) is not None "
                 "and (type(answer) in PLAIN or (answer := await settled(answer)) is not None)"
             )
         else:
-            pieces["heard"] = f"(answer := {pieces['asked']}) is not None"
+            pieces["has_answer"] = f"(answer := {pieces['asked']}) is not None"
         parts["take"] = self.fill(self.taking(kind), parts=self._rebinding(), **pieces)
         return self.fill(story.READ, more, parts, **pieces)
 

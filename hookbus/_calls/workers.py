@@ -1,5 +1,5 @@
-"""Daemon threads for plain receivers with a deadline, capped and counted: a thread cannot be
-stopped, only left behind.
+"""Daemon threads for plain receivers with a deadline or in the background, capped and counted: a
+thread cannot be stopped, only left behind.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 LIMIT: Final = 64
-"""How many worker threads there may be. Where all are stuck, a receiver waits for one until its own
-deadline.
+"""How many worker threads a pool may have. Where all are stuck, a receiver waits for one until its
+own deadline.
 """
 
 IDLE_SECONDS: Final = 10.0
@@ -113,5 +113,10 @@ class Workers:
 
 
 workers: Final = Workers()
+
+background: Final = Workers()
+"""Of observers that nobody waits for: they must not take a thread from a guard."""
+
 # A forked child has none of its parent's threads.
-os.register_at_fork(after_in_child=workers.reset)
+for _pool in (workers, background):
+    os.register_at_fork(after_in_child=_pool.reset)

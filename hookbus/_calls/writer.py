@@ -11,11 +11,13 @@ from .. import events
 from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
 from ..exceptions import HookBlocked
-from . import attempts, deadline, failing, meaning, story, telling
+from . import attempts, deadline, elsewhere, failing, meaning, story, telling
+from .background import start
 from .beside import beside
+from .called import mine
 from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .plan import Plan, Seat
-from .text import fresh, sealed
+from .text import own_code, sealed
 from .turns import Turns, lines
 from .verdicts import Replace
 from .written import Nest, Written, note_turns
@@ -24,16 +26,17 @@ _HELPERS: Final = {
     meaning: "DROPPED PLAIN check_untampered claimed decided holds is_awaitable judged meant "
     "misfit refused rescued revised settled unawaited",
     failing: "deferred escaped failed is_own_block over parted stand",
-    telling: "asked begun finished",
+    telling: "begun finished tell_turn",
     attempts: "again attempted check_open closed closed_async judged_around opened recorded tried",
     deadline: "timed timed_async within",
+    elsewhere: "elsewhere",
 }
 
 TOOLS: Final[dict[str, Any]] = {
     **{name: getattr(room, name) for room, names in _HELPERS.items() for name in names.split()},
     "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
     "ReadOnly": ReadOnly, "Replace": Replace, "beside": beside, "clock": time.perf_counter,
-    "context": tuple.__new__, "surrounding": current_surrounding,
+    "context": tuple.__new__, "start": start, "surrounding": current_surrounding,
 }  # fmt: skip
 """What the texts call, by the names they have for it."""
 
@@ -62,7 +65,7 @@ class Writer(Turns):
             "around": around,
             "rescue": rescue,
             "replaceable": bool(plan.pre.modify),
-            "asked": asked,
+            "hears_asked": asked,
             "told": asked or events.Mutated in heard,
             "attempted": events.Attempted in heard,
             "stream": hook.is_stream,
@@ -117,13 +120,13 @@ class Writer(Turns):
             "body": self.hook.body,
             "names": frozenset(self.simple),
             "nest": nest,
-            "fresh": unnoted,
-            "fired": partial(note_turns, unnoted, self.plan),
+            "unnoted": unnoted,
+            "note_turns": partial(note_turns, unnoted, self.plan),
             **self.tools,
             **self.given,
         }
         source, scope = sealed(text, self.hook.function_signature.names, tools)
-        exec(fresh(compiled(source)), scope)
+        exec(own_code(compiled(source)), scope)
         found = name if name in scope else next(each for each in scope if each.rstrip("_") == name)
         return source, scope.pop(found)
 
@@ -157,6 +160,8 @@ class Writer(Turns):
         begin = self.fill(story.BEGIN)
         if self.is_in_star:
             begin = f"first, {self.star} = {self.star}[0], {self.star}[1:]\n{begin}"
+        if self.hook.given.sender:  # which stays who it is, whatever the arguments become
+            begin = f"sender = {mine(self.hook.given.sender)}\n{begin}"
         pre = [self.modifiers(plan.pre.modify, "patch"), self.turns(plan.pre.guard, "guard"),
                self.turns(plan.unaskable, "guard"), self.observers(plan.pre.observe)]  # fmt: skip
         final = self.observers(plan.final.observe, "leaving") or "pass"

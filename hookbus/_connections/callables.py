@@ -4,13 +4,16 @@ its identity.
 
 from __future__ import annotations
 
+import builtins
+import dis
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, Final
 
+NESTED: Final = inspect.CO_NESTED
 ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -33,6 +36,28 @@ def is_running(function: Any) -> bool:
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
     return frame is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def returns_nothing(code: CodeType | None) -> bool:
+    """Tell whether a function gives None wherever it ends."""
+    if code is None:
+        return False
+    before: dis.Instruction | None = None
+    for each in dis.get_instructions(code):
+        is_value = each.opname == "RETURN_VALUE"
+        # A jump leads here with something else than what stands before it.
+        given = before if is_value and not each.is_jump_target else each
+        if (is_value or each.opname == "RETURN_CONST") and not _is_none(given):
+            return False
+        before = each
+    return True
+
+
+def _is_none(given: dis.Instruction | None) -> bool:
+    if given is None or given.opname not in ("LOAD_CONST", "RETURN_CONST"):
+        return False
+    return given.argval is None
 
 
 def is_plain(function: Any) -> bool:
@@ -92,6 +117,89 @@ def place_of(function: Any) -> CodeType | str:
 def written(place: CodeType | str) -> str:
     """Write a place as `file:line`, or as the name of a module."""
     return place if isinstance(place, str) else f"{place.co_filename}:{place.co_firstlineno}"
+
+
+def origin_of(function: Any) -> FunctionType | None:
+    """Return the plain function that stands under a receiver's name in its module, below what says
+    that it wraps it; None for a lambda, a closure, an object's method, `_` and other callables.
+    """
+    if type(function) is MethodType and isinstance(function.__self__, type):
+        function = function.__func__
+    if type(function) is not FunctionType or "<" in function.__qualname__:
+        return None
+    if function.__dict__:
+        function = inspect.unwrap(function)
+    is_known = type(function) is FunctionType and function.__name__ not in ("_", "<lambda>")
+    return function if is_known else None
+
+
+LOADS: Final[dict[int, Any]] = {}
+"""The spec of each module whose text ran once, by the id of its globals."""
+_first: Final[dict[str, tuple[int, Any] | None]] = {}
+"""The globals and the spec that each module had first; None where its text ran again."""
+
+
+def may_be_made_again(origin: FunctionType, spec: Any) -> bool:
+    """Tell whether the text of a function's module, with this spec, has run more than once, or
+    might have.
+    """
+    module, given = origin.__module__, id(origin.__globals__)
+    # IPython patches functions of modules in place, and connects what is not in the module.
+    if is_session() or "IPython" in sys.modules:
+        return True
+    known = _first.setdefault(module, (given, spec))
+    if known is not None and known[0] == given and known[1] is spec:
+        LOADS[given] = spec
+        return False
+    _first[module] = None
+    return True
+
+
+def is_made_again(old: Any, old_load: Any, new: Any) -> bool:
+    """Tell whether the text that made one receiver ran again and made another: one def, later.
+
+    Two of one name in one text are two, and so are those that a loop makes: they have one code.
+
+    Args:
+        old: the earlier receiver.
+        old_load: the spec of its module when it was connected.
+        new: the later receiver.
+    """
+    first, second = origin_of(old), origin_of(new)
+    if first is None or second is None or _names_of(old, first) != _names_of(new, second):
+        return False
+    one, other = first.__code__, second.__code__
+    is_there = first.__globals__ is second.__globals__
+    is_same_load = is_there and old_load is second.__globals__.get("__spec__")
+    if one is other and is_same_load:
+        return False
+    is_same_file = one.co_filename == other.co_filename
+    lines = other.co_firstlineno - one.co_firstlineno
+    if is_typed_in(second.__module__):
+        return not (is_same_file and is_there) or lines == 0
+    module: Mapping[str, Any] = getattr(sys.modules.get(second.__module__), "__dict__", {})
+    # Of texts that run side by side under one name, as tenants' do, at most one is the module; and
+    # what `runpy.run_path` runs is none.
+    is_module = module is second.__globals__ and second.__module__ != "<run_path>"
+    # A text runs from top to bottom: what comes later and stands no further down ran again.
+    return is_module and is_same_file and (lines <= 0 or not is_same_load)
+
+
+def _names_of(function: Any, origin: FunctionType) -> tuple[Any, ...]:
+    """Return what a receiver made again is called, and the class whose method it is."""
+    owner = getattr(function, "__self__", None)
+    return origin.__module__, origin.__qualname__, getattr(owner, "__qualname__", None)
+
+
+def is_session() -> bool:
+    """Tell whether a person types, in a notebook or at a prompt."""
+    is_prompt = "ps1" in vars(sys) or "get_ipython" in vars(builtins)
+    return is_prompt or not hasattr(sys.modules.get("__main__"), "__file__")
+
+
+def is_typed_in(module: str) -> bool:
+    """Tell whether this is the module of what a person types."""
+    return module in ("__main__", "__console__") and is_session()
 
 
 def is_async_callable(function: Any) -> bool:

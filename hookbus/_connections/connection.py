@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from blinker import ANY
 
 from .receiver import Connected
+from .senders import is_shared
 
 if TYPE_CHECKING:
     from .signal import HookSignal
@@ -20,7 +21,10 @@ class Connection:
     def __init__(self, signal: HookSignal, receiver: Connected, sender: Any) -> None:
         self._signal, self._receiver = signal, receiver
         # The handle must not keep alive what the connection itself holds only weakly.
-        self._sender: Callable[[], Any] = (lambda: ANY) if sender is ANY else weakref.ref(sender)
+        # Whose change concerns many calls may be made anew, and they are no less concerned.
+        self._sender: Callable[[], Any] = (
+            (lambda: ANY) if is_shared(sender) else weakref.ref(sender)
+        )
 
     def __repr__(self) -> str:
         return f"<connection of {self._receiver.label} to {self._signal.name}>"

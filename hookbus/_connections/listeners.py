@@ -90,12 +90,13 @@ class EventSignal(HookSignal):
         """The kinds of events that anybody hears."""
         return frozenset(kind for kind, listeners in self._by_kind().items() if listeners)
 
-    def tell(self, bus: Any, event: Event) -> None:
+    def tell(self, bus: Any, event: Event) -> bool:
         """Give an event to all who hear its kind; one that raises is logged once, none is
-        re-entered by itself.
+        re-entered by itself. Return whether anybody took it.
         """
         busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
         fatal: BaseException | None = None
+        is_taken = False
         for connected in self._by_kind().get(type(event), ()):
             function = connected.function
             if id(connected) in busy or self.is_muted or function is None:
@@ -109,21 +110,14 @@ class EventSignal(HookSignal):
                     raise HookError(
                         f"{connected.label} is async, but events are told to plain functions"
                     )
+                is_taken = True
             except Exception as error:
-                _log(connected, error)
+                connected.count_failure(error, is_open=True)
+                connected.log_failure("", is_open=False)
             except BaseException as error:
                 fatal = fatal or error
             finally:
                 busy.discard(id(connected))
         if fatal is not None:
             raise fatal
-
-
-def _log(connected: Connected, error: Exception) -> None:
-    if connected.count_failure(error, is_open=True) == 1:
-        import logging
-
-        # Neither the event nor the exception's text is logged: both may hold what must not leave
-        # the process.
-        said = "%s fails on events: %s; said once"
-        logging.getLogger("hookbus").error(said, connected.label, connected.last_failure)
+        return is_taken

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Literal, Unpack, overload
+
+from blinker import ANY
 
 from ..exceptions import HookError
-from .options import options_of
+from .options import ConnectOptions, Unguarded, check_names, options_of
 from .senders import describe
-from .signal import F
+from .signal import F, G
 
 _MARK: Final = "__hookbus_receives__"
 
 
-def receives(name: str, **options: Any) -> Callable[[F], F]:
+@overload
+def receives(
+    name: str, /, *, sender: Any = ANY, weak: bool | None = None,
+    role: Unguarded = None, **options: Unpack[ConnectOptions],
+) -> Callable[[F], F]: ...  # fmt: skip
+@overload
+def receives(
+    name: str, /, *, sender: Any = ANY, weak: bool | None = None,
+    role: Literal["guard"], **options: Unpack[ConnectOptions],
+) -> Callable[[G], G]: ...  # fmt: skip
+def receives(name: str, /, **options: Any) -> Callable[[F], F]:
     """Mark a method of a plugin object as a receiver of the signal `name`; `bus.plug(obj)` connects
     it, or what overrides it.
 
@@ -28,7 +40,11 @@ def receives(name: str, **options: Any) -> Callable[[F], F]:
     Raises:
         HookError: for an option that makes no sense anywhere.
     """
-    options_of(**{key: options[key] for key in options.keys() - {"sender", "weak"}})
+    if not isinstance(name, str):
+        raise HookError(f"{name!r:.60} is no name of a signal: write @receives('pre_...')")
+    told = {key: options[key] for key in options.keys() - {"sender", "weak"}}
+    check_names(told)
+    options_of(**told)
 
     def mark(method: F) -> F:
         function = getattr(method, "__func__", method)  # of a classmethod or staticmethod

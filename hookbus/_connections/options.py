@@ -3,13 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from threading import TIMEOUT_MAX
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
 from ..exceptions import HookError, did_you_mean
 
+if TYPE_CHECKING:
+    from ..events import Event
+
 Role = Literal["modify", "guard", "observe"]
+Unguarded = Literal["modify", "observe"] | None
 OnError = Literal["isolate", "block", "raise"]
+When = Callable[..., Any] | Mapping[str, str] | None
+
+
+class QuestionOptions(TypedDict, total=False):
+    """What a type checker lets be said of a receiver of a question."""
+
+    priority: float
+    on_error: OnError | None
+    timeout: float | None
+    when: When
+    once: bool
+    name: str | None
+    before: str | Iterable[str]
+    after: str | Iterable[str]
+
+
+class ConnectOptions(QuestionOptions, total=False):
+    """And of a receiver of a signal, besides its role, on which depends what it may be."""
+
+    kinds: type[Event] | Iterable[type[Event]] | None
+    enforce: bool
+    background: bool
+
 
 ROLES: Final[dict[str | None, tuple[str, ...]]] = {
     "pre": ("modify", "guard", "observe"),
@@ -33,8 +61,6 @@ POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
 """What may be done when a receiver of a role fails, the default first."""
 
 
-
-
 def _several(given: Any) -> tuple[Any, ...]:
     """Return one or several, given as such or together, as a tuple."""
     is_many = isinstance(given, Iterable) and not isinstance(given, (str, type))
@@ -49,12 +75,14 @@ class Options(NamedTuple):
     role: str | None = None
     on_error: str | None = None
     timeout: float | None = None
-    when: Callable[..., Any] | Mapping[str, str] | None = None
+    when: When = None
     once: bool = False
     name: str | None = None
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     kinds: tuple[type, ...] | None = None
+    enforce: bool = True
+    background: bool = False
 
     def check(self) -> None:
         # Only NaN differs from itself.
@@ -67,8 +95,13 @@ class Options(NamedTuple):
                     f"not {names if len(names) != 1 else names[0]!r:.60}"
                 )
         check_timeout(self.timeout)
-        if not isinstance(self.once, bool):
-            raise HookError(f"once={self.once!r} must be True or False")
+        for flag in ("once", "enforce", "background"):
+            if not isinstance(getattr(self, flag), bool):
+                raise HookError(f"{flag}={getattr(self, flag)!r} must be True or False")
+        if not self.enforce and self.role != "guard":
+            raise HookError(
+                "enforce=False puts a guard in shadow: write role='guard' with it, or leave it out"
+            )
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             raise HookError(f"name={self.name!r} must be a text")
         if self.role is not None or self.on_error is not None:
@@ -96,7 +129,7 @@ class Options(NamedTuple):
         if not isinstance(self.when, Mapping):
             raise HookError(
                 f"when={self.when!r} must be a predicate or a mapping such as {{'tool_name': "
-                "'bash*'}}"
+                "'bash*'}"
             )
         for name, glob in self.when.items():
             if not isinstance(name, str) or not isinstance(glob, str):
@@ -113,11 +146,23 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def check_names(options: Iterable[str]) -> None:
+    """Refuse the name of an option that there is not.
+
+    Raises:
+        HookError: naming it and what was probably meant.
+    """
+    for name in options:
+        if name not in Options._fields:
+            raise HookError(f"there is no option {name!r}{did_you_mean(name, Options._fields)}")
+
+
 def options_of(
     priority: float = 0, role: str | None = None, on_error: str | None = None,
-    timeout: float | None = None, when: Callable[..., Any] | Mapping[str, str] | None = None,
+    timeout: float | None = None, when: When = None,
     once: bool = False, name: str | None = None, before: str | Iterable[str] = (),
-    after: str | Iterable[str] = (), kinds: Any = None,
+    after: str | Iterable[str] = (), kinds: Any = None, enforce: bool = True,
+    background: bool = False,
 ) -> Options:  # fmt: skip
     """Return these options, checked; those who ask for nothing share theirs.
 
@@ -125,17 +170,35 @@ def options_of(
         HookError: for a value that makes no sense, naming it and what to write instead.
     """
     # False equals 0, and must be refused where 0 is right; of `()` there is only one.
-    is_usual = type(priority) is int and priority == 0 and once is False
+    is_usual = type(priority) is int and priority == 0 and once is False and enforce is True
     is_unsaid = timeout is None and when is None and name is None and kinds is None
+    is_unsaid = is_unsaid and background is False
     is_free = before is after is _PLAIN.before and role is None and on_error is None
     if is_usual and is_unsaid and is_free:
         return _PLAIN
     options = Options(
         priority, role, on_error, timeout, when, once, name, _several(before), _several(after),
-        None if kinds is None else _several(kinds),
+        None if kinds is None else _several(kinds), enforce, background,
     )  # fmt: skip
     options.check()
     return options
+
+
+@lru_cache(maxsize=1024)
+def standing(phase: str | None, role: str | None, on_error: str | None) -> tuple[str, str, str]:
+    """Return the role and the policy of a receiver that asks for these, and what is wrong with
+    them, if anything.
+    """
+    roles, problem = ROLES[phase], ""
+    found = role or roles[0]
+    if found not in roles or (role is not None and phase in ("around", "answer")):
+        has_none = phase in ("around", "answer")
+        takes = "has no roles: leave role= out" if has_none else f"takes {' or '.join(roles)}"
+        return found, "", f"asks for role={role!r}, but the phase {phase!r} {takes}"
+    policies = POLICIES[found]
+    if on_error is not None and on_error not in policies:
+        problem = f"asks for on_error={on_error!r}, but role {found} takes {' or '.join(policies)}"
+    return found, on_error or policies[0], problem
 
 
 def check_timeout(timeout: float | None) -> None:

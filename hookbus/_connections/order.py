@@ -36,7 +36,8 @@ def _constrained(waiting: list[Connected]) -> list[Connected]:
     except CycleError as error:
         circle = ", ".join(sorted({waiting[place].label for place in error.args[1]}))
         raise HookError(
-            f"before= and after= go in a circle on {waiting[0].signal.name}: {circle}"
+            f"before= and after= go in a circle on {waiting[0].signal.name}, leave one of them "
+            f"out: {circle}"
         ) from None
     while sorter.is_active():
         for place in sorter.get_ready():

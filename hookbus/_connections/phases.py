@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 Colour = Literal["sync", "async", "generator", "async generator"]
 
@@ -23,6 +23,24 @@ OFFERED: Final[dict[str, tuple[str, ...]]] = {
     ANSWER: ("ctx", "surrounding"),
 }
 """What a receiver may ask for by name in each phase, besides the arguments of the method."""
+
+
+class Served(NamedTuple):
+    """What a receiver has to know of a hookable to serve it.
+
+    Attributes:
+        hook: its name.
+        colour: how it is called.
+        arguments: what can be asked for by name.
+        sender: the argument that is the sender, too, or None.
+        awaits: whether a plain call waits for async receivers.
+    """
+
+    hook: str
+    colour: Colour
+    arguments: tuple[str, ...]
+    sender: str | None = None
+    awaits: bool = False
 
 
 def split_signal_name(name: str) -> tuple[str, str] | None:

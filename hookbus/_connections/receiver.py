@@ -5,15 +5,20 @@ from __future__ import annotations
 import inspect
 import threading
 import weakref
+from _thread import start_new_thread
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..exceptions import HookError, did_you_mean
-from .callables import ASYNC, code_of, is_async_callable, key_of, name_of, place_of, written
-from .options import POLICIES, ROLES, Options
-from .phases import ANSWER, OFFERED, Colour
+from . import callables
+from .callables import code_of, is_async_callable, key_of, name_of, place_of, written
+from .failures import ERROR, WARNING, log, place_of_failure
+from .options import Options, standing
+from .phases import ANSWER, OFFERED, Colour, Served
+from .senders import Bearer
 from .wanted import Asks, Connectable, When
 
 if TYPE_CHECKING:
@@ -21,6 +26,9 @@ if TYPE_CHECKING:
 
 ReceiverKey = tuple[int, ...]
 """The identity of a receiver, as `key_of` tells it."""
+
+LONG_SECONDS: Final = 0.1
+"""An observer without a deadline that takes longer is a finding: it holds the call up."""
 
 _tally: Final = threading.RLock()
 """Held for the moment in which a receiver's counts change; by nobody who would call anything
@@ -33,7 +41,7 @@ class Connected:
 
     Attributes:
         signal: the signal it is connected to.
-        sender: a weak reference to the sender, or None for ANY.
+        sender: gives the sender, which it does not keep alive; None for ANY.
         sequence: its place among the connections of its signal.
         place: the code that was written for it, or the module that defines it.
         role: modify, guard, observe; or around; or answer.
@@ -41,22 +49,34 @@ class Connected:
         is_weak: whether the callable is held weakly.
         held: the callable; or what gives it, or None, where it is held weakly.
         key: its identity; a bound method is made anew at each access.
+        is_known: whether it is known not to be made again: a function made it, or its module's text
+            ran once.
+        load: the spec of the module that it was in when it was connected.
         is_by_name: whether a listener takes the event by its name only.
         is_layer: whether it stands in front of others of the same callable, which are there again
             when it goes.
         failures: how often it failed.
         fail_opens: how often it failed and the call went on.
-        last_failure: where it last failed: the type of the exception, its file and line.
+        last_failure: how it last failed: in a sentence of hookbus, or the type of the exception,
+            its file and line.
+        watched: how many turns of it are still timed, of an observer without a deadline: a clock
+            costs as much as a receiver.
+        held_up: how many of those took long, and `longest` how many seconds.
+        lost_results: how often it was seen, as an around, to give None where `call_next` gave more.
+        is_logged: whether a failure of it was logged.
     """
 
     is_enabled = True
-    is_by_name = is_weak = is_layer = has_fired = has_blocked = is_spent = False
-    failures = fail_opens = 0
+    is_known = is_by_name = is_weak = is_layer = has_fired = has_blocked = is_spent = False
+    is_logged = False
+    failures = fail_opens = held_up = lost_results = 0
+    watched, longest = 8, 0.0
     last_failure: str | None = None
     when: When | None = None
+    load: Any = None
 
     def __init__(
-        self, signal: HookSignal, function: Connectable, sender: weakref.ref[Any] | None,
+        self, signal: HookSignal, function: Connectable, sender: Callable[[], Any] | None,
         options: Options, sequence: int,
     ) -> None:  # fmt: skip
         """Check one connection; nothing is registered yet.
@@ -66,20 +86,37 @@ class Connected:
         """
         if not callable(function):
             raise HookError(
-                f"{function!r:.60} cannot be connected to {signal.name}: it is not callable"
+                f"{function!r:.60} cannot be connected to {signal.name}: it is not callable, "
+                "give the function itself"
             )
         self.signal, self.held, self.sender, self.options = signal, function, sender, options
         self.sequence, self.key = sequence, key_of(function)
         code = code_of(function)
         self.name = options.name or name_of(function)
         self.place = place_of(function) if code is None else code
-        self.role, self.on_error, problem = _standing(signal.phase, options.role, options.on_error)
+        if code is not None and code.co_flags & callables.NESTED:
+            self.is_known = True
+        elif code is not None:
+            given: dict[str, Any] = function.__globals__
+            self.load = spec = given.get("__spec__")
+            self.is_known = spec is not None and callables.LOADS.get(id(given)) is spec
+        self.role, self.on_error, problem = standing(signal.phase, options.role, options.on_error)
+        if not options.enforce:
+            self.on_error = "isolate"
         if options.timeout is not None and signal.phase == "around":
             problem = "asks for a timeout: no deadline on an around: use asyncio.timeout in it"
+        if options.background and self.role != "observe":
+            only = 'only what role="observe" says decides nothing and need not be waited for'
+            problem = f"asks for background=True: {only}"
         if problem:
             raise HookError(f"{self._title} {problem}")
-        self.asks = Asks.of(function, with_sender=self.takes_sender)
-        is_async = is_async_callable(function) if code is None else code.co_flags & ASYNC
+        self.asks = asks = Asks.of(function, with_sender=self.takes_sender)
+        if signal.phase == "around" and "call_next" not in (asks.sender, *asks.names):
+            raise HookError(
+                f"{self._title} does not ask for call_next: write (agent, call_next), or connect a "
+                f"modifier of pre_{signal.hook} that returns Replace(result)"
+            )
+        is_async = is_async_callable(function) if code is None else code.co_flags & callables.ASYNC
         self.is_async = bool(is_async)
         if options.when is not None:
             self.when = When.of(options.when)
@@ -93,7 +130,11 @@ class Connected:
             HookError: for what fails closed: it would vanish and leave the door open.
         """
         function, sender = self.held, self.sender
-        is_own = sender is not None and inspect.ismethod(function) and function.__self__ is sender()
+        # Of what is known by its name another one may take over, and need its guards.
+        is_own = (
+            sender is not None and inspect.ismethod(function)
+            and function.__self__ is sender() and not isinstance(sender, Bearer)
+        )  # fmt: skip
         if weak and not is_own and self.closes and self.role != "around":
             raise HookError(
                 f"{self._title} fails closed and cannot be held with weak=True: "
@@ -121,6 +162,13 @@ class Connected:
         return self.signal.phase != ANSWER
 
     @property
+    def binds(self) -> bool:
+        """Whether it watches over every call it is asked about: a guard, enforced and without a
+        condition.
+        """
+        return self.role == "guard" and self.options.enforce and self.options.when is None
+
+    @property
     def closes(self) -> bool:
         """Whether its failure stops the call."""
         return self.on_error != "isolate"
@@ -137,6 +185,13 @@ class Connected:
     @property
     def _title(self) -> str:
         return f"{self.label} on {self.signal.name}"
+
+    def note_turn(self, seconds: float) -> None:
+        """Note how long an observer without a deadline has held a call up, for `report`."""
+        with _tally:
+            self.watched = max(0, self.watched - 1)
+            self.held_up += seconds > LONG_SECONDS
+            self.longest = max(self.longest, seconds)
 
     def claim(self) -> bool:
         """Take the only turn of a `once=True` receiver; False if it is taken."""
@@ -155,33 +210,50 @@ class Connected:
         if function is not None:
             self.asks = Asks.of(function, with_sender=False)
 
-    def count_failure(self, error: BaseException, *, is_open: bool) -> int:
-        """Count a failure, and return which one it was."""
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        failure = type(error).__name__
-        if trace is not None:
-            failure += f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+    def count_failure(
+        self, error: BaseException, *, is_open: bool, sentence: str | None = None
+    ) -> None:
+        """Count a failure; `sentence` is what hookbus says of it, where it can say more than a
+        type.
+        """
+        place = place_of_failure(error, self.place)
         with _tally:
             self.failures += 1
             self.fail_opens += is_open
-            self.last_failure = failure
-            return self.failures
+            is_said = sentence and type(error) is HookError
+            found = None if is_said else f"{type(error).__name__} at {place}"
+            self.last_failure = ": ".join(filter(None, (sentence, found)))
 
-    def problem_with(self, hook: str, colour: Colour, arguments: tuple[str, ...]) -> str | None:
-        """Say why this receiver cannot serve a hookable of this colour and with these arguments, or
-        None.
-        """
-        phase = self.signal.phase
-        problem = self._lacks(hook, _on_offer(arguments, phase))
+    def log_failure(self, what_then: str, *, is_open: bool) -> None:
+        """Log its first failure that nobody hears."""
+        if self.is_logged:
+            return
+        self.is_logged = True  # first: a handler of the log may come by here again
+        try:
+            self._log(what_then, is_open)
+        except RecursionError:  # there is no stack left for it here, but a thread has its own
+            with suppress(Exception):
+                start_new_thread(self._log_at_last, (what_then, is_open))
+
+    def _log(self, what_then: str, is_open: bool) -> None:
+        said = f"{self._title} failed{what_then}: {self.last_failure}; said once"
+        log(WARNING if is_open else ERROR, said)
+
+    def _log_at_last(self, what_then: str, is_open: bool) -> None:
+        with suppress(RecursionError):
+            self._log(what_then, is_open)
+
+    def problem_with(self, served: Served) -> str | None:
+        """Say why this receiver cannot serve a hookable, or None."""
+        phase, (hook, colour, arguments, sender, awaits) = self.signal.phase, served
+        problem = self._lacks(hook, _on_offer(arguments, phase), sender)
         if phase == ANSWER and self.sender is not None:
             none = "a question has none: leave sender= out"
             problem = f"is never asked: it names a sender, and {none}"
         elif problem is None and phase == ANSWER and self.options.role is not None:
             role = f"asks for role={self.options.role!r}"
             problem = f"{role}, but a question is only answered: guard pre_{hook} instead"
-        elif problem is None and self.is_async and "async" not in colour:
+        elif problem is None and self.is_async and not self._is_awaited(colour, awaits):
             instead = "write a plain def receiver"
             problem = f"is async, but {hook} is a plain def and cannot await it: {instead}"
         elif problem is None and phase == "post" and self.role == "guard" and "generator" in colour:
@@ -191,8 +263,16 @@ class Connected:
             problem = f"waits for items, but {hook} is not a generator: connect it to post_{hook}"
         return problem and f"{self._title} {problem}"
 
-    def _lacks(self, hook: str, on_offer: frozenset[str]) -> str | None:
+    def _is_awaited(self, colour: Colour, awaits: bool) -> bool:
+        is_waited_for = self.role != "around" and not self.options.background
+        return "async" in colour or (awaits and is_waited_for)
+
+    def _lacks(self, hook: str, on_offer: frozenset[str], sender: str | None) -> str | None:
         when = self.when and self.when.asks
+        taken = self.asks.sender
+        if self.takes_sender and taken in on_offer - {sender} and taken.strip("_"):
+            asked = f"which is asked for by name: write (agent, {taken})"
+            return f"takes the sender as {taken!r}, {asked}"
         for asks, what in ((self.asks, "asks for"), (when, "has a when= that asks for")):
             if asks and not asks.needed <= on_offer:
                 lacking = asks.missing(on_offer)[0]
@@ -207,23 +287,6 @@ class Connected:
 def _on_offer(arguments: tuple[str, ...], phase: str | None) -> frozenset[str]:
     """Return what can be asked for in a phase of a hookable with these arguments."""
     return frozenset((*arguments, *OFFERED.get(phase or "", ())))
-
-
-@lru_cache(maxsize=1024)
-def _standing(phase: str | None, role: str | None, on_error: str | None) -> tuple[str, str, str]:
-    """Return the role and the policy of a receiver that asks for these, and what is wrong with
-    them, if anything.
-    """
-    roles, problem = ROLES[phase], ""
-    found = role or roles[0]
-    if found not in roles or (role is not None and phase in ("around", ANSWER)):
-        has_none = phase in ("around", ANSWER)
-        takes = "has no roles: leave role= out" if has_none else f"takes {' or '.join(roles)}"
-        return found, "", f"asks for role={role!r}, but the phase {phase!r} {takes}"
-    policies = POLICIES[found]
-    if on_error is not None and on_error not in policies:
-        problem = f"asks for on_error={on_error!r}, but role {found} takes {' or '.join(policies)}"
-    return found, on_error or policies[0], problem
 
 
 def _weakly(function: Connectable, on_death: Callable[[Any], None] | None) -> Callable[[], Any]:

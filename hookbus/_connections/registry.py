@@ -8,16 +8,16 @@ or another thread may come at any moment, and whoever reads copies first.
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 from blinker import ANY
 
+from .callables import is_made_again, may_be_made_again, origin_of
 from .endings import at_end
 from .order import check_constraints
 from .receiver import Connected, ReceiverKey
-from .senders import ANY_ID, is_shared, scopes_of, weak
+from .senders import ANY_ID, Bearer, Name, is_shared, name_of_sender, scopes_of, weak
 
 Stack = tuple[Connected, ...]
 """The connections of one receiver to one sender: at most one plain one, then the layers on top of
@@ -29,12 +29,12 @@ class Scope(dict[ReceiverKey, Stack]):
     """What is connected to one sender.
 
     Attributes:
-        sender: a weak reference; None for `ANY`.
+        sender: gives it, and keeps it not alive; None for `ANY`.
         is_ending: whether it is dead but for its `__del__`.
         served: what was seen to serve one of its hookables, for each era of these.
     """
 
-    sender: weakref.ref[Any] | None = None
+    sender: Callable[[], Any] | None = None
     is_ending = False
     served: frozenset[Any] = frozenset()
 
@@ -49,6 +49,19 @@ class Scope(dict[ReceiverKey, Stack]):
     def in_force(self) -> list[Connected]:
         """Return what stands on top, for each receiver."""
         return [stack[-1] for stack in list(self.values()) if stack]
+
+    def earlier(self, new: Connected) -> Connected | None:
+        """Return the connection of the receiver that this one was before its text ran again."""
+        function = new.function
+        origin = origin_of(function)
+        if origin is None:
+            return None
+        new.load = spec = origin.__globals__.get("__spec__")
+        if not may_be_made_again(origin, spec) or new.key in self:
+            return None
+        plain = [each for each in self.everything() if not each.is_layer]
+        made = [each for each in plain if is_made_again(each.function, each.load, function)]
+        return min(made, key=lambda each: each.sequence, default=None)
 
     def add(self, new: Connected) -> None:
         """Put a connection on top, or a plain one in the place of the plain one that is there."""
@@ -84,6 +97,16 @@ class Scope(dict[ReceiverKey, Stack]):
         return False
 
 
+class NamedScope(Scope):
+    """What is connected to whoever bears a name. It stays: the next one may need its guards."""
+
+    bearer_id = ANY_ID
+
+    def __init__(self, bearer: Bearer) -> None:
+        super().__init__()
+        self.sender = self.bearer = bearer
+
+
 class Registry:
     """The connections of one signal. A sender's scope stays until the sender dies, empty or not.
 
@@ -92,6 +115,8 @@ class Registry:
 
     def __init__(self, on_death: Callable[[list[Connected]], None]) -> None:
         self._shared: dict[int, Scope] = {ANY_ID: Scope()}
+        self._named: dict[Name | None, NamedScope] = {}
+        self._by_bearer: dict[int, NamedScope] = {}  # of those that were connected to last
         self._own: dict[int, Scope] = {}
         self._mentioned: set[str] = set()  # the names that any before= or after= has spoken of
         self._on_death = on_death
@@ -104,12 +129,32 @@ class Registry:
         scope = scopes.get(sender_id)
         if scope is not None and scope.is_of(sender):
             return scope
+        if scopes is self._shared:
+            named = self._by_bearer.get(sender_id)
+            if named is not None and named.bearer.latest() is sender:
+                return named
+            if (named := self._named_scope(sender)) is not None:
+                return named
         new = Scope()
         forget = at_end(sender, scopes, sender_id)
         new.sender = weak(sender, lambda reference: self._end(scopes, sender_id, new, forget))
         if scope is not None:
             scopes[sender_id] = new
         return scopes.setdefault(sender_id, new)
+
+    def _named_scope(self, sender: Any) -> NamedScope | None:
+        """Return the scope of whoever bears the name of this class or function, made where it has
+        none; None where it is known by itself alone.
+        """
+        scope = self._named.get(name_of_sender(sender))
+        if scope is None and (bearer := Bearer.of(sender)) is not None:
+            scope = self._named.setdefault(bearer.name, NamedScope(bearer))
+        if scope is not None:
+            scope.bearer.see(sender, is_heir=bool(scope))
+            self._by_bearer.pop(scope.bearer_id, None)
+            scope.bearer_id = id(sender)
+            self._by_bearer[scope.bearer_id] = scope
+        return scope
 
     def _end(
         self, scopes: dict[int, Scope], sender_id: int, ended: Scope, forget: Callable[[Any], Any]
@@ -130,24 +175,33 @@ class Registry:
         if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
             check_constraints(new, [each for each in self.everything() if each.key != new.key])
             self._mentioned.update(mentioned)
+        earlier = None if new.is_known or new.is_layer else scope.earlier(new)
+        if earlier is not None:
+            new.sequence = earlier.sequence
         scope.add(new)
+        if earlier is not None and scope.drop(earlier):
+            import logging
+
+            said = "%s on %s was made anew, and takes the place of the one before"
+            logging.getLogger("hookbus").info(said, new.label, new.signal.name)
 
     def remove(self, key: ReceiverKey, sender: Any) -> list[Any]:
         """Take a receiver away from one sender, or with ANY from all. Return the single objects
         among them.
         """
         had = []
-        for scope in self._scopes() if sender is ANY else self._at(id(sender)):
-            if scope.is_of(sender) or sender is ANY:
-                owner = scope.sender() if scope.sender is not None else ANY
-                if scope.pop(key, None) and not is_shared(owner):
-                    had.append(owner)
+        for scope in self._scopes() if sender is ANY else self._of(id(sender), sender):
+            owner = scope.sender() if scope.sender is not None else ANY
+            if scope.pop(key, None) and not is_shared(owner):
+                had.append(owner)
         return had
 
     def drop(self, connected: Connected) -> bool:
         """Take this very connection away, wherever it is; False if it is gone already."""
-        sender = connected.sender() if connected.sender is not None else ANY
-        sender_id = ANY_ID if sender is ANY else id(sender)
+        owner = connected.sender
+        if isinstance(owner, Bearer):
+            return self._named[owner.name].drop(connected)
+        sender_id = ANY_ID if owner is None else id(owner())
         return sum(scope.drop(connected) for scope in self._at(sender_id)) > 0
 
     def bury(self, scope: Scope, key: ReceiverKey) -> None:
@@ -170,10 +224,12 @@ class Registry:
         """Return the connections in force that concern this sender, each with the distance of its
         scope.
         """
+        nearest: dict[int, tuple[float, Scope]] = {}
+        for distance, scope_id, scoped in scopes_of(sender):
+            for scope in self._of(scope_id, scoped):
+                nearest.setdefault(id(scope), (distance, scope))
         return [
-            (distance, each)
-            for distance, scope_id, scoped in scopes_of(sender)
-            for scope in self._at(scope_id) if scope.is_of(scoped)
+            (distance, each) for distance, scope in nearest.values()
             for each in scope.in_force() if each.is_enabled and not each.is_spent
         ]  # fmt: skip
 
@@ -194,7 +250,7 @@ class Registry:
     @property
     def has_shared(self) -> bool:
         """Whether anything is connected to a class, a function or `ANY`."""
-        return any(list(self._shared.values()))
+        return any(list(self._shared.values())) or any(list(self._named.values()))
 
     def own_senders(self) -> list[Any]:
         """Return the single objects that something is connected to."""
@@ -208,5 +264,15 @@ class Registry:
         """
         return [scope for scope in (self._shared.get(sender_id), self._own.get(sender_id)) if scope]
 
+    def _of(self, sender_id: int, sender: Any) -> list[Scope]:
+        """Return what is connected to this very sender, or to whoever bears its name."""
+        found = [scope for scope in self._at(sender_id) if scope.is_of(sender)]
+        if self._named and sender is not ANY and is_shared(sender):
+            named = self._named.get(name_of_sender(sender))
+            if named:
+                named.bearer.see(sender)
+                found.append(named)
+        return found
+
     def _scopes(self) -> list[Scope]:
-        return [*self._shared.values(), *self._own.values()]
+        return [*self._shared.values(), *self._named.values(), *self._own.values()]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import typing
 import weakref
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 from blinker import ANY
 
 from ..exceptions import HookError
+from .callables import is_typed_in, layers
 
 ANY_ID = 0
 FAR = float("inf")
+
+Name = tuple[str, str]
+"""The module and the qualified name of a class or a function."""
 
 
 def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
@@ -38,13 +43,100 @@ def is_shared(sender: object) -> bool:
     return sender is ANY or isinstance(sender, (type, FunctionType))
 
 
-def describe(sender: Any) -> str:
-    """Name a sender without calling any code of its own."""
+def describe(sender: Any, *, is_named: bool = False) -> str:
+    """Name a sender without calling any code of its own; by its attribute `name`, too, where it is
+    one of many tools or models.
+    """
     if isinstance(sender, type):
         return f"class {sender.__qualname__}"
     if isinstance(sender, FunctionType):
         return f"function {sender.__qualname__}"
-    return f"{type(sender).__qualname__} at {id(sender):#x}"
+    called = type(sender).__qualname__
+    if is_named and type(name := _attributes_of(sender).get("name")) is str:
+        called = f"{called} {name!r:.60}"
+    return f"{called} at {id(sender):#x}"
+
+
+def _attributes_of(sender: Any) -> dict[str, Any]:
+    try:
+        found = object.__getattribute__(sender, "__dict__")
+    except AttributeError:
+        return {}
+    return found if type(found) is dict else {}
+
+
+# As the class itself has them, whatever its metaclass says.
+_MODULE: Final = type.__dict__["__module__"].__get__
+_QUALNAME: Final = type.__dict__["__qualname__"].__get__
+
+
+def name_of_sender(sender: Any) -> Name | None:
+    """Return the name of a class or a function that its module may have under it, or None."""
+    if isinstance(sender, type):
+        module, name = _MODULE(sender), _QUALNAME(sender)
+    else:
+        module, name = sender.__module__, sender.__qualname__
+    is_named = isinstance(module, str) and "<" not in name and module != "<run_path>"
+    return (module, name) if is_named else None
+
+
+class Bearer:
+    """A class or function that its module has under its name: whoever bears the name.
+
+    Where the text that makes it runs again (a cell, a reload, a script), another one bears it, and
+    what was connected to the one before must not be lost.
+    """
+
+    _known: Final[dict[Name, Bearer]] = {}
+
+    def __init__(self, name: Name, sender: Any) -> None:
+        self.name, self.latest = name, weakref.ref(sender)
+
+    @classmethod
+    def of(cls, sender: Any) -> Bearer | None:
+        """Return who bears the name of this class or function; None where its module does not have
+        it under its name, so that another one of this name may be somebody else.
+        """
+        name = name_of_sender(sender)
+        if name is None:
+            return None
+        is_held = any(held is sender for held in _held_as(name))
+        if not is_held and not is_typed_in(name[0]):
+            return None
+        return cls._known.setdefault(name, cls(name, sender))
+
+    def __call__(self) -> Any:
+        """Return the class or function that has the name now; else the latest that was seen."""
+        for held in _held_as(self.name):
+            if isinstance(held, (type, FunctionType)) and name_of_sender(held) == self.name:
+                return held
+        return self.latest()
+
+    def see(self, sender: Any, *, is_heir: bool = True) -> None:
+        """Note that a class or function of this name is met, and say once that it is another one,
+        where there is something it takes over.
+        """
+        before = self.latest()
+        if sender is before or (before is not None and self() is not sender):
+            return
+        self.latest = weakref.ref(sender)
+        if not is_heir:
+            return
+        import logging
+
+        logging.getLogger("hookbus").info(
+            "%s in %s was made anew, and what is connected to the one before holds for it",
+            describe(sender), self.name[0],
+        )  # fmt: skip
+
+
+def _held_as(name: Name) -> list[Any]:
+    """Return what a module has under a name, and the functions it says it wraps."""
+    held: Any = sys.modules.get(name[0])
+    for part in name[1].split("."):
+        held = getattr(held, "__dict__", {}).get(part)
+    held = getattr(held, "__func__", held)
+    return [held, *layers(held)]
 
 
 def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
@@ -54,6 +146,10 @@ def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
             f"the method {sender.__qualname__} is made anew each time it is looked up and cannot "
             "be a "
             "sender: write its object or its class instead"
+        )
+    if type(sender) is str:
+        raise HookError(
+            f"sender={sender!r:.60} is a text, which never calls anything: give the class itself"
         )
     try:
         return weakref.ref(sender, on_death)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+import warnings
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
-from blinker import ANY, NamedSignal
+from blinker import ANY
 
-from ..exceptions import HookError
-from .callables import key_of
+from ..exceptions import HookError, HookWarning
+from .broadcast import Broadcast
+from .callables import code_of, key_of, returns_nothing
 from .connection import Connection as Connection
-from .options import OnError, Options, Role, options_of
+from .options import (
+    ConnectOptions,
+    OnError,
+    Options,
+    Role,
+    Unguarded,
+    When,
+    check_names,
+    options_of,
+)
 from .order import in_order
 from .phases import ANSWER, split_signal_name
 from .receiver import Connected
@@ -24,12 +32,15 @@ from .wanted import Connectable
 
 if TYPE_CHECKING:
     from .._bus import Bus
+    from .._calls.verdicts import Block
+
+    Guard = Callable[..., Block | Awaitable[Block | None] | None]
 
 F = TypeVar("F", bound=Callable[..., Any])
-When = Callable[..., Any] | Mapping[str, str] | None
+G = TypeVar("G", bound="Guard")
 
 
-class HookSignal(NamedSignal):
+class HookSignal(Broadcast):
     """A named signal with ordered, scoped receivers; made by `bus.signal(name)` or
     `hookbus.signal(name)`.
 
@@ -38,18 +49,19 @@ class HookSignal(NamedSignal):
     and a class as sender stands for its instances.
     """
 
+    _home: Bus
+
     def __init__(self, name: str, home: Bus, doc: str | None = None) -> None:
-        super().__init__(name, doc)
-        self._home = home
+        super().__init__(name, home, doc)
         split = split_signal_name(name)
         self.phase: str | None = split[0] if split else None
         self.hook: str = split[1] if split else name
         registry = self._registry = Registry(self._bury)
         self.matching, self.connections = registry.matching, registry.connections
         self.has_own, self.own_senders = registry.has_own, registry.own_senders
+        # How many that were held weakly died before they had a turn, and the last of them.
+        self.died: tuple[int, str] = (0, "")
         self._next = count().__next__
-        self._muted_by: dict[object, object] = {}
-        self.was_sent: bool = False
         self.era = object()  # of the hookables and classes that receivers were checked against
 
     # Where blinker has a dict of its own.
@@ -67,15 +79,28 @@ class HookSignal(NamedSignal):
 
     # -- connecting --------------------------------------------------------------------------------
 
+    @overload
+    def connect(
+        self, receiver: F, sender: Any = ANY, weak: bool | None = None, *,
+        role: Unguarded = None, **options: Unpack[ConnectOptions],
+    ) -> F: ...  # fmt: skip
+    @overload
+    def connect(
+        self, receiver: G, sender: Any = ANY, weak: bool | None = None, *,
+        role: Literal["guard"], **options: Unpack[ConnectOptions],
+    ) -> G: ...  # fmt: skip
     def connect(
         self, receiver: F, sender: Any = ANY, weak: bool | None = None, *, priority: float = 0,
         role: Role | None = None, on_error: OnError | None = None, timeout: float | None = None,
         when: When = None, once: bool = False, name: str | None = None,
         before: str | Iterable[str] = (), after: str | Iterable[str] = (), kinds: Any = None,
+        enforce: bool = True, background: bool = False,
     ) -> F:  # fmt: skip
         """Connect a receiver to a sender and return the receiver.
 
-        Connecting the same receiver and sender again replaces its options and keeps its place.
+        Connecting the same receiver and sender again replaces its options and keeps its place, also
+        where the function was made again (by a reload, or a cell that is run again); and what is
+        connected to a class that its module has under its name holds for the next of this name.
 
         Args:
             receiver: called as `receiver(sender, ...)` with the arguments it asks for by name.
@@ -98,16 +123,30 @@ class HookSignal(NamedSignal):
             after: those it must run behind.
             kinds: of `bus.events` only: the class of events a listener hears, or several. None is
                 all but `Asked`, which only who names it hears.
+            enforce: of guards only: False puts one in shadow. It is asked like any guard; its block
+                or failure is told with `enforced=False`, and the call goes on.
+            background: of observers only: start it and do not wait for it; `bus.drain(seconds)`
+                does. Its deadline is its own `timeout=`, and not the bus's.
 
         Raises:
             HookError: for anything that cannot work, before anything has changed.
         """
-        given = priority, role, on_error, timeout, when, once, name, before, after, kinds
-        self._connect(receiver, sender, weak, options_of(*given))
+        given = priority, role, on_error, timeout, when, once, name, before, after, kinds, enforce
+        self._connect(receiver, sender, weak, options_of(*given, background))
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
             self.receiver_connected.send(self, receiver=receiver, sender=sender, weak=bool(weak))
         return receiver
 
+    @overload
+    def connect_via(
+        self, sender: Any = ANY, weak: bool | None = None, *,
+        role: Unguarded = None, **options: Unpack[ConnectOptions],
+    ) -> Callable[[F], F]: ...  # fmt: skip
+    @overload
+    def connect_via(
+        self, sender: Any = ANY, weak: bool | None = None, *,
+        role: Literal["guard"], **options: Unpack[ConnectOptions],
+    ) -> Callable[[G], G]: ...  # fmt: skip
     def connect_via(
         self, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> Callable[[F], F]:
@@ -117,21 +156,39 @@ class HookSignal(NamedSignal):
         self._home._check_sender(self, sender)
 
         def decorate(receiver: F) -> F:
-            return self.connect(receiver, sender, weak, **options)
+            try:
+                return self.connect(receiver, sender, weak, **options)
+            except TypeError:
+                check_names(options)
+                raise
 
         return decorate
 
-    def connected_to(  # type: ignore[override]
-        self, receiver: Connectable, sender: Any = ANY, **options: Any
+    @overload  # type: ignore[override]
+    def connected_to(
+        self, receiver: Callable[..., Any], sender: Any = ANY, weak: bool | None = None, *,
+        role: Unguarded = None, **options: Unpack[ConnectOptions],
+    ) -> Connection: ...  # fmt: skip
+    @overload
+    def connected_to(
+        self, receiver: Guard, sender: Any = ANY, weak: bool | None = None, *,
+        role: Literal["guard"], **options: Unpack[ConnectOptions],
+    ) -> Connection: ...  # fmt: skip
+    def connected_to(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, receiver: Connectable, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> Connection:
         """Connect at once and return the handle, for a `with` block or to keep.
 
         Leaving restores exactly what was there: a connection of the same receiver and sender that
-        this one stood in front of has its own options again. Options and errors are those of
-        `connect`.
+        this one stood in front of has its own options again. Sender, weak, options and errors are
+        those of `connect`.
         """
-        weak = options.pop("weak", None)
-        added = self._connect(receiver, sender, weak, options_of(**options), is_layer=True)
+        try:
+            checked = options_of(**options)
+        except TypeError:
+            check_names(options)
+            raise
+        added = self._connect(receiver, sender, weak, checked, is_layer=True)
         return Connection(self, added, sender)
 
     def _connect(
@@ -145,6 +202,8 @@ class HookSignal(NamedSignal):
             home._check_sender(self, sender)
         scope = registry.scope_of(sender)
         new = Connected(self, function, scope.sender, options, self._next())
+        if new.role == "guard":
+            _warn_of_lost_verdict(new)
         if weak or (weak is None and sender is not ANY):
             new.hold(weak, lambda key: registry.bury(scope, key))
         new.is_layer = is_layer
@@ -198,6 +257,8 @@ class HookSignal(NamedSignal):
     def _bury(self, lost: list[Connected]) -> None:
         self._home._changed(self, None)
         for connected in lost:
+            if not connected.has_fired:
+                self.died = (self.died[0] + 1, connected.label)
             self._home._lost(self, connected)
 
     # -- who runs ----------------------------------------------------------------------------------
@@ -229,69 +290,10 @@ class HookSignal(NamedSignal):
         """Tell whether anything is connected that would run for this sender."""
         return bool(self.matching(sender))
 
-    # -- muting ------------------------------------------------------------------------------------
 
-    # Where blinker has a plain flag for everyone.
-    @property
-    def is_muted(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the running task (or thread, outside of tasks) is inside a `muted()` block of
-        this signal.
-        """
-        return bool(self._muted_by) and _current_owner() in list(self._muted_by.values())
-
-    @is_muted.setter
-    def is_muted(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        if value:
-            raise HookError(
-                f"is_muted would silence {self.name} for everyone; write `with signal.muted():`"
-            )
-
-    @contextmanager
-    def muted(self) -> Generator[None, None, None]:
-        """Silence this signal's receivers in the current task (or thread) while the block is open.
-        Guards never.
-        """
-        block = object()
-        self._muted_by[block] = _current_owner()
-        self._home._muting(self)
-        try:
-            yield
-        finally:
-            self._muted_by.pop(block, None)
-            self._home._muting(self)
-
-    @property
-    def is_muted_somewhere(self) -> bool:
-        """Whether any task or thread is inside a `muted()` block of this signal."""
-        return bool(self._muted_by)
-
-    # -- direct broadcasts, as blinker does them; the call of a hookable never comes here ----------
-
-    def send(self, sender: Any = None, /, **kwargs: Any) -> list[tuple[Callable[..., Any], Any]]:
-        """Call every receiver for this sender as `receiver(sender, **kwargs)`, and return them with
-        what they returned.
-
-        As in blinker, what one raises goes out, and RuntimeError for one that is async; `kwargs`
-        may hold blinker's `_async_wrapper`. Hookables never send.
-        """
-        self.was_sent = True
-        return super().send(sender, **kwargs)
-
-    async def send_async(
-        self, sender: Any = None, /, **kwargs: Any
-    ) -> list[tuple[Callable[..., Any], Any]]:
-        """Await every receiver for this sender as `receiver(sender, **kwargs)`, in turn;
-        RuntimeError if one is plain, unless `kwargs` hold blinker's `_sync_wrapper`.
-        """
-        self.was_sent = True
-        return await super().send_async(sender, **kwargs)
-
-
-def _current_owner() -> object:
-    """Return the running task, or the thread where no task runs."""
-    asyncio = sys.modules.get("asyncio")
-    try:
-        task = asyncio.current_task() if asyncio is not None else None
-    except RuntimeError:  # no loop runs in this thread
-        task = None
-    return task if task is not None else threading.get_ident()
+def _warn_of_lost_verdict(guard: Connected) -> None:
+    """Warn of a guard that can never block, as it returns nothing of what it makes."""
+    code = code_of(guard.held)
+    if code is not None and "Block" in code.co_names and returns_nothing(code):
+        said = f"{guard.label} on {guard.signal.name} makes a Block and never returns it"
+        warnings.warn(f"{said}: write return Block(reason)", HookWarning, stacklevel=5)

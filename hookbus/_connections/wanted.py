@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, CodeType, CoroutineType, FunctionType, GeneratorType, MethodType
 from typing import Any, NamedTuple
 
 from ..exceptions import HookError, did_you_mean
@@ -137,6 +137,16 @@ def _asked(function: Connectable, with_sender: bool) -> Asks | None:
     leading = len(either) if is_plain(function) and (sender or not with_sender) else 0
     needed = frozenset(only + by_name) - optional
     return Asks(sender, only, by_name, needed, bool(double_star), leading)
+
+
+def is_awaitable(value: Any) -> bool:
+    """Tell whether a value can be awaited, without asking it for its `__class__`, which may be code
+    of its own.
+    """
+    kind = type(value)
+    if kind is GeneratorType:
+        return bool(value.gi_code.co_flags & 0x100)  # made a coroutine by types.coroutine
+    return kind is CoroutineType or hasattr(kind, "__await__")
 
 
 def close_unawaited(awaitable: Any) -> None:

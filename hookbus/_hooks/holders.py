@@ -25,6 +25,12 @@ def check_sender(
         HookError: saying why, and what to write instead.
     """
     named, own = sender.__qualname__, hook_of(sender)
+    by_argument = next((hook for hook in hooks if hook.given.sender), None)
+    if own is None and by_argument is not None:
+        raise HookError(
+            f"{named} is a function and never the sender of {by_argument.name}: connect to the "
+            f"{by_argument.given.sender} that is made of it, or to the class of that"
+        )
     if own is None and hooks:
         raise HookError(
             f"{named} is not hookable and never the sender of a call; "
@@ -43,23 +49,24 @@ def check_sender(
         )
 
 
-def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> None:
+def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> bool:
     """Refuse a receiver that can serve none of these hookables that the sender is known to call.
+    Return whether it serves one.
 
     Raises:
         HookError: saying what it asks for that is not there.
     """
     problem = None
-    for hook, is_method in _called_by(hooks, sender):
-        signature = hook.method_signature if is_method else hook.function_signature
-        found = receiver.problem_with(hook.name, hook.colour, signature.names)
+    for hook, is_method in hooks_called_by(hooks, sender):
+        found = receiver.problem_with(hook.served(as_method=is_method))
         if found is None:
-            return
+            return True
         problem = problem or found
     if problem is not None:
         raise HookError(problem)
     if sender is not ANY:
         _check_functions_of(hooks, sender)
+    return False
 
 
 def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
@@ -95,13 +102,15 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
             )
 
 
-def _called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool]]:
+def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool]]:
     """Yield all that the sender is known to call, and whether as a method; the likely ones first.
     """
     if sender is ANY:
         yield from ((hook, hook.looks_like_method) for hook in hooks)
         return
     own = hook_of(sender)
+    if not isinstance(sender, FunctionType):
+        yield from ((hook, False) for hook in hooks if hook.given.sender)
     if own is not None:
         if own in hooks:
             yield own, False
@@ -119,3 +128,23 @@ def _called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool]]:
             if hook in hooks and attribute not in seen:
                 seen.add(attribute)
                 yield hook, True
+
+
+def may_call(sender: Any, declared: list[Hook]) -> bool:
+    """Tell whether a sender, or what is made of it, has one of these hookables."""
+    if isinstance(sender, FunctionType):
+        return hook_of(sender) in declared
+    if any(hook.given.sender for hook in declared):
+        return True
+    own = [] if isinstance(sender, type) else list(getattr(sender, "__dict__", {}).values())
+    if any(hook_of(held) in declared for held in own):
+        return True
+    for cls in with_subclasses([sender if isinstance(sender, type) else type(sender)]):
+        kind: type = type(cls)
+        line = (*cls.__mro__, *kind.__mro__)
+        held = (hook for flag in (False, True) for _, hook in hooks_in(line, flag))
+        if any(hook in declared for hook in held):
+            return True
+        if any(hook.is_named_in(each) for hook in declared for each in line):
+            return True
+    return False

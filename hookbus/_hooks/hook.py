@@ -6,36 +6,23 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from .._connections.callables import layers
 from .._connections.endings import at_end
-from .._connections.phases import Colour
+from .._connections.phases import Colour, Served
 from ..exceptions import HookError
-from .identity import Own, Run, Table, Unshipped
+from .identity import Own, Run, Table, Unshipped, release
 from .place import Place
 from .shell import Shell
 from .signature import Signature
-
-
-class Site(NamedTuple):
-    """What a hookable is for one kind of first argument.
-
-    Attributes:
-        attribute: the name under which a class holds it, or None for a function or staticmethod.
-        is_owner: whether it is the first hookable of its name in the class' MRO; only that one runs
-            the hooks, any other is its bare body.
-    """
-
-    attribute: str | None
-    is_owner: bool = True
-
-
-FUNCTION_SITE: Final = Site(None)
+from .site import NOTHING_SAID, Given, Site
 
 _SHIPPED: Final = (
-    "name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "_shell"
+    "name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "_shell",
+    "given",
 )  # fmt: skip
+
 
 class Hook:
     """A hookable function.
@@ -48,23 +35,29 @@ class Hook:
         colour: how it is called: sync, async, generator or async generator.
         looks_like_method: whether its name is that of a method; what it is shows when it is called.
         is_question: whether it is a hookspec, which has receivers where a hookable has its body.
+        given: what its maker said of it.
+        is_looked_at: whether no guard of an unknown name waits to be compared with it.
     """
 
     is_question = False
+    is_looked_at = True
     name: str
     bus: Any
     body: Callable[..., Any]
 
-    def __init__(self, name: str, bus: Any, body: Callable[..., Any]) -> None:
+    def __init__(
+        self, name: str, bus: Any, body: Callable[..., Any], given: Given = NOTHING_SAID
+    ) -> None:
         if not name.isidentifier():
             raise HookError(f"a hook's name must be an identifier, such as 'reply', not {name!r}")
-        self.name, self.bus, self.body = name, bus, body
+        self.name, self.bus, self.body, self.given = name, bus, body, given
         self.colour: Colour = colour_of(body)
         signature = inspect.signature(body)
-        self._shell = Shell(body, signature, self.colour, by_first=not self.is_question)
+        self.function_signature: Signature = Signature.of(signature)
+        first = given.sender or next(iter(self.function_signature.positional), "")
+        self._shell = Shell(body, signature, self.colour, None if self.is_question else first)
         self.shell: FunctionType = self._shell.function
         self.shell.__hookbus__ = self  # type: ignore[attr-defined]
-        self.function_signature: Signature = Signature.of(signature)
         self.method_signature: Signature = self.function_signature.without_first()
         self._make_caches()
 
@@ -83,7 +76,8 @@ class Hook:
 
     def _make_caches(self) -> None:
         outer = self.body.__qualname__.rpartition(".")[0]
-        self.looks_like_method = bool(outer) and not outer.endswith("<locals>")
+        is_inside = bool(outer) and not outer.endswith("<locals>")
+        self.looks_like_method = is_inside and self.given.sender is None
         self.is_retired = False
         self._own_changed = self._settling = object()
         self._give(Table(), Unshipped())
@@ -92,6 +86,12 @@ class Hook:
     def parameters(self) -> list[inspect.Parameter]:
         """How it is called."""
         return self._shell.parameters
+
+    def served(self, *, as_method: bool) -> Served:
+        """Return what its receivers have to know of it, as a method or as a function."""
+        signature = self.method_signature if as_method else self.function_signature
+        sender, awaits = self.given.sender, self.given.awaits
+        return Served(self.name, self.colour, signature.names, sender, awaits)
 
     @property
     def is_stream(self) -> bool:
@@ -152,7 +152,7 @@ class Hook:
             if held.__self__.is_used and owner is not None:
                 self.settle(owner)
 
-    def fill(self, sender: object) -> Own | None:
+    def box_of(self, sender: object) -> Own | None:
         """Return what the plan of an object with receivers of its own is put into, or None if it
         has none.
         """
@@ -191,8 +191,11 @@ class Hook:
     def _is_on(self) -> bool:
         if self.is_retired:
             return False
+        if any(hook.given.guarded for hook in self.bus._declared(self.name)):
+            return True  # it may be an override of theirs
         signals = self.bus._signals_of(self.name)
-        return any(each.has_shared for each in signals) or self.bus.is_observed
+        is_heard = any(each.has_shared for each in signals) or self.bus.is_observed
+        return is_heard or not self.is_looked_at
 
     def retire(self) -> None:
         """Take this hook off its bus: its calls are those of the bare function from now on."""
@@ -201,21 +204,37 @@ class Hook:
         self._own.clear()
         self.forget()
         self.settle()
+        for cls in self.bus._looked_at.owners():
+            release(cls, self)
+            release(type(cls), self)
 
     # -- where it sits -----------------------------------------------------------------------------
+
+    def first_of(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return what the way of a call depends on as a tuple of one, or an empty one: the first
+        argument, or the one that is the sender.
+        """
+        if self.given.sender is not None:
+            return (values[self.function_signature.names.index(self.given.sender)],)
+        return self.function_signature.first_of(values)
 
     def locate(self, values: tuple[Any, ...]) -> tuple[Site, Any]:
         """Return where this hookable sits for a call with these values, and the sender of that
         call.
         """
-        first = self.function_signature.first_of(values)
+        first = self.first_of(values)
+        if self.given.sender is not None:
+            self.bus._look_at(first[0] if isinstance(first[0], type) else type(first[0]))
+            return self.site_as(None), first[0]
         if not first:
-            return FUNCTION_SITE, self.shell
+            return self.site_as(None), self.shell
         site = self.site_of(first[0])
         return site, (first[0] if site.attribute is not None else self.shell)
 
     def site_of(self, first: Any) -> Site:
         """Return where this hookable sits for this first argument."""
+        if self.given.sender is not None:
+            return self.site_as(None)
         is_class = isinstance(first, type)
         site = self._find_site(type(first).__mro__, first.__mro__ if is_class else ())
         if site.attribute is not None:
@@ -232,15 +251,22 @@ class Hook:
             attribute = next((name for name, hook in held if hook is self), None)
             if attribute is not None:
                 kin = [hook for name, hook in held if name == attribute and hook.name == self.name]
-                first = next(hook for hook in kin if hook.bus is self.bus)
-                return Site(attribute, is_owner=first is self)
+                return self.site_as(attribute, [hook for hook in kin if hook.bus is self.bus])
         # Below a decorator that does not say what it wraps, a method is known by its name.
         name = self.body.__qualname__.rpartition(".")[2]
         for cls in (*mro, *class_mro):
             if self.is_named_in(cls):
                 is_static = isinstance(vars(cls).get(name), staticmethod)
-                return FUNCTION_SITE if is_static else Site(name)
-        return FUNCTION_SITE
+                return self.site_as(None if is_static else name)
+        return self.site_as(None)
+
+    def site_as(self, attribute: str | None, kin: list[Hook] | None = None) -> Site:
+        """Return what it is under this name, among the hookables of it in an MRO."""
+        kin = kin or [self]
+        said = [hook.given for hook in kin]
+        guarded = next((each.guarded for each in said if each.guarded is not None), False)
+        blocked = next((each.blocked for each in said if each.blocked is not None), None)
+        return Site(attribute, kin[0] is self, guarded, blocked)
 
     def is_named_in(self, cls: type) -> bool:
         """Tell whether this is the class that its name speaks of."""

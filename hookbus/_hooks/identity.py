@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 
 V = TypeVar("V")
 Run = Callable[..., Any]
+Line = tuple[type, tuple[type, ...]]
 
 ALL: Final = 0
 """The key of what runs every call of a hookable that has no first argument."""
@@ -54,6 +55,30 @@ class IdentityMap(Generic[V]):
         return [owner for owner in alive if owner is not None]
 
 
+_MROS: Final = "__hookbus_mros__"
+
+
+def hold(cls: type, mro: tuple[type, ...], holder: object) -> None:
+    """Keep an MRO of a class as long as the class lives: no other MRO gets its place in memory, and
+    so its id, after `cls.__bases__ = ...`.
+    """
+    entry = id(holder), mro
+    while not any(held == entry[0] and kept is mro for held, kept in vars(cls).get(_MROS, ())):
+        try:
+            type.__setattr__(cls, _MROS, (*vars(cls).get(_MROS, ()), entry))
+        except TypeError:
+            return  # of a class that is not written in Python, whose bases never change
+
+
+def release(cls: type, holder: object) -> None:
+    """Let go of what was held for a hook that is no more."""
+    held = vars(cls).get(_MROS, ())
+    if left := tuple(entry for entry in held if entry[0] != id(holder)):
+        type.__setattr__(cls, _MROS, left)
+    elif held:
+        type.__delattr__(cls, _MROS)
+
+
 class Table(Unshipped):
     """What runs the calls of a hook, by the id of the MRO of the first argument's class.
 
@@ -65,35 +90,35 @@ class Table(Unshipped):
     def __init__(self) -> None:
         super().__init__()
         self.is_used = False
-        self._owners: dict[int, tuple[int, weakref.ref[Any]]] = {}
+        self._ends: dict[int, weakref.ref[Any]] = {}
         self._of_classes: IdentityMap[Table] = IdentityMap()
 
-    def keep_of_class(self, cls: type, run: Run, by_class: Callable[[Any], Run]) -> None:
-        """Keep what runs the calls whose first argument is this class; `by_class` makes what looks
-        it up.
+    def keep_of_class(
+        self, run: Run, by_class: Callable[[Any], Run], kind: Line, line: Line
+    ) -> None:
+        """Keep what runs the calls whose first argument is a class; `by_class` makes what looks it
+        up. `kind` is its metaclass, `line` itself.
         """
-        found = self._of_classes.get(type(cls))
+        found = self._of_classes.get(kind[0])
         if found is None:
             found = Table()
-            self._of_classes.set(type(cls), found)
-            self.keep(type(cls), by_class(found.get))
-        found.keep(cls, run)
+            self._of_classes.set(kind[0], found)
+            self.keep(*kind, by_class(found.get))
+        found.keep(*line, run)
 
-    def keep(self, cls: type, run: Run) -> None:
-        key, old = id(cls.__mro__), self._owners.get(id(cls))
-        if old is not None and old[0] != key:
-            self.pop(old[0], None)  # the MRO it had, whose id may be that of another one by now
-        self._owners[id(cls)] = key, weakref.ref(cls, partial(self.pop, key))
+    def keep(self, cls: type, mro: tuple[type, ...], run: Run) -> None:
+        key = id(mro)
+        self._ends[key] = weakref.ref(cls, partial(self.pop, key))
         self[key] = run
-        if len(self._owners) > 2 * len(self) + 8:
-            owners = self._owners  # no tuples are made on the way, so that nothing is collected
-            for number, (_, reference) in list(zip(list(owners), list(owners.values()))):
+        if len(self._ends) > 2 * len(self) + 8:
+            ends = self._ends  # no tuples are made on the way, so that nothing is collected
+            for number, reference in list(zip(list(ends), list(ends.values()))):
                 if reference() is None:
-                    self._owners.pop(number, None)
+                    ends.pop(number, None)
 
     def end(self) -> None:
         """Let go of everything; a new table is in force."""
-        self._owners.clear()
+        self._ends.clear()
         self.clear()
 
 
@@ -110,7 +135,5 @@ class Own(Unshipped):
         nobody: Callable[[], Any] = lambda: None  # noqa: E731
         self.reference = nobody if end is None else weakref.ref(owner, end)
 
-    def keep(self, cls: type, run: Run) -> None:
-        # Only the latest MRO: the id of one the class had before may be that of another by now.
-        self.clear()
-        self[id(cls.__mro__)] = run
+    def keep(self, mro: tuple[type, ...], run: Run) -> None:
+        self[id(mro)] = run

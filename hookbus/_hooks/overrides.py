@@ -3,34 +3,56 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
 from .._connections.callables import layers
-from .hook import hook_of, hooks_in
+from ..exceptions import HookWarning
+from .hook import Hook, hook_of, hooks_in
 
 
 def uncovered_overrides(
     bus: object, classes: Iterable[type], hook_name: str | None = None
 ) -> list[str]:
-    """Name what overrides a hookable of this bus, in these classes and their subclasses, and passes
-    nothing on to it.
+    """Name what stands in front of a hookable of this bus without being one, in these classes, and
+    say what is seen of it.
     """
-    found = set()
-    for cls in with_subclasses(classes):
+    found: set[str] = set()
+    for cls in classes:
         for as_class in (False, True):
-            for attribute, hook in hooks_in(cls.__mro__[1:], as_class):
-                override = vars(cls).get(attribute)
-                if override is None or hook.bus is not bus or hook_name not in (None, hook.name):
-                    continue
-                if not _is_covered(cls, attribute, override):
-                    found.add(
-                        f"{cls.__module__}.{cls.__qualname__}.{attribute}, which overrides a "
-                        "hookable: decorate it with "
-                        f"@hookable({hook.name!r}) or call super().{attribute}(...)"
-                    )
+            for attribute, hook in hooks_in(cls.__mro__, as_class):
+                if hook.bus is bus and hook_name in (None, hook.name):
+                    found.update(_uncovered(cls, attribute, hook))
     return sorted(found)
+
+
+def warn_of_overrides(bus: object, label: str, hook_name: str, cls: type, *, below: bool) -> None:
+    """Warn of what a receiver that blocks does not wholly guard: of a class, or of it and `below`.
+    """
+    classes = with_subclasses([cls]) if below else [cls]
+    for override in uncovered_overrides(bus, classes, hook_name):
+        said = f"{label} does not wholly guard {override}"
+        warnings.warn(said, HookWarning, stacklevel=5)
+
+
+def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:
+    mro = cls.__mro__
+    place, holder = next((at, base) for at, base in enumerate(mro) if attribute in vars(base))
+    above = mro[place + 1 :]
+    passes_on = _passes_on(above, attribute, vars(holder)[attribute])
+    if passes_on is None:
+        return
+    where = f"{holder.__module__}.{holder.__qualname__}.{attribute}"
+    if not any(hook in (held for _, held in hooks_in((base,), flag))
+               for base in holder.__mro__[1:] for flag in (False, True)):  # fmt: skip
+        where += f" (ahead of it in {cls.__qualname__})"
+    seen = "only what it passes to super() is seen" if passes_on else "nothing sees it"
+    yield (
+        f"{where}, which overrides a hookable: {seen}; decorate it with @hookable({hook.name!r}), "
+        "or the class above with @hook_overrides"
+    )
 
 
 def with_subclasses(classes: Iterable[type]) -> list[type]:
@@ -45,19 +67,17 @@ def with_subclasses(classes: Iterable[type]) -> list[type]:
     return list(found.values())
 
 
-def _is_covered(cls: type, attribute: str, override: Any) -> bool:
-    """Tell whether an override is hookable itself, or from its code, whether it passes on to its
-    parent's method.
+def _passes_on(above: tuple[type, ...], attribute: str, override: Any) -> bool | None:
+    """Tell from its code whether an override passes on to what is above it; None if it is hookable.
 
     That it says it wraps that method, as `functools.wraps` does, is no proof that it calls it.
     """
-    above = cls.__mro__[1:]
     inherited = {hook for as_class in (False, True) for _, hook in hooks_in(above, as_class)}
     held = layers(getattr(override, "__func__", override))
     own = list(takewhile(lambda layer: hook_of(layer) not in inherited, held))
     if hook_of(override) is not None or any(hook_of(layer) is not None for layer in own):
-        return True
-    parents = {"super", *(base.__name__ for base in cls.__mro__[1:])}
+        return None
+    parents = {"super", *(base.__name__ for base in above)}
     codes = [function.__code__ for function in own]
     while codes:
         code = codes.pop()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from .identity import ALL, Run
+from .identity import ALL, Run, hold
 
 if TYPE_CHECKING:
     from .hook import Hook
@@ -25,8 +26,12 @@ class Place:
     def __init__(self, hook: Hook, values: tuple[Any, ...]) -> None:
         self._hook, self._own_changed, self._table = hook, hook._own_changed, hook.table
         self._table.is_used = True
-        self._first = hook.function_signature.first_of(values)
-        self._own = hook.fill(self._first[0]) if self._first else None
+        self._first = hook.first_of(values)
+        self._own = hook.box_of(self._first[0]) if self._first else None
+        # Before anything else is read of them: a plan belongs to the MROs it was made for.
+        classes: list[type] = [type(first) for first in self._first]
+        classes += [first for first in self._first if isinstance(first, type)]
+        self._mros = [(cls, cls.__mro__) for cls in classes]
         self.site, self.sender = hook.locate(values)
 
     def keep(self, run: Run) -> bool:
@@ -38,17 +43,22 @@ class Place:
             table[ALL] = run
             return True
         (first,) = self._first
-        if not hook.function_signature.positional:
-            return False  # the first of `*args`: it is looked up each time
-        cls = type(first)
+        by_argument = hook.given.sender is not None
+        if not (hook.function_signature.positional or by_argument) or (
+            by_argument and isinstance(first, FunctionType)
+        ):
+            return False  # the first of `*args`, or a function: it is looked up each time
+        for cls, mro in self._mros:
+            hold(cls, mro, hook)
+        (cls, mro), *of_class = self._mros
         if self._own is not None:
-            self._own.keep(cls, run)
-        elif isinstance(first, type):
-            table.keep_of_class(first, run, hook._shell.by_class)
+            self._own.keep(mro, run)
+        elif of_class:
+            table.keep_of_class(run, hook._shell.by_class, *self._mros)
         elif hook._own_changed is self._own_changed and not hook.has_own(first):
-            if self.site.attribute is None and cls.__flags__ & _HEAP_TYPE:
+            if self.site.attribute is None and not by_argument and cls.__flags__ & _HEAP_TYPE:
                 run = hook._shell.while_function(run)
-            table.keep(cls, run)
+            table.keep(cls, mro, run)
         else:
             return False
         return True

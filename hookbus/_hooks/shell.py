@@ -1,6 +1,4 @@
-"""The one place that turns source text into functions: the shell of a hookable, and the plans that
-are compiled.
-"""
+"""The shell of a hookable: the function that stands in for it, and what compiles a text."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from inspect import Parameter
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final
 
-from ..exceptions import HookError
+from ..exceptions import HookBlocked, HookError
 from .identity import Unshipped
 
 COLOUR_FLAGS = {
@@ -25,7 +23,8 @@ COLOUR_FLAGS = {
 
 
 _GIVEN: Final = (
-    "body", "type", "id", "find", "runs", "own", "run", "shell", "name", "getattr"
+    "body", "type", "id", "find", "runs", "own", "run", "shell", "name", "getattr", "HookBlocked",
+    "blocked",
 )  # fmt: skip
 
 _MRO: Final = "{id}({type}(FIRST).__mro__)"
@@ -38,6 +37,17 @@ EACH: Final = "{find}({values})({passed})"
 """The ways of a call: nobody is connected; to classes; also to single objects, or only to such;
 without a first
 argument; and with one that has no name."""
+
+OUT: Final = """\
+try: {way}
+except {HookBlocked} as {blocked}:
+    {blocked}.__traceback__ = {blocked}.__traceback__.tb_next
+    raise"""
+"""The way out of a block: it passes without this frame in its traceback. What is raised again by a
+bare `raise` gets no new one."""
+
+HIDDEN: Final = {"__tracebackhide__": True}
+"""Stands among the globals of what is written: pytest leaves its frames out of tracebacks."""
 
 
 class Shell:
@@ -57,9 +67,10 @@ class Shell:
     """
 
     def __init__(
-        self, body: Callable[..., Any], signature: inspect.Signature, colour: str, *, by_first: bool
-    ) -> None:
-        self._body, self._colour, self._by_first = body, colour, by_first
+        self, body: Callable[..., Any], signature: inspect.Signature, colour: str,
+        first: str | None,
+    ) -> None:  # fmt: skip
+        self._body, self._colour, self._first = body, colour, first
         self.parameters = parameters = list(signature.parameters.values())
         for parameter in parameters:
             if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
@@ -78,7 +89,7 @@ class Shell:
         with_default = [p for p in parameters if p.default is not p.empty]
         named = {p.name: p.default for p in with_default if p.kind is p.KEYWORD_ONLY}
         defaults = tuple(p.default for p in with_default if p.kind is not p.KEYWORD_ONLY)
-        given = {self._names["body"]: body}
+        given = {self._names["body"]: body, self._names["HookBlocked"]: HookBlocked, **HIDDEN}
         self.function = FunctionType(code, given, body.__name__, defaults or None, cells)
         self.function.__kwdefaults__ = named
         functools.update_wrapper(self.function, body)
@@ -91,7 +102,7 @@ class Shell:
         """
         # All of them: who ships a function by value brings along only those its code read at that
         # moment.
-        given = {"body": self._body, "type": type, "id": id, **given}
+        given = {"body": self._body, "type": type, "id": id, "HookBlocked": HookBlocked, **given}
         self.function.__globals__.update({self._names[key]: given[key] for key in given})
 
     def given(self, name: str) -> Any:
@@ -108,12 +119,12 @@ class Shell:
         return code
 
     def _way(self, is_on: bool, has_own: bool) -> str:
-        if not self._by_first:
+        if self._first is None:
             return EVERY
-        kinds = [p.kind for p in self.parameters]
-        if kinds and kinds[0] in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+        if self._first:
             return CLASSES if not has_own else BOTH if is_on else OWN
-        return EACH if Parameter.VAR_POSITIONAL in kinds else EVERY
+        is_in_star = any(p.kind is Parameter.VAR_POSITIONAL for p in self.parameters)
+        return EACH if is_in_star else EVERY
 
     def by_class(self, runs: Callable[[int], Any]) -> Callable[..., Any]:
         """Return what runs the calls whose first argument is a class: what `runs` gives for the id
@@ -133,6 +144,7 @@ class Shell:
 
     def _forward(self, way: str, **given: Any) -> Callable[..., Any]:
         given = {"find": self.given("find"), "id": id, "type": type, **given}
+        given["HookBlocked"] = HookBlocked
         names = {self._names[name]: value for name, value in given.items()}
         forward: Callable[..., Any] = maker(self._text(way, [*names]))(**names)
         return forward
@@ -141,15 +153,16 @@ class Shell:
         """Write a function that returns `way`, in which the names in braces stand for what is
         given.
         """
-        parameters = self.parameters
-        first = parameters[0].name if parameters else ""
+        parameters, first = self.parameters, self._first or ""
         values = "({})".format("".join(f"{p.name}, " for p in parameters))
         text = way.format(**self._names, values=values, passed=passed(parameters))
-        text = text.replace("FIRST", first)
+        text = "return " + text.replace("FIRST", first)
+        if self._colour == "sync":  # the frame of any other colour is over before its call begins
+            text = OUT.format(way=text, **self._names)
         return "\n".join([
             f"def make({', '.join(free)}):",
             f"    def forward({declared(parameters)}):",
-            f"        return {text}",
+            *(f"        {line}" for line in text.splitlines()),
             f"        {', '.join(free)}",
             "    return forward\n",
         ])  # fmt: skip
@@ -177,7 +190,7 @@ def maker(source: str) -> Callable[..., Any]:
 
     It is given objects and returns a function that has them in its closure.
     """
-    namespace: dict[str, Any] = {}
+    namespace: dict[str, Any] = {**HIDDEN}
     exec(compiled(source), namespace)
     make: Callable[..., Any] = namespace["make"]
     return make

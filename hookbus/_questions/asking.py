@@ -15,14 +15,15 @@ from .. import modes
 from .._calls import failing, meaning, telling
 from .._calls.beside import settle
 from .._calls.context import Call
-from .._calls.meaning import is_awaitable, settled
+from .._calls.meaning import settled
 from .._calls.plan import Seat
 from .._calls.verdicts import VERDICTS, Block
-from .._connections.wanted import close_unawaited
+from .._connections.wanted import close_unawaited, is_awaitable
 from ..events import Asked
 from ..exceptions import HookError
 from .providers import Scope, unwaited
 
+__tracebackhide__: Final = True
 NOT_ASKED: Final = object()
 """What the turn of a receiver gives that was not asked."""
 
@@ -34,7 +35,7 @@ def answered(call: Call, seat: Seat, answer: Any) -> Any:
     kind, hook = type(answer), call.plan.hook
     if issubclass(kind, Block) and hook.rules.mode is not modes.void:
         failing.block(call, seat, answer)
-    if issubclass(kind, VERDICTS):
+    if issubclass(kind, VERDICTS) or meaning.is_verdict_class(answer):
         allowed = "an answer, or None for none: a question has nothing to drop or replace"
         meaning.wrong_return(seat, answer, allowed)
     return answer if hook.is_async else _not_to_await(answer, "it returned")
@@ -43,7 +44,10 @@ def answered(call: Call, seat: Seat, answer: Any) -> Any:
 def _not_to_await(value: Any, who: str) -> Any:
     if is_awaitable(value):
         close_unawaited(value)
-        raise HookError(f"{who} an awaitable, but the hook is a plain def and cannot await it")
+        raise HookError(
+            f"{who} an awaitable, but the hook is a plain def and cannot await it: "
+            "write a plain def receiver"
+        )
     return value
 
 
@@ -209,7 +213,7 @@ async def _several(
             out = worst(out, ending)
         finally:
             if Asked in call.plan.heard:
-                telling.asked(call, seat, began)
+                telling.tell_turn(call, seat, began)
                 began = time.perf_counter() if pair is None else began
     if out is not None:
         try:

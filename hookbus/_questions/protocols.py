@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from .._bus import Bus
 from .._connections.connection import Connection
-from .._connections.options import OnError
+from .._connections.options import QuestionOptions
 from .._connections.signal import F, HookSignal
 from ..modes import Answers, AsyncSteps, Receiver, Steps
 
@@ -27,19 +27,6 @@ class Declared(TypedDict, total=False):
     historic: bool
 
 
-class Options(TypedDict, total=False):
-    """How a receiver of a question is connected."""
-
-    priority: float
-    on_error: OnError | None
-    timeout: float | None
-    when: Callable[..., Any] | Mapping[str, str] | None
-    once: bool
-    name: str | None
-    before: str | Iterable[str]
-    after: str | Iterable[str]
-
-
 class Connects(Protocol):
     """What a hookspec has of its signal; `weak` and the options are those of `HookSignal.connect`,
     without sender and role.
@@ -52,20 +39,21 @@ class Connects(Protocol):
     signal: HookSignal
 
     def connect(
-        self, receiver: F, weak: bool | None = None, **options: Unpack[Options]
+        self, receiver: F, weak: bool | None = None, **options: Unpack[QuestionOptions]
     ) -> F:
         """Have a function answer; it is returned."""
         ...
 
     def connect_via(
-        self, weak: bool | None = None, **options: Unpack[Options]
+        self, weak: bool | None = None, **options: Unpack[QuestionOptions]
     ) -> Callable[[F], F]:
         """Return a decorator that connects what it decorates."""
         ...
 
     def connected_to(
-        self, receiver: Callable[..., Any], weak: bool | None = None, **options: Unpack[Options]
-    ) -> Connection:
+        self, receiver: Callable[..., Any], weak: bool | None = None,
+        **options: Unpack[QuestionOptions],
+    ) -> Connection:  # fmt: skip
         """Connect at once and return the handle, for a `with` block or to keep."""
         ...
 

@@ -15,7 +15,7 @@ from .._connections.order import in_order
 from .._connections.phases import ANSWER, split_signal_name
 from .._connections.signal import F, HookSignal
 from .._connections.wanted import Connectable
-from .._hooks.hook import FUNCTION_SITE, Hook
+from .._hooks.hook import Hook
 from .._hooks.identity import ALL
 from .._modes import name_of
 from ..exceptions import HookError
@@ -126,6 +126,8 @@ class Spec(Hook):
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
         """Return what asks; written at the first question since something has changed."""
+        if not self.is_looked_at:
+            self.bus._unmet.look(self)
         table = self.table
         table.is_used = True  # before anything is read: `forget` must see it from now on
         run = table[ALL] = self.panel().written.run
@@ -167,12 +169,12 @@ class Panel:
     def __init__(self, spec: Spec) -> None:
         matching: Any = () if spec.is_retired else spec.signal.matching(None)
         matching = in_order((0.0, receiver) for _, receiver in matching)
-        names = spec.function_signature.names
+        served = spec.served(as_method=False)
         answers = tuple(
-            seat_of(spec, spec.signal, receiver, names) for receiver in without_doubles(matching)
+            seat_of(spec, spec.signal, receiver, served) for receiver in without_doubles(matching)
         )
         self.seats: Seats = tuple((_token(seat), seat) for seat in answers)
-        plan = build_plan(spec, FUNCTION_SITE, spec.shell)
+        plan = build_plan(spec, spec.site_as(None), spec.shell)
         self.plan: Plan = attrs.evolve(plan, answers=answers)
         self.written = QuestionWriter(self.plan, self.seats).written()
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .. import modes
 from .._calls.plan import Plan, Seat
-from .._calls.text import fresh, sealed
+from .._calls.text import own_code, sealed
 from .._calls.writer import TOOLS, Writer
 from .._hooks.shell import compiled
 from .asking import NOT_ASKED, Round, answered, answers_at_once, ask, ask_async
@@ -142,6 +142,6 @@ class QuestionWriter(Writer):
         )  # fmt: skip
         tools = {**TOOLS, "NOT_ASKED": NOT_ASKED, **self.given}
         source, scope = sealed(text, self.names, tools)
-        exec(fresh(compiled(source)), scope)
+        exec(own_code(compiled(source)), scope)
         is_weak = self.holding(seat) == "weak"
         return partial(scope.pop("alone"), seat, None if is_weak else seat.receiver.function)

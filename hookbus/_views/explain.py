@@ -1,12 +1,13 @@
-"""One call as rows: who runs, in what order, by whose word; and the code that runs it."""
+"""One call as rows: who runs, in what order, connected where; and the code that runs it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any, Final, overload
 
 import attrs
 
+from .._bus import Bus, default_bus
 from .._calls.plan import Plan, Seat
 from .._calls.runner import written_for
 from .._calls.written import Written
@@ -15,11 +16,11 @@ from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.senders import describe
 from .._connections.signal import HookSignal
-from .._hooks.hook import FUNCTION_SITE, hook_of
+from .._hooks.hook import Hook, hook_of
 from .._questions.spec import Spec
-from ..exceptions import HookError
+from ..exceptions import HookError, did_you_mean
 from .html import Pictured, chip, titled
-from .tables import columns, escaped, html_table, printable, text_table
+from .tables import brief, columns, escaped, html_table, once, text_items, text_table
 
 
 @attrs.frozen
@@ -39,6 +40,8 @@ class Row:
         problem: why it will fail at this hook, or None.
         plugin: the plugin that connected it, or None.
         operator: what the operator's `overrides` say over the plugin's word, or None.
+        shadow: True for a guard in shadow, which blocks nothing, else None.
+        background: True where the call does not wait for it, else None.
     """
 
     phase: str
@@ -53,6 +56,8 @@ class Row:
     problem: str | None = None
     plugin: str | None = None
     operator: str | None = None
+    shadow: bool | None = None
+    background: bool | None = None
 
 
 @attrs.frozen
@@ -87,16 +92,29 @@ class Explanation(Pictured, Sequence[Row]):
         return iter(self.rows)
 
     def _columns(self) -> dict[str, list[str]]:
-        return columns([attrs.asdict(row) for row in self.rows])
+        rows = []
+        for row in self.rows:
+            facts = {"phase": row.phase, "#": row.position, **attrs.asdict(row)}
+            del facts["position"], facts["problem"]
+            rows.append(noted(facts, *["will fail"] * (row.problem is not None)))
+        found = columns(rows)
+        return found | {"phase": once(found["phase"])}
+
+    def _problems(self) -> list[str]:
+        return [brief(row.problem) for row in self.rows if row.problem is not None]
 
     def __str__(self) -> str:
-        table = text_table(self._columns()) if self.rows else f"  {self.when_empty}"
-        return "\n".join([printable(self.title), table, *([self.source] if self.source else [])])
+        parts = [brief(self.title)]
+        parts += [text_table(self._columns()) if self.rows else f"  {self.when_empty}"]
+        parts += [text_items(self._problems())] if self._problems() else []
+        return "\n".join([*parts, *([self.source] if self.source else [])])
 
     def _html_parts(self) -> list[str]:
         table = html_table(self._columns()) if self.rows else f"<p>{escaped(self.when_empty)}</p>"
+        problems = "".join(f"<li>{escaped(problem)}</li>" for problem in self._problems())
+        table += f"<ul>{problems}</ul>" if problems else ""
         source = f"<pre>{escaped(self.source)}</pre>" if self.source else ""
-        return [titled(self.title, self._drawn() + table), source]
+        return [titled(brief(self.title), self._drawn() + table), source]
 
     def _drawn(self) -> str:
         """Return the way of a call through the phases.
@@ -107,7 +125,7 @@ class Explanation(Pictured, Sequence[Row]):
         for row in self.rows:
             role = f" ({row.role})" if row.role != row.phase else ""
             chips.setdefault(row.phase, []).append(
-                chip(f"{row.position} {row.receiver}{role}", row.role)
+                chip(f"{row.position} {brief(row.receiver)}{role}", row.role)
             )
         steps = [f"{escaped(phase)} {' '.join(each)}" for phase, each in chips.items()]
         if chips and self.body is not None:
@@ -115,14 +133,20 @@ class Explanation(Pictured, Sequence[Row]):
         return f"<p>{' → '.join(steps)}</p>" if steps else ""
 
 
-def explain(hookable: Any, *, source: bool = False) -> Explanation:
+def explain(
+    hookable: Any, *, sender: Any = None, bus: Bus = default_bus, source: bool = False
+) -> Explanation:
     """Say who runs around a hookable, in order.
 
     `explain(agent.reply)`, `explain(Agent.reply)`, `explain(function)`; for a hookspec it says who
-    answers, too: `explain(resolve_session)`. It reads the very plan that the call runs.
+    answers, too: `explain(resolve_session)`. Under a framework's adapter it is
+    `explain("tool_call", sender=tool)`. It reads the very plan that the call runs.
 
     Args:
-        hookable: a hookable function or method, or a hookspec.
+        hookable: a hookable function or method, or a hookspec; or the name of a hook whose sender
+            is one of its arguments.
+        sender: that argument; None is any.
+        bus: the bus of the hook of this name.
         source: also print what runs: the function that was written, and what its short names stand
             for.
 
@@ -130,27 +154,46 @@ def explain(hookable: Any, *, source: bool = False) -> Explanation:
         The rows of the plan, one for each receiver.
 
     Raises:
-        HookError: if it is not hookable.
+        HookError: if it is not hookable, or there is no such hook.
     """
-    held = layers(getattr(hookable, "__func__", hookable))
-    hook = next((hook for hook in map(hook_of, held) if hook is not None), None)
-    if hook is None:
-        advice = "decorate it with @hookable, or call instrument(cls, 'method')"
-        raise HookError(f"{hookable!r:.80} is not hookable: {advice}")
+    hook = _hook_of(hookable, bus)
     if isinstance(hook, Spec):
         return _of_question(hook, source)
-    owner = getattr(hookable, "__self__", None)
+    owner = getattr(hookable, "__self__", None) if sender is None else sender
     cls = None if owner is not None else hook.bus.class_of(hook)
     if owner is not None:
-        site, sender, who = hook.site_of(owner), owner, describe(owner)
+        site, sender = hook.site_of(owner), owner
+        by_argument = hook.given.sender is not None
+        who = describe(owner, is_named=by_argument).partition(" at 0x")[0]
+    elif hook.given.sender:
+        site, sender, who = hook.site_as(None), None, f"any {hook.given.sender}"
     elif cls is None:
-        site, sender, who = FUNCTION_SITE, hook.shell, describe(hook.shell)
+        site, sender, who = hook.site_as(None), hook.shell, describe(hook.shell)
     else:  # a class stands for its instances
         site, sender, who = hook.site_of_class(cls), cls, f"any {cls.__qualname__}"
     plan, made = written_for(hook, site, sender)
     title = f"{hook.name} of {who} ({hook.colour})"
     text = _source_of(made) if source else None
     return Explanation(title, tuple(_rows(plan)), source=text, body=f"{hook.name}()")
+
+
+def _hook_of(hookable: Any, bus: Bus) -> Hook:
+    if isinstance(hookable, str):
+        hooks = [hook for name in bus.hook_names() for hook in bus._declared(name)]
+        named = {hook.name: hook for hook in reversed(hooks) if hook.given.sender}
+        if hookable not in named:
+            advice = did_you_mean(hookable, named) or ": give the method, as explain(agent.reply)"
+            raise HookError(f"no hook {hookable!r} has an argument for its sender{advice}")
+        return named[hookable]
+    held: list[Any] = [*layers(getattr(hookable, "__func__", hookable))]
+    held += [getattr(function, "__hookable__", None) for function in held]  # behind an adapter's
+    hook = next((hook for hook in map(hook_of, held) if hook is not None), None)
+    if hook is None:
+        raise HookError(
+            f"{hookable!r:.80} is not hookable: decorate it with @hookable, or call "
+            "instrument(cls, 'method'); of a framework's tool, explain('tool_call', sender=tool)"
+        )
+    return hook
 
 
 def _of_question(spec: Spec, source: bool) -> Explanation:
@@ -164,7 +207,7 @@ def _source_of(made: Written | None) -> str:
     if made is None:
         return "\nnobody is connected: the method itself runs"
     named = {name: value for name, value in made.named.items() if not isinstance(value, Seat)}
-    said = (f"# {name}: {_named(value)}" for name, value in named.items())
+    said = (brief(f"# {name}: {_named(value)}") for name, value in named.items())
     return "\n".join(["", *said, "", made.source])
 
 
@@ -188,6 +231,8 @@ def _row(phase: str, position: int, seat: Seat) -> Row:
         phase, position, receiver.name, receiver.role, receiver.options.priority,
         scope_of(receiver), receiver.on_error,
         seat.timeout, receiver.where, seat.problem, *origin_of(seat.signal, receiver),
+        shadow=not receiver.options.enforce or None,
+        background=receiver.options.background or None,
     )  # fmt: skip
 
 
@@ -198,6 +243,22 @@ def origin_of(signal: HookSignal, receiver: Connected) -> tuple[str | None, str 
     return origin or (None, None)
 
 
+_USUAL: Final = {"guard": "block", "around": "raise"}
+"""What the failure of a role does where nothing else is said; of the others it is isolated."""
+
+
+def noted(row: dict[str, Any], *more: str) -> dict[str, Any]:
+    """Return a row about a receiver with what is unusual of it in few words, in one column."""
+    left = dict(row)
+    priority, timeout, on_error, where = map(left.pop, ("priority", "timeout", "on_error", "where"))
+    said = [f"priority {priority}"] if priority else []
+    said += [f"timeout {timeout:g} s"] if timeout is not None else []
+    said += [f"on_error {on_error}"] if on_error != _USUAL.get(row["role"], "isolate") else []
+    return {**left, "notes": ", ".join([*said, *more]), "where": where}
+
+
 def scope_of(receiver: Connected) -> str:
-    sender = receiver.sender() if receiver.sender is not None else None
-    return "ANY" if sender is None else describe(sender)
+    if receiver.sender is None:
+        return "ANY"
+    sender = receiver.sender()
+    return "gone" if sender is None else describe(sender)

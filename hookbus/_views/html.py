@@ -9,7 +9,8 @@ from .tables import escaped
 COLOURS: Final = {
     "returned": "#4a7ebb", "changed": "#2f9480", "replaced": "#8b6fc9", "blocked": "#d64545",
     "raised": "#b7791f",
-    "failed": "#b7791f", "cancelled": "#888888", "running": "#888888",
+    "failed": "#b7791f", "cancelled": "#888888", "running": "#888888", "left": "#888888",
+    "dropped": "#2f9480", "shadow": "#d64545",
     "modify": "#2f9480", "guard": "#d64545", "observe": "#4a7ebb", "around": "#8b6fc9",
     "answer": "#b7791f",
 }  # fmt: skip
@@ -31,6 +32,7 @@ div.hookbus.hookbus.hookbus th { font-weight: 600; }
 div.hookbus span { display: inline-block; padding: 0 .5em; margin: .1em 0; border: 1px solid;
   border-radius: .8em; line-height: 1.4; }
 div.hookbus p { margin: .2em 0 .6em; line-height: 2; }
+div.hookbus table:not(.calls) td:last-child { white-space: nowrap; }
 div.hookbus.hookbus.hookbus table.calls { width: 100%; }
 div.hookbus table.calls td { overflow-wrap: anywhere; }
 div.hookbus table.calls :is(td:nth-child(2), td:nth-child(3)) { white-space: nowrap;

@@ -18,9 +18,10 @@ from .._connections.signal import HookSignal
 from .._hooks.hook import Hook
 from .._questions.spec import Spec
 from ..exceptions import did_you_mean
-from .explain import origin_of, scope_of
+from . import findings
+from .explain import noted, origin_of, scope_of
 from .html import Pictured, titled
-from .tables import columns, escaped, html_table, printable, text_table
+from .tables import brief, columns, escaped, html_table, once, text_items, text_table
 
 
 @attrs.frozen
@@ -28,7 +29,8 @@ class Report(Pictured):
     """A bus at a glance.
 
     Attributes:
-        hooks: name, colour, where it is declared and how many receivers there are, for every hook.
+        hooks: name, kind (sync, async, generator or async generator), where it is declared and how
+            many receivers there are, for every hook.
         receivers: every connection: its signal, options, whether it fired, how often it failed and
             failed open.
         findings: what deserves a look, in sentences.
@@ -40,45 +42,68 @@ class Report(Pictured):
     findings: tuple[str, ...]
     plugins: tuple[dict[str, Any], ...] = ()
 
+    def _tables(self) -> dict[str, dict[str, list[str]] | str]:
+        """Return the tables by their titles; a text where there is nothing to show."""
+        receivers: Any = "none are connected"
+        if self.receivers:
+            receivers = columns([_with_notes(row) for row in self.receivers])
+            receivers["signal"] = once(receivers["signal"])
+        hooks = columns(self.hooks) if self.hooks else "none are declared"
+        plugins = {"plugins": columns(self.plugins)} if self.plugins else {}
+        return {"hooks": hooks, "receivers": receivers, **plugins}
+
+    def _findings(self) -> list[str]:
+        """Return the findings as they are read below the tables, where each receiver has its place.
+        """
+        places: dict[str, set[str]] = {}
+        for row in self.receivers:
+            places.setdefault(row["receiver"], set()).add(row["where"])
+        known = [f"{name} ({where})" for name, (where, *more) in places.items() if not more]
+        return [brief(_without_places(finding, known)) for finding in self.findings]
+
     def __str__(self) -> str:
-        parts = ["hooks", text_table(columns(self.hooks)) if self.hooks else "  none are declared"]
-        parts += [
-            "", "receivers",
-            text_table(columns(self.receivers)) if self.receivers else "  none are connected",
-        ]  # fmt: skip
-        parts += ["", "plugins", text_table(columns(self.plugins))] if self.plugins else []
-        parts += [
-            "", "findings",
-            *([f"  - {printable(finding)}" for finding in self.findings] or ["  none"]),
-        ]  # fmt: skip
-        return "\n".join(parts)
+        parts = []
+        for title, table in self._tables().items():
+            shown = f"  {table}" if isinstance(table, str) else text_table(table)
+            parts += [title, shown, ""]
+        return "\n".join([*parts, "findings", text_items(self._findings()) or "  none"])
 
     def _html_parts(self) -> list[str]:
-        findings = (
-            "".join(f"<li>{escaped(finding)}</li>" for finding in self.findings) or "<li>none</li>"
-        )
-        return [
-            titled(
-                "hooks",
-                html_table(columns(self.hooks)) if self.hooks else "<p>none are declared</p>",
-            ),
-            titled(
-                "receivers",
-                html_table(columns(self.receivers))
-                if self.receivers
-                else "<p>none are connected</p>",
-            ),
-            titled("plugins", html_table(columns(self.plugins))) if self.plugins else "",
-            titled("findings", f"<ul>{findings}</ul>"),
-        ]
+        parts = []
+        for title, table in self._tables().items():
+            shown = f"<p>{escaped(table)}</p>" if isinstance(table, str) else html_table(table)
+            parts.append(titled(title, shown))
+        findings = "".join(f"<li>{escaped(finding)}</li>" for finding in self._findings())
+        return [*parts, titled("findings", f"<ul>{findings or '<li>none</li>'}</ul>")]
+
+
+def _with_notes(row: dict[str, Any]) -> dict[str, Any]:
+    facts = dict(row)
+    state, failures = facts.pop("state"), facts.pop("failures")
+    opened, _ = facts.pop("failed open"), facts.pop("last failure")  # the findings say which it was
+    said = [state] if state != "fired" else []
+    for count, how in ((opened, "failed open"), (failures - opened, "failed")):
+        said += [f"{how} {_times(count)}"] if count else []
+    return noted(facts, *said)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _without_places(finding: str, known: list[str]) -> str:
+    for label in known:
+        finding = finding.replace(label, label.rpartition(" (")[0])
+    return finding
 
 
 def report(bus: Bus = default_bus) -> Report:
     """Say what a bus holds: every hook, who listens, and what deserves a look.
 
-    That is receivers that never fired, failed open, or failed and stopped a call, names nobody
-    emits, modifiers that block but fail open, matchers that can never match, overrides that are not
-    hooked, and workers past their deadline.
+    That is receivers that never fired and why they never can, failed open, or failed and stopped a
+    call, names nobody emits, modifiers that block but fail open, observers that hold calls up,
+    arounds that lose the result, matchers that can never match, receivers one line connected
+    several times, overrides that are not hooked, and workers past their deadline.
 
     Args:
         bus: which.
@@ -89,17 +114,25 @@ def report(bus: Bus = default_bus) -> Report:
     signals = [signal for signal in bus.signals() if signal.receivers]
     hooks = tuple(_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name))
     receivers = tuple(_receiver_row(signal, r) for signal in signals for r in _connections(signal))
-    findings = [finding for signal in signals for finding in _findings_of(bus, signal)]
-    findings += [f"not hooked: {override}" for override in bus.uncovered()]
+    found = [finding for signal in signals for finding in _findings_of(bus, signal)]
+    found += [each for name in bus.hook_names() for hook in bus._declared(name)
+              for each in findings.of_hook(hook)]  # fmt: skip
+    found += [each for signal in bus.signals() for each in findings.died(signal)]
+    found += [f"not hooked: {override}" for override in bus.uncovered()]
     overdue = workers.overdue(bus)
     if overdue:
-        findings.append(
+        found.append(
             f"{overdue} worker threads are past their receiver's deadline and have not "
             "returned"
         )
-    findings += [str(diagnostic) for diagnostic in (bus.plugins.diagnostics if bus.plugins else ())]
+    if dropped := bus._under_way.dropped:
+        found.append(
+            f"{dropped} turns in the background were dropped: "
+            f"{bus._under_way.limit} observers were under way; Bus(background=) allows more"
+        )
+    found += [str(diagnostic) for diagnostic in (bus.plugins.diagnostics if bus.plugins else ())]
     plugins = tuple(attrs.asdict(row) for row in (bus.plugins.rows() if bus.plugins else ()))
-    return Report(hooks, receivers, tuple(findings), plugins)
+    return Report(hooks, receivers, tuple(found), plugins)
 
 
 def _connections(signal: HookSignal) -> list[Connected]:
@@ -117,7 +150,7 @@ def _hook_row(bus: Bus, hook: Hook) -> dict[str, Any]:
     where = f"{code.co_filename}:{code.co_firstlineno}" if code else hook.body.__module__
     signals = bus._signals_of(hook.name) + ([hook.signal] if isinstance(hook, Spec) else [])
     return {
-        "hook": hook.name, "function": hook.body.__qualname__, "colour": hook.colour,
+        "hook": hook.name, "function": hook.body.__qualname__, "kind": hook.colour,
         "mode": hook.rules.mode_name if isinstance(hook, Spec) else None,
         "receivers": sum(len(signal.connections()) for signal in signals), "where": where,
     }  # fmt: skip
@@ -128,7 +161,8 @@ def _receiver_row(signal: HookSignal, receiver: Connected) -> dict[str, Any]:
     return {
         "signal": signal.name, "receiver": receiver.name, "role": receiver.role,
         "priority": options.priority, "scope": scope_of(receiver), "on_error": receiver.on_error,
-        "timeout": options.timeout, "state": _state(receiver), "failures": receiver.failures,
+        "timeout": options.timeout, "background": options.background or None,
+        "state": _state(receiver), "failures": receiver.failures,
         "failed open": receiver.fail_opens, "last failure": receiver.last_failure,
         "where": receiver.where, "plugin": origin_of(signal, receiver)[0],
     }  # fmt: skip
@@ -144,10 +178,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
     receivers = signal.connections()
     declared = bus._declared(signal.hook) if signal.phase else []
     if not declared and not signal.was_sent:
-        questions = [name for name in bus.hook_names() if bus._declared(name)[0].is_question]
-        if signal.phase or not questions:
-            questions = [f"{signal.phase or 'pre'}_{name}" for name in bus.hook_names()]
-        hint = did_you_mean(signal.name, questions)
+        hint = findings.pending(bus, signal)
         yield f"pending: nobody emits {signal.name}, which {receivers[0].label} waits for{hint}"
     for receiver in receivers:
         it = f"{receiver.label} on {signal.name}"
@@ -155,23 +186,28 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
             if not any(is_named(r, other) for r in receivers):
                 hint = did_you_mean(other, [r.name for r in receivers if r is not receiver])
                 yield f"{it} names {other!r} in before= or after=, which nobody has{hint}"
+        if not receiver.options.enforce:
+            yield f"in shadow, and blocks nothing: {it}"
         if not receiver.has_fired:
-            yield f"never fired: {it}"
+            yield f"never fired: {it}{findings.unreached(bus, receiver, declared)}"
         if receiver.role == "modify" and receiver.has_blocked and not receiver.closes:
             yield f"{it} blocks, but fails open: make it a guard"
         closed = receiver.failures - receiver.fail_opens
         for count, how in ((receiver.fail_opens, "open"), (closed, "and stopped the call")):
             if count:
-                times = "once" if count == 1 else f"{count} times, last"
-                yield f"{it} failed {how} {times} with {receiver.last_failure}"
+                times = _times(count) + ", last" * (count > 1)
+                yield f"{it} failed {how} {times}: {receiver.last_failure}"
         yield from _misfits(receiver, signal, declared)
+        yield from findings.of_observer(receiver, it)
+        if receiver.role == "around":
+            yield from findings.of_around(receiver, it, declared)
+        yield from findings.left_behind(bus, receiver, signal)
+    yield from findings.repeated(signal, receivers)
 
 
 def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> Iterator[str]:
     """Name what a receiver wants of the hookables there are and none of them has."""
-    problems = [
-        receiver.problem_with(h.name, h.colour, h.function_signature.names) for h in declared
-    ]
+    problems = [receiver.problem_with(h.served(as_method=h.looks_like_method)) for h in declared]
     yield from dict.fromkeys(problem for problem in problems if problem)
     names = {name for hook in declared for name in hook.function_signature.names}
     for name in sorted({*receiver.asks.names} - receiver.asks.needed - names) if declared else ():

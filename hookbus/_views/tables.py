@@ -1,28 +1,85 @@
-"""Rows as tables, in text and in HTML."""
+"""Rows as tables, in text and in HTML; text is as wide as the terminal."""
 
 from __future__ import annotations
 
 import html
+import os
+import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Sequence
-from typing import Any
+from itertools import zip_longest
+from typing import Any, Final
+
+WIDTH: Final = 100
+"""How wide text is that no terminal shows."""
+
+_LOCAL: Final = re.compile(r"[\w.<>]+\.<locals>\.")
+_PLACE: Final = re.compile(r"(?:/|[A-Za-z]:\\)[^\s:()]+(?=:\d|$)")
+
+
+def width() -> int:
+    """Return how many characters a line has: as the terminal, where text is printed to one."""
+    try:
+        is_terminal = sys.stdout.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        is_terminal = False
+    return max(shutil.get_terminal_size().columns, 40) if is_terminal else WIDTH
 
 
 def columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
-    """Return columns of text; one that says nothing is left out."""
-    cells_of = {
-        name: ["" if row[name] is None else printable(str(row[name])) for row in rows]
-        for name in rows[0]
-    }
-    return {name: cells for name, cells in cells_of.items() if any(cells)}
+    """Return columns of text; one that says nothing (None, 0, False, no text) is left out."""
+    said = {name: [row[name] for row in rows] for name in rows[0]}
+    return {
+        name: ["" if value is None or value is False else brief(str(value)) for value in values]
+        for name, values in said.items() if any(values)
+    }  # fmt: skip
+
+
+def once(cells: list[str]) -> list[str]:
+    """Return a column that says a word once where it stands several times below each other."""
+    return ["" if above == cell else cell for above, cell in zip(["", *cells], cells)]
 
 
 def text_table(columns: dict[str, list[str]]) -> str:
-    widths = {name: max(len(name), *map(len, cells)) for name, cells in columns.items()}
-    lines = [list(columns), *zip(*columns.values())]
+    """Write a table no wider than there is room: the widest columns are folded."""
+    rows = [tuple(columns), *zip(*columns.values())]
+    widths = _fitted([*zip(*rows)])
+    lines: list[str] = []
+    for row in rows:
+        cells = [
+            textwrap.wrap(cell, size, break_on_hyphens=False) for cell, size in zip(row, widths)
+        ]
+        for parts in zip_longest(*cells, fillvalue=""):
+            padded = (part.ljust(size) for part, size in zip(parts, widths))
+            lines.append("  " + "  ".join(padded).rstrip())
+    return "\n".join(lines)
+
+
+def _fitted(columns: list[tuple[str, ...]]) -> list[int]:
+    """Return how wide each column is: as its cells, folded at spaces, in words at last."""
+    room = width()
+    widths = [min(max(map(len, cells)), room) for cells in columns]
+    words = [max(len(word) for cell in cells for word in cell.split()) for cells in columns]
+    while sum(widths) + 2 * len(widths) > room:
+        places = [place for place, size in enumerate(widths) if size > max(words[place], 8)]
+        places = places or [place for place, size in enumerate(widths) if size > 8]
+        if not places:
+            break
+        widths[max(places, key=lambda place: widths[place])] -= 1
+    return widths
+
+
+def text_items(items: Sequence[str]) -> str:
+    """Write sentences as a list, folded where there is no more room."""
     return "\n".join(
-        "  " + "  ".join(c.ljust(w) for c, w in zip(line, widths.values())).rstrip()
-        for line in lines
-    )
+        textwrap.fill(
+            printable(item), width(), initial_indent="  - ", subsequent_indent="    ",
+            break_on_hyphens=False,
+        )
+        for item in items
+    )  # fmt: skip
 
 
 def html_table(columns: dict[str, list[str]]) -> str:
@@ -32,6 +89,27 @@ def html_table(columns: dict[str, list[str]]) -> str:
     )
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def brief(text: str) -> str:
+    """Return text for a line: files as seen from here, and names without the functions they were
+    made in.
+    """
+    return printable(_PLACE.sub(lambda found: _near(found[0]), _LOCAL.sub("", text)))
+
+
+def _near(path: str) -> str:
+    """Return a file as one writes it who works here; a far one by its end."""
+    try:
+        here = os.path.relpath(path)
+    except (OSError, ValueError):  # the folder is gone, or on another drive
+        here = os.pardir
+    if not here.startswith(os.pardir):
+        return here
+    parts = path.replace("\\", "/").split("/")
+    if "site-packages" in parts:
+        return "/".join(parts[parts.index("site-packages") + 1 :])
+    return path if len(parts) <= 4 else "…/" + "/".join(parts[-2:])
 
 
 def printable(text: str) -> str:

@@ -7,19 +7,21 @@ A receiver that was asked and changed nothing leaves no event, so it is not in t
 
 from __future__ import annotations
 
-import reprlib
+import re
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
-from ..events import HIDDEN, Blocked, Event, Failed, Finished, Lost, Mutated, Started
+from ..events import HIDDEN, Attempted, Blocked, Event, Failed, Finished, Lost, Mutated, Started
 from .html import COLOURS, chip
-from .tables import escaped, printable
+from .tables import brief, escaped, printable, width
+from .values import changed, shortened
 
-TIME_WIDTH: Final = 32
-"""How many characters of a line in text are for when it happened."""
+_MARGIN: Final = 24
+"""What stands in a line in text besides when it happened and what did."""
 
 
 @attrs.define
@@ -32,7 +34,8 @@ class Line:
             did.
         word: how the call ended, or the kind of what the receiver did.
         start: seconds since the first line began.
-        seconds: how long the call took; None for something that has no length.
+        seconds: how long the call, or an attempt, took; None for something that has no length.
+        again: when it happened again, for what a receiver did to several items of a stream.
     """
 
     depth: int
@@ -40,6 +43,8 @@ class Line:
     word: str
     start: float
     seconds: float | None = None
+    is_call: bool = False
+    again: list[float] = attrs.Factory(list)
 
 
 def waterfall(events: Sequence[Event]) -> list[Line]:
@@ -49,6 +54,7 @@ def waterfall(events: Sequence[Event]) -> list[Line]:
     began = min((_start_of(event) for event in events), default=0.0)
     until = max((event.at for event in events), default=0.0)
     inside: dict[int | None, list[tuple[Line, int | None]]] = {None: []}
+    items: dict[tuple[Any, ...], tuple[Line, Any]] = {}
     for event in events:
         if isinstance(event, Started):
             line = _call(event, names[event.sender], ends.get(event.call_id), began, until)
@@ -60,12 +66,31 @@ def waterfall(events: Sequence[Event]) -> list[Line]:
             # It was under way when the recording began.
             line = Line(
                 0, _title(event, names[event.sender]), event.outcome, _start_of(event) - began,
-                event.seconds,
+                event.seconds, is_call=True,
             )  # fmt: skip
             inside[None].append((line, None))
-        elif (mark := _mark(event, event.at - began)) is not None:
-            inside[event.call_id if event.call_id in inside else None].append((mark, None))
+        elif (mark := _mark(event, _start_of(event) - began)) is not None:
+            lines = inside[event.call_id if event.call_id in inside else None]
+            if isinstance(event, Attempted):  # it is told when all of them are over
+                later = (i for i, (line, _) in enumerate(lines) if line.start >= mark.start)
+                lines.insert(next(later, len(lines)), (mark, None))
+            else:
+                line, _ = items.setdefault(_stream_of(event), (mark, event))
+                if line is mark:
+                    lines.append((mark, None))
+                else:
+                    line.again.append(mark.start)
+    for line, first in items.values():
+        if line.again:
+            line.what = _change(first, 1 + len(line.again))
     return _in_turn(inside)
+
+
+def _stream_of(event: Event) -> tuple[Any, ...]:
+    """Say what stands in one line: what a receiver did of a kind to the items of one stream."""
+    if isinstance(event, Mutated) and event.index is not None:
+        return event.call_id, event.receiver, event.dropped
+    return (id(event),)
 
 
 def _in_turn(inside: Mapping[int | None, list[tuple[Line, int | None]]]) -> list[Line]:
@@ -84,7 +109,7 @@ def _in_turn(inside: Mapping[int | None, list[tuple[Line, int | None]]]) -> list
 
 
 def _start_of(event: Event) -> float:
-    return event.at - event.seconds if isinstance(event, Finished) else event.at
+    return event.at - event.seconds if isinstance(event, (Finished, Attempted)) else event.at
 
 
 def _names_of_senders(events: Sequence[Event]) -> dict[str, str]:
@@ -97,17 +122,21 @@ def _names_of_senders(events: Sequence[Event]) -> dict[str, str]:
         if event.sender not in known:
             known.append(event.sender)
     return {
-        sender: f"{kind} #{number}" if len(senders) > 1 else kind
+        sender: f"{brief(kind)} #{number}" if len(senders) > 1 else brief(kind)
         for kind, senders in kinds.items() for number, sender in enumerate(senders, 1)
     }  # fmt: skip
 
 
 def _call(event: Started, sender: str, end: Finished | None, began: float, until: float) -> Line:
-    start = event.at - began
+    start, what = event.at - began, _title(event, sender)
     if end is None:
-        return Line(0, _title(event, sender), "running", start, max(until - event.at, 0.0))
-    error = f": {type(end.error).__name__}" if end.error is not None else ""
-    return Line(0, _title(event, sender) + error, end.outcome, start, end.seconds)
+        return Line(0, what, "running", start, max(until - event.at, 0.0), is_call=True)
+    word: str = end.outcome
+    if isinstance(end.error, GeneratorExit):
+        what, word = f"{what}: left by its consumer", "left"
+    elif end.error is not None:
+        what = f"{what}: {type(end.error).__name__}"
+    return Line(0, what, word, start, end.seconds, is_call=True)
 
 
 def _title(event: Started | Finished, sender: str) -> str:
@@ -132,41 +161,34 @@ def _title(event: Started | Finished, sender: str) -> str:
 
 
 def _mark(event: Event, start: float) -> Line | None:
+    if isinstance(event, Attempted):
+        what = f"attempt {event.number} of {brief(event.receiver)}"
+        return Line(0, what, event.outcome, start, event.seconds)
     if isinstance(event, Mutated):
-        before, after = shortened(event.before), shortened(event.after)
-        # hidden, or alike where they are cut
-        values = f": {before} → {after}" if before != after else ""
-        return Line(0, f"{event.receiver} changed {event.name}{values}", "changed", start)
+        return Line(0, _change(event), "dropped" if event.dropped else "changed", start)
     if isinstance(event, Blocked):
-        return Line(
-            0, f"{event.receiver} blocked in {event.phase}: {event.reason}", "blocked", start
-        )
+        how = "blocked" if event.enforced else "would have blocked"
+        said = f"{brief(event.receiver)} {how} in {event.phase}: {event.reason}"
+        return Line(0, said, "blocked" if event.enforced else "shadow", start)
     if isinstance(event, Failed):
         error = type(event.exception).__name__
-        said = f"{event.receiver} failed in {event.phase}: {error}, {event.action}"
-        return Line(0, said, "failed", start)
+        said = f"{brief(event.receiver)} failed in {event.phase}: {error}, {event.action}"
+        return Line(0, said if event.enforced else f"{said} in shadow", "failed", start)
     if isinstance(event, Lost):
-        return Line(0, f"{event.receiver} of {event.hook} died", "failed", start)
+        return Line(0, f"{brief(event.receiver)} of {event.hook} died", "failed", start)
     return None
 
 
-class _Short(reprlib.Repr):
-    def repr_instance(self, x: Any, level: int) -> str:
-        text = super().repr_instance(x, level)
-        return f"<{type(x).__name__}>" if len(text) >= self.maxother or " at 0x" in text else text
-
-
-_short = _Short()
-_short.maxstring = _short.maxother = 48
-_short.maxlevel = 3
-
-
-def shortened(value: Any) -> str:
-    """Return a value as one short piece of text, whatever its own `repr` does."""
-    try:
-        return printable(_short.repr(value))
-    except Exception:  # of somebody's own kind of container
-        return f"<{type(value).__name__}>"
+def _change(event: Mutated, count: int = 1) -> str:
+    """Say what a receiver changed; of several items of a stream how many, and the first."""
+    who, verb = brief(event.receiver), "dropped" if event.dropped else "changed"
+    if event.dropped:
+        values = "" if event.before is HIDDEN else f": {shortened(event.before)}"
+    else:
+        values = changed("", event.before, event.after)
+    if count > 1:
+        return f"{who} {verb} {count} items{f', the first{values}' * bool(values)}"
+    return f"{who} {verb} {event.name}{values}"
 
 
 # -- drawn -----------------------------------------------------------------------------------------
@@ -174,28 +196,47 @@ def shortened(value: Any) -> str:
 
 def summary(lines: Sequence[Line]) -> str:
     """Return what there is to see, in one line."""
-    calls = Counter(line.word for line in lines if line.seconds is not None)
-    marks = Counter(line.word for line in lines if line.word in ("changed", "failed"))
-    said = ", ".join(f"{count} {word}" for word, count in (calls + marks).items())
     if not lines:
         return "nothing fired"
+    calls = Counter(line.word for line in lines if line.is_call)
+    marks: Counter[str] = Counter()
+    for line in lines:
+        if not line.is_call and line.word in ("changed", "dropped", "failed", "shadow"):
+            marks[line.word] += 1 + len(line.again)
+    said = ", ".join(f"{count} {word}" for word, count in (calls + marks).items())
     count = f"{calls.total()} call{'s' * (calls.total() != 1)}"
     return f"{count} in {duration(_length(lines))}: {said}"
 
 
 def as_text(lines: Sequence[Line]) -> str:
-    """Return the picture in characters."""
-    length = _length(lines)
-    return "\n".join([summary(lines), *(_text_line(line, length) for line in lines)])
+    """Return the picture in characters, as wide as the terminal."""
+    length, room = _length(lines), width() - _MARGIN
+    time = min(max(room // 3, 12), 32)
+    drawn = (_text_line(line, length, time, room - time) for line in lines)
+    kept = re.sub(r"(?<=\d) ", "\xa0", summary(lines))  # a number stays with what it counts
+    head = (line.replace("\xa0", " ") for line in textwrap.wrap(kept, width()))
+    return "\n".join([*head, *drawn])
 
 
-def _text_line(line: Line, length: float) -> str:
+def _text_line(line: Line, length: float, time: int, room: int) -> str:
     took = "" if line.seconds is None else duration(line.seconds)
-    first = min(int(line.start / length * TIME_WIDTH), TIME_WIDTH - 1)
-    count = max(1, min(round((line.seconds or 0.0) / length * TIME_WIDTH), TIME_WIDTH - first))
-    bar = " " * first + ("│" if line.seconds is None else "█" * count)
-    what = "  " * line.depth + printable(line.what)
-    return f"  {line.word:<9}  {took:>7}  {bar:<{TIME_WIDTH}}  {what}"
+    bar = [" "] * time
+    places = [min(int(start / length * time), time - 1) for start in (line.start, *line.again)]
+    if line.seconds is None:
+        for place in places:
+            bar[place] = "│"
+    else:
+        first = places[0]
+        count = max(1, min(round(line.seconds / length * time), time - first))
+        bar[first : first + count] = "█" * count
+    indent = min(2 * line.depth, room // 2)
+    begin, further = " " * indent, " " * (indent + 4)
+    folded = textwrap.wrap(
+        printable(line.what), room, initial_indent=begin, subsequent_indent=further,
+        break_on_hyphens=False, max_lines=4, placeholder=" …",
+    )  # fmt: skip
+    what = f"\n{' ' * (_MARGIN + time)}".join(folded)
+    return f"  {line.word:<9}  {took:>7}  {''.join(bar)}  {what}"
 
 
 def as_html(lines: Sequence[Line]) -> list[str]:
@@ -226,7 +267,12 @@ def _drawn(line: Line, length: float) -> str:
     first = 1 + 98 * min(line.start / length, 1.0)
     if line.seconds is None:
         when = f"at {duration(line.start)}"
-        shape = f'<circle cx="{first:.2f}%" cy="50%" r="4" fill="{colour}"/>'
+        when += f", until {duration(line.again[-1])}" if line.again else ""
+        places = dict.fromkeys(round(99 * min(at / length, 1.0)) for at in line.again)
+        shape = "".join(
+            f'<circle cx="{place:.2f}%" cy="50%" r="4" fill="{colour}"/>'
+            for place in (first, *(1 + place * 98 / 99 for place in places))
+        )
     else:
         when = f"from {duration(line.start)} to {duration(line.start + line.seconds)}"
         size = f'x="{first:.2f}%" y="20%" width="{98 * line.seconds / length:.2f}%" height="60%"'

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 import attrs
 from blinker import ANY
 
 from hookbus._connections.marks import marked
-from hookbus._connections.options import Options, options_of
-from hookbus._connections.signal import F
+from hookbus._connections.options import ConnectOptions, Options, Unguarded, options_of
+from hookbus._connections.signal import F, G
 from hookbus.exceptions import HookError, did_you_mean
 
 
@@ -51,6 +51,16 @@ class PluginApi:
         self._cleanups: list[Callable[[], Any]] = []
         self._is_open = True
 
+    @overload
+    def connect(
+        self, signal: str, receiver: F, sender: Any = ANY, *, weak: bool | None = None,
+        role: Unguarded = None, **options: Unpack[ConnectOptions],
+    ) -> F: ...  # fmt: skip
+    @overload
+    def connect(
+        self, signal: str, receiver: G, sender: Any = ANY, *, weak: bool | None = None,
+        role: Literal["guard"], **options: Unpack[ConnectOptions],
+    ) -> G: ...  # fmt: skip
     def connect(self, signal: str, receiver: F, sender: Any = ANY, **options: Any) -> F:
         """Ask for a connection and return the receiver.
 

@@ -1,5 +1,5 @@
-"""The operator's word on a plugin's receivers: it stands over the author's, except that no guard
-gets weaker.
+"""The operator's word on a plugin's receivers: it stands over the author's. No guard gets weaker by
+it, unless he puts it in shadow in so many words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import attrs
 from hookbus._connections.options import POLICIES, ROLES, options_of
 from hookbus.exceptions import HookError, did_you_mean
 
-OVERRIDABLE: Final = ("priority", "timeout", "on_error")
+OVERRIDABLE: Final = ("priority", "timeout", "on_error", "enforce")
 
 
 @attrs.frozen
@@ -76,13 +76,15 @@ def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, 
     """Say whose word stands for one receiver on a signal of this phase.
 
     `on_error` reaches only the roles that have a choice: a guard blocks, an observer is isolated,
-    an around raises.
+    an around raises. `enforce` reaches guards.
     """
     role = author.get("role") or ROLES[phase][0]
     options, changed, kept = dict(author), [], None
     for name, value in operator.items():
         if name == "timeout" and role == "around":
             continue  # it has no deadline
+        if name == "enforce" and role != "guard":
+            continue  # only a guard can be in shadow
         if name == "on_error" and value not in POLICIES[role]:
             if role == "guard":
                 kept = f"on_error={value!r} does not reach it: a guard always blocks"
@@ -96,7 +98,8 @@ def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, 
 
 
 def _default_of(name: str, role: str) -> Any:
-    return {"priority": 0, "timeout": None, "on_error": POLICIES[role][0]}[name]
+    defaults = {"priority": 0, "timeout": None, "enforce": True}
+    return defaults.get(name, POLICIES[role][0])
 
 
 def _mapping(where: str, said: object) -> Mapping[str, Any]:
@@ -111,4 +114,5 @@ def _check(where: str, options: Mapping[str, Any]) -> None:
             raise HookError(
                 f"{where} has {name!r}{did_you_mean(str(name), (*OVERRIDABLE, 'receivers'))}"
             )
-    options_of(**options)
+    # Of which role a receiver is, shows when it is connected.
+    options_of(**{"role": "guard", **options} if "enforce" in options else options)

@@ -218,6 +218,8 @@ def _returns_a_coroutine(stage: Stage) -> Callable[..., Any]:
         stage.coroutines.append(unseen(ctx))
         return stage.coroutines[-1]
 
+    if stage.cell.role == "around":
+        return lambda agent, ctx, call_next: failing(agent, ctx)
     return failing
 
 

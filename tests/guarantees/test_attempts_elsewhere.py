@@ -16,8 +16,7 @@ from hookbus import Block, Bus, HookBlocked, HookError, hookable
 
 
 class Scene:
-    """An agent that leaves a note of each of its bodies; what is connected acts up once `is_armed`.
-    """
+    """An agent that leaves a note of each of its bodies; what is connected acts once armed."""
 
     def __init__(self):
         scene, self.bus, self.bodies, self.is_armed = self, Bus(), [], False
@@ -92,6 +91,33 @@ async def test_cancelling_one_attempt_lifts_no_block_of_another(gift):
         with pytest.raises(HookBlocked):
             await call
     assert not scene.bodies
+
+
+async def test_of_two_attempts_that_are_blocked_side_by_side_the_first_says_why():
+    scene = Scene()
+
+    async def guard(agent, x):
+        if x in ("first", "second"):
+            await asyncio.sleep(0)
+            return Block(x)
+        return None
+
+    async def around(agent, call_next):
+        if not scene.is_armed:
+            return await call_next()
+        attempts = [asyncio.create_task(call_next(x=x)) for x in ("first", "second")]
+        assert [type(each) for each in await asyncio.gather(*attempts, return_exceptions=True)] == [
+            HookBlocked,
+            HookBlocked,
+        ]
+        return "all is well"
+
+    scene.connect("pre_reply", guard, role="guard")
+    scene.connect("around_reply", around)
+    await scene.arm()
+    with pytest.raises(HookBlocked) as ended:
+        await scene.agent.reply("x")
+    assert ended.value.reason == "first" and not scene.bodies
 
 
 async def test_an_attempt_that_goes_on_behind_a_cancelled_call_does_not_bring_it_back():

@@ -58,6 +58,83 @@ def test_what_the_caller_set_is_there_in_a_worker_of_a_sync_call(family):
     assert seen == ["mine", "nobody's"]
 
 
+async def test_what_a_plain_receiver_sets_within_its_deadline_is_seen_by_all_that_follows(family):
+    seen = {}
+
+    def note(agent, ctx):
+        seen.setdefault(ctx.hook, []).append(SESSION.get())
+
+    def sets(agent, ctx):
+        SESSION.set(f"set in {ctx.phase}")
+
+    def sets_and_fails(agent, ctx):
+        sets(agent, ctx)
+        raise ValueError
+
+    for hook in ("think", "reply", "stream", "feed"):
+        pre, post = family.bus.signal(f"pre_{hook}"), family.bus.signal(f"post_{hook}")
+        pre.connect(sets, priority=1, timeout=10.0)
+        pre.connect(note)
+        post.connect(note, priority=1)
+        post.connect(sets_and_fails, timeout=10.0)
+        family.bus.signal(f"finally_{hook}").connect(note)
+
+    async def calls():
+        callback = lambda agent: seen.setdefault("think", []).append(SESSION.get())  # noqa: E731
+        family.agent.think("hi", callback)
+        list(family.agent.stream("hi"))
+        await family.agent.reply("hi")
+        assert [item async for item in family.agent.feed("hi")] == ["hi", "hi"]
+
+    await asyncio.create_task(calls())
+    each = ["set in pre", "set in pre", "set in post"]
+    assert seen.pop("think") == ["set in pre", *each]
+    assert seen == {"reply": each, "stream": each, "feed": each}
+    assert SESSION.get() == "nobody's"
+
+
+@pytest.mark.parametrize("hook", ["think", "reply"])
+async def test_what_a_receiver_sets_that_is_late_is_seen_by_nobody(family, hook):
+    opened, left = threading.Event(), threading.Event()
+
+    def late(agent):
+        SESSION.set("too late")
+        opened.wait(10)
+        left.set()
+
+    family.bus.signal(f"pre_{hook}").connect(late, timeout=0.01)
+    SESSION.set("mine")
+    answer = getattr(family.agent, hook)("hi")
+    assert (await answer if hook == "reply" else answer) == "hi"
+    opened.set()
+    assert left.wait(10)
+    assert SESSION.get() == "mine"
+
+
+async def test_what_another_task_sets_meanwhile_in_the_same_context_stays(family):
+    entered, opened = threading.Event(), threading.Event()
+
+    def slow(agent):
+        entered.set()
+        opened.wait(10)
+
+    family.bus.signal("pre_reply").connect(slow, timeout=10.0)
+    shared = contextvars.copy_context()
+    shared.run(SESSION.set, "before")
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(family.agent.reply("hi"), context=shared)
+    while not entered.is_set():
+        await asyncio.sleep(0.001)
+
+    async def other():
+        SESSION.set("meanwhile")
+
+    await loop.create_task(other(), context=shared)
+    opened.set()
+    assert await task == "hi"
+    assert shared[SESSION] == "meanwhile"
+
+
 async def test_a_call_leaves_no_trace_in_the_context_of_its_caller(family):
     family.bus.signal("pre_reply").connect(lambda agent: None, timeout=10.0)
     before = dict(contextvars.copy_context())

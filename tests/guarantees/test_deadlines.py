@@ -5,6 +5,8 @@ lock (G21, G26).
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 
 import pytest
@@ -95,7 +97,7 @@ def test_a_guard_that_hangs_blocks_every_call_also_when_no_worker_is_left(bus, a
     for _ in range(MANY):
         with pytest.raises(HookBlocked):
             agent.think()
-    assert 0 < gate.inside < MANY, "the workers are capped"
+    assert 0 < (begun := gate.inside) < MANY, "the workers are capped"
     gate.open()
     assert agent.bodies == 0, "a late yes is no yes"
     assert (
@@ -103,6 +105,7 @@ def test_a_guard_that_hangs_blocks_every_call_also_when_no_worker_is_left(bus, a
     )
     signal.connect(guard, role="guard", timeout=10.0)
     assert agent.think("afresh") == "afresh"
+    assert gate.inside == begun + 1, "who is waited for no more has no turn"
 
 
 async def test_guards_that_hang_block_overlapping_calls_and_not_the_loop(bus, agent, told, gate):
@@ -195,3 +198,15 @@ def test_a_call_waits_for_no_other_call_whose_receiver_is_stuck(bus, agent, gate
     gate.open()
     thread.join(10)
     assert not thread.is_alive()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_child_waits_for_no_worker_of_its_parent(bus, agent):
+    bus.signal("pre_think").connect(lambda agent: None, role="guard", timeout=10.0)
+    assert agent.think("here") == "here"
+    child = os.fork()
+    if not child:
+        signal.alarm(5)
+        os._exit(agent.think("there") != "there")
+    assert os.waitpid(child, 0)[1] == 0

@@ -222,6 +222,38 @@ def test_a_stream_its_consumer_leaves_is_closed_and_nobody_has_failed(colour, le
     assert scene.told() == ["Started", "Finished"]
 
 
+def breaks_when_closed(agent, msg):
+    try:
+        yield msg
+    finally:
+        raise Exit
+
+
+async def async_breaks_when_closed(agent, msg):
+    try:
+        yield msg
+    finally:
+        raise Exit
+
+
+@pytest.mark.parametrize("around", AROUNDS)
+@pytest.mark.parametrize(
+    ("colour", "body"),
+    [("generator", breaks_when_closed), ("async_generator", async_breaks_when_closed)],
+)
+def test_what_a_stream_raises_as_its_consumer_leaves_goes_out_and_is_how_it_ends(
+    colour, body, around
+):
+    scene = Scene(colour, around)
+    agent = type("Agent", (), {"reply": hookable("reply", bus=scene.bus)(body)})()
+    with pytest.raises(Exit) as error:
+        left = LEAVES[colour, "closes"](agent.reply("hello"))
+        if left is not None:
+            asyncio.run(left)
+    assert scene.trace == ["raised"] and scene.told() == ["Started", "Finished"]
+    assert scene.events[-1].error is error.value
+
+
 @pytest.mark.parametrize("around", AROUNDS)
 @pytest.mark.parametrize("colour", STREAMS)
 @pytest.mark.parametrize("breaks", [Exit, ValueError], ids=["by a BaseException", "by a block"])

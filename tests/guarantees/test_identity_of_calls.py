@@ -136,6 +136,34 @@ def test_a_class_that_changes_its_bases_is_guarded_as_what_it_has_become(bus, ma
         assert is_blocked(colour, agent) and is_blocked(colour, own)
 
 
+def test_a_class_that_changes_its_bases_twice_in_a_row_is_guarded_as_what_it_is_now(
+    bus, make, colour
+):
+    Base = make("Base")
+    Free, Guarded = type("Free", (Base,), {}), type("Guarded", (Base,), {})
+    bus.signal("pre_reply").connect(blocks, sender=Guarded, role="guard")
+    Child = type("Child", (Free,), {})
+    agent, own = Child(), Child()
+    bus.signal("pre_reply").connect(lambda agent: None, sender=own)
+    for _ in range(30):
+        Child.__bases__ = (Free,)
+        assert not is_blocked(colour, agent) and not is_blocked(colour, own)
+        Child.__bases__ = (Free, Guarded)
+        Child.__bases__ = (Guarded,)
+        assert is_blocked(colour, agent) and is_blocked(colour, own)
+
+
+def test_a_new_class_is_never_run_as_one_whose_bases_were_changed(bus, make, colour):
+    Base = make("Base")
+    Free, Guarded = type("Free", (Base,), {}), type("Guarded", (Base,), {})
+    bus.signal("pre_reply").connect(blocks, sender=Guarded, role="guard")
+    for _ in range(30):
+        Left = type("Left", (Free,), {})
+        assert not is_blocked(colour, Left())
+        Left.__bases__ = (Guarded,)
+        assert all(is_blocked(colour, type("Other", (Guarded,), {})()) for _ in range(3))
+
+
 def test_a_classmethod_is_guarded_for_each_class_alone(bus, colour):
     class Base:
         reply = classmethod(hookable("reply", bus=bus)(body_of(colour)))

@@ -71,7 +71,7 @@ def test_observers_that_are_awaited_answer_one_after_the_other(bus, agent, phase
         bus.events.connect(lambda bus, event: None, weak=False)
     assert [run(agent.think(n)) for n in range(HOT)] == list(range(HOT))
     assert seen == ["first", "last"] * HOT
-    assert f"failed open {HOT} times, last with ValueError" in str(report(bus))
+    assert f"failed open {HOT} times, last: ValueError" in str(report(bus))
 
 
 def test_modifiers_guards_and_arounds_are_awaited(bus, agent):

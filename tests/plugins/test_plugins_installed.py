@@ -115,10 +115,11 @@ def python(tmp_path_factory):
     shop = write(root / "shop", "shop", PACKAGES)
     tool = ("dev = dev.tool.plugin:register", MANIFEST.format(id="dev"), CODE.format(id="dev"))
     dev = write(root / "dev", "dev", {"dev.tool": tool})
-    subprocess.run([sys.executable, "-m", "venv", root / "venv"], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", root / "venv"], check=True)
     python = root / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "setuptools", "wheel"], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+    pip += ["--disable-pip-version-check", "--no-compile"]
+    subprocess.run([*pip, "setuptools>=70.1"], check=True)
     subprocess.run([*pip, "--no-build-isolation", source, shop, "--editable", dev], check=True)
     handmade(python)
     return python

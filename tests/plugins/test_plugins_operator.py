@@ -1,7 +1,9 @@
-"""The operator's word stands over the plugin's, except that no guard gets weaker.
+"""The operator's word stands over the plugin's; a guard gets weaker only where he says so outright.
 
 Explain and report say whose stands.
 """
+
+import sys
 
 import pytest
 
@@ -45,6 +47,13 @@ def test_without_overrides_the_plugins_word_stands(loaded):
         "block", 5.0, 1,
     )  # fmt: skip
     assert plugins.diagnostics == ()
+
+
+def test_the_operator_puts_the_guards_of_a_plugin_in_shadow(loaded, agent):
+    plugins, rows = loaded({"enforce": False, "receivers": {"redact": {"on_error": "isolate"}}})
+    assert (rows["guard"].shadow, rows["guard"].operator) == (True, "enforce (was True)")
+    assert all(row.shadow is None for name, row in rows.items() if name != "guard")
+    assert agent.reply("a") and plugins.diagnostics == ()
 
 
 def test_the_operator_sets_options_for_all_receivers_and_for_one(loaded):
@@ -130,7 +139,9 @@ def test_receivers_of_the_host_have_no_plugin_and_no_operator(loaded, bus, agent
     assert (rows["host"].plugin, rows["host"].operator) == (None, None)
 
 
-def test_explain_and_report_show_plugins_as_text_and_html(load, bus, agent, user):
+def test_explain_and_report_show_plugins_as_text_and_html(load, bus, agent, user, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "300")
     user.put("a", CODE, hooks=["pre_reply", "around_reply"])
     user.put("off", more="enabled = false"), user.put("bad<b>", "", manifest="format = 9")
     plugins = load(user=user, overrides={"a": {"timeout": 2.0}})

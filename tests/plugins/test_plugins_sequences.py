@@ -180,7 +180,7 @@ def root(tmp_path, monkeypatch):
     return tmp_path
 
 
-@examples(0.5 if "HOOKBUS_LONG" in os.environ else 0.1)
+@examples(0.5 if "HOOKBUS_LONG" in os.environ else 0.15)
 @given(steps=st.lists(STEPS, max_size=12))
 def test_any_sequence_leaves_exactly_what_the_loaded_plugins_declare(steps):
     root = Path(tempfile.mkdtemp())

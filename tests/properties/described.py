@@ -117,6 +117,7 @@ class Connection(_Described):
     timed: bool = False
     is_weak: bool = False  # connected with weak=True, and kept alive
     early: bool = False  # made before the hook is declared
+    enforce: bool = True  # False puts a guard in shadow
 
 
 @dataclass(frozen=True, repr=False)
@@ -159,6 +160,7 @@ class Program(_Described):
     takes: int | None = None  # the consumer of a stream leaves after so many items
     is_listening: bool = True
     has_values: bool = False
+    is_guarded: bool = False  # every hookable `work` is guarded=True
     cuts_late: bool = (
         False  # everybody is disconnected between the call and its first await or item
     )

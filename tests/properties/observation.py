@@ -180,7 +180,7 @@ class Listener:
                     self._shown(event.name, event.after),
                 )
             case events.Blocked():
-                return (event.receiver, _reason(event.reason), event.phase)
+                return (event.receiver, _reason(event.reason), event.phase, event.enforced)
             case events.Failed():
                 return (
                     event.receiver,
@@ -188,6 +188,7 @@ class Listener:
                     event.phase,
                     kind_of(event.exception),
                     event.action,
+                    event.enforced,
                 )
             case events.Attempted():
                 return (event.receiver, event.number, event.outcome)

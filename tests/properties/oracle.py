@@ -94,7 +94,7 @@ class World:
         """
         if k == self._owner():
             listeners = plan(self.program, self.connected.values(), self.start)
-            if listeners or self.program.is_listening:
+            if listeners or self.program.is_listening or self.program.is_guarded:
                 return Call(self, k, arguments, listeners, parent).story()
         return self.body(k, arguments, parent)
 

@@ -31,6 +31,11 @@ class End:
         return self.fault.gift if self.fault else ABSENT
 
 
+def is_watch(guard: Connection) -> bool:
+    """Whether a guard is asked of every call, and its word counts."""
+    return guard.enforce and guard.when is None
+
+
 class Call:
     """One call of a hooked `work`."""
 
@@ -40,7 +45,7 @@ class Call:
         self.world, self.program, self.k, self.parent = world, world.program, k, parent
         self.arguments = dict(arguments)
         self.listeners = Listeners(world, plan)
-        self.outcome, self.innermost = "returned", -1
+        self.outcome = "returned"
 
     def story(self) -> Story:
         """Tell the whole call, from Started to Finished."""
@@ -49,7 +54,10 @@ class Call:
             "Started", self.parent, "work", NAMES, plain(self.arguments) if has_values else "hidden"
         )
         try:
-            end = yield from self._until_end()
+            result = yield from self._until_result()
+            end = End(self.outcome, result)
+        except Fault as fault:
+            end = End(self._outcome_of(fault), fault=fault)
         except GeneratorExit:
             end = End("cancelled", fault=Fault("GeneratorExit"))
         if end.gift is not ABSENT and self.program.is_stream:
@@ -71,13 +79,6 @@ class Call:
         if end.fault and end.fault.kind != "GeneratorExit":
             raise end.fault
         return None if self.program.colour == "async generator" else end.result
-
-    def _until_end(self) -> Generator[Any, None, End]:
-        try:
-            result = yield from self._until_result()
-        except Fault as fault:
-            return End(self._outcome_of(fault), fault=fault)
-        return End(self.outcome, result)
 
     def _outcome_of(self, fault: Fault) -> str:
         if fault is self.listeners.blocked:
@@ -111,6 +112,8 @@ class Call:
                 supplied = self._supplied(connection)
                 break
         self._guards("pre", self.arguments)
+        if self.program.is_guarded and not any(map(is_watch, self.listeners.each("pre", "guard"))):
+            self.listeners.closed_for_want_of_a_guard()
         if self.program.is_stream:
             # What has left cannot be withheld: a guard of the whole result says no while there is
             # nothing to withhold.
@@ -160,14 +163,10 @@ class Call:
         try:
             if not self.listeners.begins(connection, arguments):
                 return (yield from self._around(level + 1, arguments, is_changed))
-            self.innermost = level
             last, is_own = yield from self._trusted(
                 connection, self._attempts(level, arguments, is_changed, tries)
             )
             value = yield from self._around_ends(connection, last)
-        except GeneratorExit:
-            self._closed(level, connection)
-            raise
         except Failure as failure:
             if self.listeners.ending and not self.listeners.must_go_out(failure.kind):
                 raise self.listeners.ending from None
@@ -180,21 +179,6 @@ class Call:
         elif value is not last:
             self._say_mutated(connection, "result", last, value)
         return value
-
-    def _closed(self, level: int, connection: Connection) -> None:
-        """Close an around: the innermost with what it is in; those further out meet a block
-        instead, and may catch it.
-        """
-        if self.listeners.blocked is None or self.program.is_async:
-            return
-        if level < self.innermost:  # it has caught that, or it would come by
-            try:
-                next(self._around_ends(connection, None), None)
-            except Failure as failure:
-                if self.listeners.must_go_out(failure.kind):
-                    self.listeners.fails(connection, failure.kind)
-        if level:
-            raise self.listeners.blocked
 
     def _trusted(self, connection: Connection, story: Story) -> Story:
         """Let no item leave an around that wrote where it may only read."""
@@ -221,11 +205,7 @@ class Call:
                 if self.listeners.ending:
                     raise self.listeners.ending
                 patched = self._patched(connection, arguments, checked(patch))
-                is_other, is_again, self.innermost = (
-                    is_changed or is_again or bool(patch),
-                    True,
-                    level,
-                )  # nobody further in yet
+                is_other, is_again = is_changed or is_again or bool(patch), True
                 last = yield from self._attempt(level + 1, patched, is_other, tries)
                 is_own = False
             except (Fault, Failure) as error:
@@ -247,6 +227,8 @@ class Call:
             raise
         except Fault as fault:
             outcome = self._outcome_of(fault)
+            if fault.kind == "StopIteration" and self.program.is_async:
+                raise Fault("RuntimeError") from fault  # no coroutine lets a StopIteration out
             raise
         finally:
             tries.append(outcome)
@@ -305,7 +287,8 @@ class Call:
 
     def _post(self, result: Any) -> Any:
         result = self._modified("post", result)
-        self._guards("post", self.arguments, ("result", result))
+        if not self.program.is_stream:
+            self._guards("post", self.arguments, ("result", result))
         self.listeners.observe("post", self.arguments, ("result", result))
         return result
 

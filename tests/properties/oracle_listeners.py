@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from .oracle import World
 
 
+UNGUARDED = (
+    "work is guarded=True and no guard watches over it: connect one to pre_work, to the class or "
+    "ANY, without when= and enforced"
+)
+
+
 class Fault(Exception):
     """An exception on its way through the story: its kind, what it says, and the receivers its
     notes name.
@@ -70,8 +76,7 @@ class Listeners:
     def ask(
         self, connection: Connection, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()
     ) -> str | None:
-        """Return what a receiver decides, None where it is not asked or failed; a block goes out.
-        """
+        """Return what a receiver decides, None where it is not asked or failed."""
         receiver = self.program.receiver(connection.receiver)
         try:
             if not self.begins(connection, arguments, extra):
@@ -82,6 +87,9 @@ class Listeners:
                 draft(receiver)
         except Failure as failure:
             self.fails(connection, failure.kind)
+            return None
+        if decided == "block" and not connection.enforce:
+            self.say("Blocked", receiver.name, f"no from {receiver.name}", receiver.phase, False)
             return None
         if decided == "block":
             self.block(connection)
@@ -162,23 +170,24 @@ class Listeners:
         if kind == "CancelledError" and (is_of_caller or not self.program.is_async):
             raise Fault(kind)
         if receiver.phase == "around":
-            self._say_failed(receiver, kind, "raised")
+            self._say_failed(connection, kind, "raised")
             self.failed_around = Fault(kind)
             raise self.failed_around
         if kind == "Interrupt":
-            self._say_failed(receiver, kind, "raised")
+            self._say_failed(connection, kind, "raised")
             raise Fault(kind)
         is_late = receiver.phase in ("error", "finally")
         policy = "block" if receiver.role == "guard" else connection.on_error or "isolate"
+        policy = policy if connection.enforce else "isolate"
         if is_late or policy == "isolate":
-            self._say_failed(receiver, kind, "isolated")
+            self._say_failed(connection, kind, "isolated")
             if self.noted:
                 self.noted.notes.append(receiver.name)
         elif policy == "block":
-            self._say_failed(receiver, kind, "blocked")
+            self._say_failed(connection, kind, "blocked")
             self.withhold(connection, f"{receiver.role} failed: {kind}")
         else:
-            self._say_failed(receiver, kind, "raised")
+            self._say_failed(connection, kind, "raised")
             self.raised = Fault("ReceiverError", receiver.name, receiver.phase, kind, of=self)
             raise self.raised
 
@@ -189,10 +198,16 @@ class Listeners:
 
     def withhold(self, connection: Connection, reason: str, gift: Any = ABSENT) -> NoReturn:
         """Block the call for this reason."""
-        self.say(
-            "Blocked", connection.receiver, reason, self.program.receiver(connection.receiver).phase
-        )
-        self.blocked = Fault("HookBlocked", connection.receiver, reason, of=self, gift=gift)
+        phase = self.program.receiver(connection.receiver).phase
+        self._withhold(connection.receiver, phase, reason, gift)
+
+    def closed_for_want_of_a_guard(self) -> NoReturn:
+        """Block a call of a guarded hook that no guard watches over."""
+        self._withhold("guarded=True", "pre", UNGUARDED)
+
+    def _withhold(self, who: str, phase: str, reason: str, gift: Any = ABSENT) -> NoReturn:
+        self.say("Blocked", who, reason, phase, True)
+        self.blocked = Fault("HookBlocked", who, reason, of=self, gift=gift)
         raise self.blocked
 
     def _applies(self, connection: Connection, arguments: Mapping[str, Any]) -> bool:
@@ -231,6 +246,7 @@ class Listeners:
             receiver.colour == "awaitable" and not self.program.is_async
         ) or receiver.says.kind == "no generator"
 
-    def _say_failed(self, receiver: Receiver, kind: str, action: str) -> None:
+    def _say_failed(self, connection: Connection, kind: str, action: str) -> None:
+        receiver = self.program.receiver(connection.receiver)
         role = "around" if receiver.phase == "around" else receiver.role
-        self.say("Failed", receiver.name, role, receiver.phase, kind, action)
+        self.say("Failed", receiver.name, role, receiver.phase, kind, action, connection.enforce)

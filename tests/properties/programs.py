@@ -113,6 +113,7 @@ def _program(choose: Choose, colour: str) -> Program:
         takes=choose(None, None, 0, 1, 2) if program.is_stream else None,
         is_listening=choose(True, True, True, False),
         has_values=choose(False, True),
+        is_guarded=_rarely(choose),
         cuts_late=_rarely(choose),
     )
     return replace(program, connections=_connections(choose, program))
@@ -344,6 +345,7 @@ def _connection(choose: Choose, program: Program, receiver: Receiver) -> Connect
         once=is_fit and receiver.role != "guard" and _rarely(choose),
         timed=receiver.says.kind == "hang" or (receiver.phase != "around" and _rarely(choose)),
         early=early,
+        enforce=receiver.role != "guard" or choose(True, True, True, False),
     )
 
 

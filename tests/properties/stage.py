@@ -75,7 +75,10 @@ class Stage:
         )
         wraps: dict[str, Any] = {"classmethod": classmethod, "staticmethod": staticmethod}
         wrap = wraps.get(self.program.kind, lambda work: work)
-        hook: Any = hookable("work", bus=self.bus) if body.hookable else lambda work: work
+        guarded = self.program.is_guarded or None
+        hook: Any = lambda work: work  # noqa: E731
+        if body.hookable:
+            hook = hookable("work", bus=self.bus, guarded=guarded)
         return {"work": hook(wrap(work)) if body.is_outside else wrap(hook(work))}
 
     def _script(self, k: int, me: Any, arguments: dict[str, Any]) -> Script:
@@ -130,6 +133,8 @@ class Stage:
         options |= {"before": connection.before, "after": connection.after}
         if receiver.phase not in ("around", "finally"):
             options["role"] = receiver.role
+        if not connection.enforce:
+            options["enforce"] = False
         if connection.on_error:
             options["on_error"] = connection.on_error
         if connection.when:

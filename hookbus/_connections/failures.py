@@ -1,0 +1,110 @@
+"""What may be said of a receiver's failure, and the log of what nobody else hears.
+
+The text of a stranger's exception may hold a secret: of that only the type and the place are said.
+What hookbus worded itself is said in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from opcode import opmap
+from os.path import dirname, join
+from types import CodeType, TracebackType
+from typing import Final
+
+from ..exceptions import HookError
+from .callables import written
+
+WARNING: Final = 30
+ERROR: Final = 40
+
+_RAISE: Final = opmap["RAISE_VARARGS"]
+_NOT_RAISABLE: Final = ("exceptions must derive from BaseException",)
+
+
+def log(level: int, text: str) -> None:
+    """Log for logger `hookbus`; a handler that raises hurts nobody, one that interrupts does.
+
+    What is being handled meanwhile is kept from handlers: they may print what they find there.
+
+    Raises:
+        RecursionError: where there is not enough stack left.
+    """
+    try:
+        import logging
+
+        try:
+            raise HookError(text)
+        except HookError as shown:
+            shown.__context__ = None
+            logging.getLogger("hookbus").log(level, "%s", text)
+    except RecursionError:
+        raise
+    except Exception:
+        return
+
+
+def place_of_failure(error: BaseException, place: CodeType | str) -> str:
+    """Return `file:line` of the receiver that was written at this place: the deepest in its file
+    that the exception has passed, else where it begins.
+    """
+    trace, found = error.__traceback__, None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if isinstance(place, CodeType):
+            is_in = code.co_filename == place.co_filename
+        else:
+            is_in = found is None and not is_of_engine(code)
+        if is_in:
+            found = code.co_filename, trace.tb_lineno
+        trace = trace.tb_next
+    return f"{found[0]}:{found[1]}" if found else written(place)
+
+
+def is_worded_here(error: BaseException) -> bool:
+    """Tell whether hookbus raised an exception by itself, to say what is wrong with a receiver.
+
+    One that came through somebody else's code, or out of a future, may say what that code was
+    given.
+    """
+    if type(error) is not HookError:
+        return False
+    traces = list(_traces(error))
+    is_ours = all(is_of_engine(trace.tb_frame.f_code) for trace in traces)
+    return is_ours and _is_raised(traces[-1:])
+
+
+def is_verdict_raised(error: BaseException) -> bool:
+    """Tell whether somebody wrote `raise` in front of what is no exception, such as a verdict."""
+    if type(error) is not TypeError or [type(each) for each in error.args] != [str]:
+        return False
+    return error.args == _NOT_RAISABLE and _is_raised(list(_traces(error))[-1:])
+
+
+def is_refused_write(error: BaseException, words: str) -> bool:
+    """Tell whether an exception is what hookbus raised, in these words, where a receiver wrote."""
+    said = error.args
+    if len(said) != 1 or type(said[0]) is not str or said[0] != words:
+        return False
+    return any(is_of_engine(trace.tb_frame.f_code) for trace in list(_traces(error))[-1:])
+
+
+def _is_raised(last: list[TracebackType]) -> bool:
+    return any(trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE for trace in last)
+
+
+def _traces(error: BaseException) -> Iterator[TracebackType]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def is_of_engine(code: CodeType) -> bool:
+    """Tell whether a code is one that hookbus runs calls by."""
+    return code.co_filename.startswith(_ENGINE)
+
+
+_ENGINE: Final = ("<hookbus ", join(dirname(dirname(log.__code__.co_filename)), "_"))
+"""How the names of files begin in which hookbus runs calls; its demo and its guests have receivers.
+"""

@@ -1,0 +1,126 @@
+"""Whether every call of a hook is watched over: what `Bus.require` asks at start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any, Final
+
+from blinker import ANY
+
+from .._connections.receiver import Connected
+from .._connections.senders import describe
+from .._connections.signal import HookSignal
+from ..exceptions import HookError
+from .holders import hooks_called_by
+from .hook import Hook, hook_of, hooks_in
+from .overrides import uncovered_overrides, with_subclasses
+
+PHASES_WITH_GUARDS: Final = ("pre", "item", "post")
+
+
+def check_guarded(
+    hooks: list[Hook], signals: list[HookSignal], phase: str, sender: Any = None
+) -> None:
+    """Check that a guard of this phase watches over every call of hooks of one name.
+
+    Args:
+        hooks: all there are of it.
+        signals: theirs.
+        sender: whose calls are meant; None is every class that declares one, and every function.
+
+    Raises:
+        HookError: naming what is bare, and why each guard there is does not count.
+    """
+    if phase not in PHASES_WITH_GUARDS:
+        raise HookError(f"phase={phase!r} has no guards: write 'pre', 'item' or 'post'")
+    name = hooks[0].name
+    here = [signal for signal in signals if signal.phase == phase]
+    found = _callers(hooks) if sender is None else [_caller(hooks, sender)]
+    bare = [who for who, whose in found if not any(_watches(each, whose) for each in here)]
+    if bare:
+        advice = f"connect one to {phase}_{name}, to the class or ANY, without when= and enforced"
+        vain = [*_in_vain(signals, phase)]
+        raise HookError(
+            f"{name} has no guard that watches over every call of {', '.join(sorted(set(bare)))}: "
+            f"{advice}" + "".join(f"; {each}" for each in vain)
+        )
+    classes = [cls for hook in hooks for cls, _ in _holders(hook)] if sender is None else []
+    overrides = uncovered_overrides(hooks[0].bus, with_subclasses(classes), name)
+    if unseen := [each for each in overrides if "nothing sees it" in each]:
+        raise HookError(f"{name} is guarded, but {'; '.join(unseen)}")
+
+
+Whose = tuple[Any, tuple[type, ...] | None]
+"""A sender, and the MRO of its calls' objects where it is a class that stands for these."""
+
+
+def _watches(signal: HookSignal, whose: Whose) -> bool:
+    """Tell whether a guard watches over every call of a sender."""
+    sender, mro = whose
+    for _, receiver in signal.matching(sender):
+        scope = None if receiver.sender is None else receiver.sender()
+        if receiver.binds and (mro is None or scope is None or any(scope is c for c in mro)):
+            return True
+    return False
+
+
+def _callers(hooks: list[Hook]) -> Iterator[tuple[str, Whose]]:
+    """Yield all who declare one of the hooks, described, each as a sender."""
+    for hook in hooks:
+        if getattr(hook.body, "__isabstractmethod__", False):
+            continue  # only what overrides it is called
+        held = [*_holders(hook)]
+        for cls, is_classmethod in held:
+            yield cls.__qualname__, (cls, None if is_classmethod else cls.__mro__)
+        if not held:
+            is_of_any = hook.is_question or hook.given.sender
+            yield hook.body.__qualname__, (None if is_of_any else hook.shell, None)
+
+
+def _holders(hook: Hook) -> Iterator[tuple[type, bool]]:
+    """Yield every class that holds a hookable, and whether as a classmethod."""
+    for cls in with_subclasses([object]):
+        for as_class in (False, True):
+            if any(held is hook for _, held in hooks_in((cls,), as_class)):
+                yield cls, as_class
+
+
+def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:
+    """Return one sender, described.
+
+    Raises:
+        HookError: where it calls none of the hooks.
+    """
+    if sender is ANY or not any(True for _ in hooks_called_by(hooks, sender)):
+        own = " (is it hookable on another bus?)" if hook_of(sender) else ""
+        raise HookError(f"sender={describe(sender)} has no hookable {hooks[0].name!r}{own}")
+    is_class = isinstance(sender, type)
+    if is_class and any(hook in hooks for _, hook in hooks_in(sender.__mro__, as_class=True)):
+        return describe(sender), (sender, None)
+    named = describe(sender, is_named=any(hook.given.sender for hook in hooks))
+    return named, (sender, sender.__mro__ if is_class else None)
+
+
+def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:
+    """Say of each guard there is why it does not count."""
+    for signal in signals:
+        for receiver in signal.connections():
+            if receiver.role == "guard":
+                yield f"{receiver.label} does not count: it {_why(receiver, signal, phase)}"
+
+
+def _why(receiver: Connected, signal: HookSignal, phase: str) -> str:
+    if signal.phase != phase:
+        return f"is on {signal.name}"
+    if not receiver.options.enforce:
+        return "is in shadow"
+    if receiver.options.when is not None:
+        return "has a when="
+    if not receiver.is_enabled:
+        return "is disabled"
+    scope = None if receiver.sender is None else receiver.sender()
+    what = "the class " if isinstance(scope, type) else ""
+    what = "" if isinstance(scope, FunctionType) else what
+    named = scope.__qualname__ if isinstance(scope, (type, FunctionType)) else describe(scope)
+    return f"is connected to {what}{named} only"

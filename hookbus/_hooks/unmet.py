@@ -1,0 +1,120 @@
+"""Guards on names that no hook has, or of senders that have no such hook: said when a hook is first
+called that was probably meant.
+"""
+
+from __future__ import annotations
+
+import weakref
+from contextlib import suppress
+from typing import Any, Final
+
+from .._connections.failures import WARNING, log
+from .._connections.phases import PHASES
+from .._connections.receiver import Connected
+from .._connections.senders import describe
+from .._connections.signal import HookSignal
+from .holders import may_call
+from .hook import Hook
+
+NEAR: Final = 0.75
+"""How alike two names must be, from 0 to 1: `reply` and `replay` are to 0.9, `read_file` and
+`write_file` to 0.7.
+"""
+
+
+class Unmet:
+    """The signals of a bus that have a guard whose sender has no such hook. While there are none,
+    nothing looks.
+    """
+
+    def __init__(self, bus: Any) -> None:
+        self._bus = bus
+        self._signals: dict[str, HookSignal] = {}
+        _all.add(self)
+
+    def wait(self, signal: HookSignal) -> None:
+        """Have every hook look at its next call whether it was meant by this signal."""
+        self._signals[signal.name] = signal
+        is_named = signal.phase is not None and self._bus._declared(signal.hook)
+        for name in [signal.hook] if is_named else list(self._bus._hooks):
+            for hook in self._bus._declared(name):
+                if hook.is_looked_at:
+                    hook.is_looked_at = False
+                    hook.forget()
+                    hook.settle()
+
+    def expect(self, hook: Hook) -> None:
+        """Have a new hook look at its first call."""
+        hook.is_looked_at = not self._signals
+
+    def look(self, hook: Hook) -> None:
+        """Log the guards that were probably meant for this hook, which is called."""
+        hook.is_looked_at = True
+        for name, signal in list(self._signals.items()):
+            guards = [r for r in signal.connections() if r.role == "guard" and r.is_enabled]
+            declared = self._bus._declared(signal.hook) if signal.phase is not None else []
+            if declared:
+                is_over = hook in declared
+                said = [self._of_strangers(g, hook, declared) for g in guards if is_over]
+            else:
+                said = [_of_name(guard, signal, hook) for guard in guards if not signal.was_sent]
+                is_over = signal.was_sent or any(said)
+            if is_over:
+                self._signals.pop(name, None)
+            for text in filter(None, said):
+                with suppress(RecursionError):
+                    log(WARNING, text)
+        hook.settle()
+
+    def _of_strangers(self, guard: Connected, hook: Hook, declared: list[Hook]) -> str | None:
+        """Say of a guard that its sender has none of these hooks, one of which is called."""
+        sender = guard.sender() if guard.sender is not None else None
+        if sender is None or may_call(sender, declared):
+            return None
+        if hook.given.sender:
+            return (
+                f"{guard.label} guards {describe(sender)}, which is never the sender of "
+                f"{hook.name}: connect it to the {hook.given.sender} that is made of it"
+            )
+        owner = hook.body.__qualname__
+        if hook.looks_like_method:
+            cls = self._bus.class_of(hook)
+            owner = owner.rpartition(".")[0] if cls is None else cls.__qualname__
+        return (
+            f"{guard.label} guards {describe(sender)}, which has no hookable {hook.name!r}, and "
+            f"not {owner}, which has and is called: connect it to {owner}"
+        )
+
+
+def _of_name(guard: Connected, signal: HookSignal, hook: Hook) -> str | None:
+    """Say of a guard whose signal nothing tells that it was probably meant for this hook."""
+    meant = meant_by(signal, hook.name)
+    return meant and (
+        f"{guard.label} guards {signal.name}, which nothing tells, and not {hook.name}, which is "
+        f"called: did you mean {meant!r}?"
+    )
+
+
+_all: Final[weakref.WeakSet[Unmet]] = weakref.WeakSet()
+
+
+def buses() -> list[Any]:
+    """Return every bus there is."""
+    return [each._bus for each in list(_all)]
+
+
+def meant_by(signal: HookSignal, hook: str) -> str | None:
+    """Return the signal of a hook that this one was probably meant to be, or None."""
+    from difflib import get_close_matches  # not needed where all names are right
+
+    if signal.phase is not None:
+        is_near = get_close_matches(signal.hook, [hook], cutoff=NEAR)
+        return f"{signal.phase}_{hook}" if is_near else None
+    if signal.name == hook:
+        return f"pre_{hook}"
+    if signal.name.endswith(f"_{hook}"):
+        word = signal.name.removesuffix(f"_{hook}")
+        near = ["post"] if word == "after" else get_close_matches(word, PHASES)
+        return f"{near[0] if near else 'pre'}_{hook}"
+    near = get_close_matches(signal.name, [f"{phase}_{hook}" for phase in PHASES], cutoff=NEAR)
+    return near[0] if near else None

@@ -1,0 +1,134 @@
+"""What `report` finds by looking at hooks and receivers themselves: what cannot be meant so."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from types import CodeType, MethodType
+from typing import Any
+
+from .._bus import Bus
+from .._connections.callables import code_of, returns_nothing
+from .._connections.phases import OFFERED, PHASES
+from .._connections.receiver import Connected
+from .._connections.senders import describe, name_of_sender
+from .._connections.signal import HookSignal
+from .._hooks.holders import may_call
+from .._hooks.hook import Hook
+from .._hooks.unmet import buses, meant_by
+from ..exceptions import did_you_mean
+
+_TAKEN = frozenset(name for names in OFFERED.values() for name in names)
+
+
+def arguments(hook: Hook) -> tuple[str, ...]:
+    """Return what receivers of a hook may ask for."""
+    return hook.served(as_method=hook.looks_like_method).arguments
+
+
+def of_hook(hook: Hook) -> Iterator[str]:
+    """Name the arguments that a receiver cannot always ask for by name."""
+    for name in () if hook.is_question else arguments(hook):
+        if name in _TAKEN:
+            yield (
+                f"{hook.body.__qualname__} has an argument called {name!r}: where a phase has its "
+                f"own, receivers read it as ctx.kwargs[{name!r}]"
+            )
+
+
+def pending(bus: Bus, signal: HookSignal) -> str:
+    """Say why nobody emits a signal, as far as that can be seen."""
+    if signal.phase is not None and any(
+        other._declared(signal.hook) for other in buses() if other is not bus
+    ):
+        return f"; a hook {signal.hook!r} lives on another bus: connect to the signal of that one"
+    names = bus.hook_names()
+    meant = [found for name in names if (found := meant_by(signal, name))]
+    unknown = "" if signal.phase else f"; the phases are {', '.join(PHASES)}"
+    if meant:
+        (nearest,) = get_close_matches(signal.name, meant, n=1, cutoff=0)
+        return f"{unknown}; did you mean {nearest!r}?"
+    questions = [name for name in names if bus._declared(name)[0].is_question]
+    if signal.phase or not questions:
+        questions = [f"{signal.phase or 'pre'}_{name}" for name in names]
+    return did_you_mean(signal.name, questions)
+
+
+def unreached(bus: Bus, receiver: Connected, declared: list[Hook]) -> str:
+    """Say why a receiver can never fire, where its sender calls none of these hooks."""
+    sender = receiver.sender() if receiver.sender is not None else None
+    if sender is None or not declared or may_call(sender, declared):
+        return ""
+    name = declared[0].name
+    owners = {cls.__qualname__ for hook in declared if (cls := bus.class_of(hook)) is not None}
+    have = f"; {' and '.join(sorted(owners))} has" if owners else ""
+    return f": it waits for {describe(sender)}, which has no hookable {name!r}{have}"
+
+
+def repeated(signal: HookSignal, receivers: Iterable[Connected]) -> Iterator[str]:
+    """Name what one line made that is connected several times: it was probably run again."""
+    alike: dict[Any, list[Connected]] = {}
+    for each in receivers:
+        if isinstance(each.place, CodeType) and not isinstance(each.function, MethodType):
+            key = each.where, each.name, each.role, each.sender and id(each.sender())
+            alike.setdefault(key, []).append(each)
+    for same in alike.values():
+        if len(same) > 1:
+            yield (
+                f"{same[0].label} is connected {len(same)} times to {signal.name}: "
+                "connect it once, outside of what runs again"
+            )
+
+
+def died(signal: HookSignal) -> Iterator[str]:
+    """Name the last receiver that nobody held and that died before it had a turn."""
+    count, label = signal.died
+    if count:
+        more = f", and {count - 1} more" if count > 1 else ""
+        yield (
+            f"{label} on {signal.name} was held with weak=True and died before its first turn"
+            f"{more}: keep it, or leave weak= out"
+        )
+
+
+def of_around(receiver: Connected, it: str, declared: list[Hook]) -> Iterator[str]:
+    """Name an around that loses what `call_next` gives."""
+    if receiver.lost_results:
+        times = "once" if receiver.lost_results == 1 else f"{receiver.lost_results} times"
+        yield f"{it} returned None where call_next gave a result, {times}: return it"
+    code = code_of(receiver.function)
+    hooks = [hook for hook in declared if not hook.is_stream]
+    if code is None or not hooks or code.co_flags & (inspect.CO_GENERATOR | 0x200):
+        return
+    names = {instruction.opname for instruction in dis.get_instructions(code)}
+    if receiver.is_async and "GET_AWAITABLE" not in names:
+        yield f"{it} never awaits what call_next gives: write return await call_next()"
+    elif returns_nothing(code) and not all(returns_nothing(_code(hook)) for hook in hooks):
+        wait = "await " if receiver.is_async else ""
+        yield f"{it} never returns what call_next gives: write return {wait}call_next()"
+
+
+def _code(hook: Hook) -> CodeType | None:
+    return getattr(inspect.unwrap(hook.body), "__code__", None)
+
+
+def of_observer(receiver: Connected, it: str) -> Iterator[str]:
+    """Name an observer that holds calls up."""
+    if receiver.role == "observe" and receiver.held_up:
+        times = "once" if receiver.held_up == 1 else f"{receiver.held_up} times"
+        yield f"{it} held a call up, {times}, for {receiver.longest:.2g} s: give it a timeout="
+
+
+def left_behind(bus: Bus, receiver: Connected, signal: HookSignal) -> Iterator[str]:
+    """Name the classes that have the name of the one a guard is connected to, and not the guard.
+    """
+    guarded = receiver.sender() if receiver.role == "guard" and receiver.sender else None
+    name = name_of_sender(guarded) if isinstance(guarded, type) else None
+    for cls in bus._looked_at.owners() if name else ():
+        if name_of_sender(cls) == name and all(r is not receiver for _, r in signal.matching(cls)):
+            yield (
+                f"{receiver.label} on {signal.name} does not guard another {describe(cls)} of "
+                f"{cls.__module__}: if it was made anew, connect the guard to the new one"
+            )

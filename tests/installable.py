@@ -1,0 +1,133 @@
+"""Build what would be published and install it as a stranger would: `python -m tests.installable`,
+after `pip install -e '.[release]'`.
+
+The wheel and the source distribution of the files that git knows are put into `dist/` and read:
+what is in them, and whether PyPI would take them. Then each is installed into an empty environment,
+and has to do what the first page of the documentation says. Exit code 1 where something is wrong.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hookbus import __version__
+
+ROOT = Path(__file__).resolve().parent.parent
+DIST = ROOT / "dist"
+PROGRAM = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> tuple[int, str]:
+    """Run a command and return its exit code and all it said; it finds no hookbus by accident."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    ran = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return ran.returncode, ran.stdout
+
+
+def tracked() -> set[str]:
+    """Return the files that git knows and that are there."""
+    code, said = run("git", "ls-files", "-z")
+    if code:
+        sys.exit(f"it is built from a clone: {said}")
+    return {name for name in said.split("\0") if name and (ROOT / name).exists()}
+
+
+def build(files: set[str], folder: Path) -> list[Path]:
+    """Build both distributions from a copy of these files alone and return their paths."""
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    shutil.rmtree(DIST, ignore_errors=True)
+    code, said = run(sys.executable, "-m", "build", "--outdir", DIST, cwd=folder)
+    if code:
+        sys.exit(said)
+    return sorted(DIST.iterdir())
+
+
+def problems_of_contents(wheel: set[str], source: set[str], files: set[str]) -> list[str]:
+    """Return what is in the distributions and should not be, and the other way round.
+
+    Args:
+        wheel: the names in the wheel.
+        source: those in the source distribution, without the folder they are all in.
+        files: those that git knows.
+    """
+    package = {name for name in files if name.startswith("hookbus/")}
+    shipped = {name for name in wheel if ".dist-info/" not in name}
+    made = {name for name in source if name == "PKG-INFO" or ".egg-info" in name}
+    pairs = (("wheel", shipped, package), ("source distribution", source - made, files))
+    return [
+        problem
+        for kind, found, wanted in pairs
+        for problem in (
+            *(f"the {kind} lacks {name}" for name in sorted(wanted - found)),
+            *(f"the {kind} has {name}" for name in sorted(found - wanted)),
+        )
+    ]
+
+
+def names_in(paths: list[Path]) -> tuple[set[str], set[str]]:
+    """Return the names of the files in a wheel, and in a source distribution."""
+    wheel, source = paths  # in order of their names
+    with zipfile.ZipFile(wheel) as archive:
+        in_wheel = {name for name in archive.namelist() if not name.endswith("/")}
+    with tarfile.open(source) as archive:
+        members = [each.name for each in archive.getmembers() if each.isfile()]
+    return in_wheel, {name.partition("/")[2] for name in members}
+
+
+def problems_of_install(path: Path, folder: Path) -> list[str]:
+    """Install a distribution into an empty environment and return what does not work there."""
+    venv.create(folder, with_pip=True)
+    scripts = folder / ("Scripts" if sys.platform == "win32" else "bin")
+    python, hookbus = scripts / "python", scripts / "hookbus"
+    (folder / "program.py").write_text(PROGRAM.group(1) if PROGRAM else "no program in README.md")
+    loaded = "import hookbus; print(hookbus.__file__, hookbus.__version__)"
+    inside = f"{re.escape(str(folder))}.*"
+    wanted: list[tuple[tuple[str | Path, ...], int, str]] = [
+        ((python, "-m", "pip", "install", "-q", path), 0, ""),
+        ((python, "-m", "pip", "check"), 0, "No broken requirements"),
+        ((python, "-I", "-c", loaded), 0, rf"{inside} {re.escape(__version__)}\n"),
+        ((python, "-I", "program.py"), 0, "sent to ann@example.org: my pin is "),
+        ((python, "-I", "-m", "hookbus", "--version"), 0, rf"{re.escape(__version__)}\n"),
+        ((hookbus, "--version"), 0, rf"{re.escape(__version__)}\n"),
+        ((hookbus, "--help"), 0, r"demo +pip install 'hookbus\[demo\]'"),
+        ((hookbus, "demo"), 2, r"install them with: pip install 'hookbus\[demo\]'"),
+    ]
+    found = []
+    for command, expected, pattern in wanted:
+        code, said = run(*command, cwd=folder)
+        if code != expected or not re.search(pattern, said):
+            words = " ".join(Path(word).name for word in map(str, command))
+            found.append(f"{path.name}: `{words}` gave {code}, and said: {said}")
+    return found
+
+
+def main() -> int:
+    with TemporaryDirectory() as place:
+        files = tracked()
+        paths = build(files, Path(place) / "source")
+        if [f"hookbus-{__version__}" in path.name for path in paths] != [True, True]:
+            sys.exit(f"dist/ should have a wheel and a source of {__version__}, and has {paths}")
+        problems = problems_of_contents(*names_in(paths), files)
+        code, said = run(sys.executable, "-m", "twine", "check", "--strict", *paths)
+        problems += [said] if code else []
+        for path in paths:
+            problems += problems_of_install(path, Path(place) / path.suffix[1:])
+    print(*problems, *(f"dist/{path.name}" for path in paths), sep="\n")
+    print(f"{len(problems)} problems")
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""Overrides, `require` and `guarded=True`: what would leave a door open."""
+
+from hookbus import hookable
+
+from ._told import Topic
+
+TOPIC = Topic("Overrides, `require` and `guarded`", {})
+
+
+def no_keys(agent): ...
+
+
+def connected(bus, sender, name="pre_reply", **options):
+    return bus.signal(name).connect(no_keys, sender=sender, role="guard", **options)
+
+
+@TOPIC.mistake("an override that does not call `super()`")
+def an_override_that_nothing_sees(bus, Agent):
+    class Child(Agent):
+        def reply(self, msg): ...
+
+    connected(bus, Child)
+
+
+@TOPIC.mistake("an override that calls `super()`")
+def an_override_that_adds(bus, Agent):
+    class Child(Agent):
+        def reply(self, msg):
+            return super().reply(msg) + "!"
+
+    connected(bus, Child)
+
+
+@TOPIC.mistake('`require("reply")`, and there is no guard')
+def required_and_bare(bus, Agent):
+    bus.require("reply")
+
+
+@TOPIC.mistake('`require("replay")`: a typo')
+def required_with_a_typo(bus, Agent):
+    bus.require("replay")
+
+
+@TOPIC.mistake("`require`, and the guard is on a subclass only")
+def required_of_a_subclass(bus, Agent):
+    class Child(Agent): ...
+
+    connected(bus, Child)
+    bus.require("reply")
+
+
+@TOPIC.mistake("`require`, and the guard has a `when=`")
+def required_with_a_condition(bus, Agent):
+    connected(bus, Agent, when={"msg": "*KEY*"})
+    bus.require("reply")
+
+
+@TOPIC.mistake("`require`, and the guard is on `post_reply`")
+def required_after(bus, Agent):
+    connected(bus, Agent, "post_reply")
+    bus.require("reply")
+
+
+@TOPIC.mistake("`require`, and the guard is in shadow")
+def required_in_shadow(bus, Agent):
+    connected(bus, Agent, enforce=False)
+    bus.require("reply")
+
+
+@TOPIC.mistake("`require`, and an override goes around the guard")
+def required_and_overridden(bus, Agent):
+    connected(bus, Agent)
+
+    class Child(Agent):
+        def reply(self, msg): ...
+
+    assert issubclass(Child, Agent)  # it lives
+    bus.require("reply")
+
+
+@TOPIC.mistake("`guarded=True`, and nobody guards")
+def guarded_by_nobody(bus, Agent):
+    @hookable("pay", bus=bus, guarded=True)
+    def pay(amount): ...
+
+    return lambda: pay(500)

@@ -1,0 +1,183 @@
+"""What a guard, or somebody who wants to be one, answers."""
+
+from contextlib import suppress
+
+from hookbus import Block, Drop, HookBlocked, hookable
+
+from ._told import Topic
+
+TOPIC = Topic("Guards and verdicts", {})
+
+
+def no_keys(agent):
+    return None
+
+
+def guard_of(bus, Agent, guard, **options):
+    bus.signal("pre_reply").connect(guard, sender=Agent, role="guard", **options)
+    return lambda: Agent().reply("hi")
+
+
+@TOPIC.mistake("`return False` in a guard")
+def a_guard_says_false(bus, Agent):
+    def no_keys(agent, msg):
+        return "KEY" in msg
+
+    return guard_of(bus, Agent, no_keys)
+
+
+@TOPIC.mistake("`return Block`: the class")
+def a_guard_gives_the_class(bus, Agent):
+    def no_keys(agent, msg):
+        return Block
+
+    return guard_of(bus, Agent, no_keys)
+
+
+@TOPIC.mistake("`raise Block(...)`")
+def a_guard_raises_its_verdict(bus, Agent):
+    def no_keys(agent, msg):
+        raise Block("a key")
+
+    return guard_of(bus, Agent, no_keys)
+
+
+@TOPIC.mistake("`Block(...)` without `return`")
+def a_guard_forgets_to_return(bus, Agent):
+    def no_keys(agent, msg):
+        if "KEY" in msg:
+            Block("a key")
+
+    return guard_of(bus, Agent, no_keys)
+
+
+@TOPIC.mistake('`return {"msg": ...}` in a guard')
+def a_guard_patches(bus, Agent):
+    def no_keys(agent, msg):
+        return {"msg": ""}
+
+    return guard_of(bus, Agent, no_keys)
+
+
+@TOPIC.mistake('`ctx.kwargs["msg"] = ...` in a guard')
+def a_guard_writes(bus, Agent):
+    def no_keys(agent, ctx):
+        ctx.kwargs["msg"] = ""
+
+    return guard_of(bus, Agent, no_keys)
+
+
+@TOPIC.mistake("a guard that breaks: `1 / 0`")
+def a_guard_breaks(bus, Agent):
+    def no_keys(agent, msg):
+        return 1 / 0
+
+    return guard_of(bus, Agent, no_keys)
+
+
+@TOPIC.mistake("a redactor that breaks, and fails open")
+def a_redactor_breaks(bus, Agent):
+    def redact(agent, msg):
+        return {"msg": msg.stripe()}
+
+    bus.signal("pre_reply").connect(redact, sender=Agent)
+    return lambda: Agent().reply("hi")
+
+
+@TOPIC.mistake("`return Block(...)` in a receiver without a role")
+def a_modifier_blocks(bus, Agent):
+    def no_keys(agent, msg):
+        return Block("a key")
+
+    bus.signal("pre_reply").connect(no_keys, sender=Agent)
+
+    def call():
+        with suppress(HookBlocked):  # it does block, as long as it does not break
+            Agent().reply("hi")
+
+    return call
+
+
+@TOPIC.mistake("`return Block(...)` in an observer")
+def an_observer_blocks(bus, Agent):
+    def no_keys(agent, msg):
+        return Block("a key")
+
+    bus.signal("pre_reply").connect(no_keys, sender=Agent, role="observe")
+    return lambda: Agent().reply("hi")
+
+
+@TOPIC.mistake("`return Drop()` in `post_reply`")
+def a_result_is_dropped(bus, Agent):
+    bus.signal("post_reply").connect(lambda agent: Drop(), sender=Agent, name="hide")
+    return lambda: Agent().reply("hi")
+
+
+@TOPIC.mistake("a modifier that calls `agent.reply` itself")
+def a_modifier_calls_its_own_hook(bus, Agent):
+    def improve(agent, msg):
+        return {"msg": agent.reply(msg)}
+
+    bus.signal("pre_reply").connect(improve, sender=Agent)
+    return lambda: Agent().reply("hi")
+
+
+@TOPIC.mistake("a guard that calls `agent.reply` itself")
+def a_guard_calls_its_own_hook(bus, Agent):
+    def second_opinion(agent, msg):
+        agent.reply(msg)
+
+    return guard_of(bus, Agent, second_opinion)
+
+
+@TOPIC.mistake('`role="gaurd"`')
+def a_misspelt_role(bus, Agent):
+    bus.signal("pre_reply").connect(no_keys, sender=Agent, role="gaurd")
+
+
+@TOPIC.mistake('`role="guard", on_error="isolate"`: a guard that fails open')
+def a_guard_that_would_fail_open(bus, Agent):
+    guard_of(bus, Agent, no_keys, on_error="isolate")
+
+
+@TOPIC.mistake("`once=True` for a guard")
+def a_guard_for_one_call(bus, Agent):
+    guard_of(bus, Agent, no_keys, once=True)
+
+
+@TOPIC.mistake("`weak=True` for a guard")
+def a_guard_that_may_vanish(bus, Agent):
+    guard_of(bus, Agent, no_keys, weak=True)
+
+
+@TOPIC.mistake('`enforce=False` without `role="guard"`')
+def a_shadow_of_a_modifier(bus, Agent):
+    bus.signal("pre_reply").connect(no_keys, sender=Agent, enforce=False)
+
+
+@TOPIC.mistake("`enforce=False` left in: a guard in shadow")
+def a_guard_stays_in_shadow(bus, Agent):
+    return guard_of(bus, Agent, no_keys, enforce=False)
+
+
+@TOPIC.mistake('`role="guard"` on `around_reply`')
+def a_role_where_there_is_none(bus, Agent):
+    bus.signal("around_reply").connect(no_keys, sender=Agent, role="guard", name="no_keys")
+
+
+@TOPIC.mistake('`role="guard"` on `error_reply`')
+def a_guard_of_errors(bus, Agent):
+    bus.signal("error_reply").connect(no_keys, sender=Agent, role="guard", name="no_keys")
+
+
+@TOPIC.mistake("`return 0` in `error_divide`: no rescue")
+def a_rescue_without_its_verdict(bus, Agent):
+    def rescue(agent, error):
+        return 0
+
+    @hookable(bus=bus)
+    def divide(number):
+        return number / 0
+
+    bus.signal("error_divide").connect(rescue)
+    return lambda: divide(1)
