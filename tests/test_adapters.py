@@ -1,14 +1,18 @@
 """What adapters share: the right version, attributes replaced and put back, on a package made for
 the purpose."""
 
+import json
+import json.decoder
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
 import hookbus
-from hookbus import HookError
+from hookbus import HookError, adapters
+from hookbus.adapters.__main__ import SEAMS, main, rows
 from hookbus.adapters._patches import Patches, require_version
 from hookbus.exceptions import HookWarning
 
@@ -69,6 +73,38 @@ def test_an_exception_while_installing_takes_everything_back():
     assert undone == [None]
 
 
+def test_a_function_is_wrapped_wherever_it_was_imported_by_name():
+    stock = json.decoder.JSONDecoder
+    assert json.JSONDecoder is stock  # json has imported it
+    with Patches("pytest", PYTEST) as patches:
+        patches.wrap_function(json.decoder, "JSONDecoder", lambda stock: ("wrapped", stock))
+        places = json.decoder.JSONDecoder, json.JSONDecoder
+    patches.restore()
+    assert places == (("wrapped", stock), ("wrapped", stock))
+    assert json.decoder.JSONDecoder is json.JSONDecoder is stock
+
+
+def test_a_function_is_wrapped_outside_of_its_package_too_under_whatever_name(monkeypatch):
+    stock, here = json.decoder.JSONDecoder, sys.modules[__name__]
+    monkeypatch.setattr(here, "reads", stock, raising=False)
+    with Patches("pytest", PYTEST) as patches:
+        patches.wrap_function(json.decoder, "JSONDecoder", lambda stock: 1, also_outside=True)
+        places = json.decoder.JSONDecoder, json.JSONDecoder, here.reads
+    patches.restore()
+    assert places == (1, 1, 1) and here.reads is json.JSONDecoder is stock
+
+
+def test_a_name_that_a_version_has_not_any_more_is_named_and_nothing_is_changed():
+    before = list(vars(Theirs).items())
+    with (
+        pytest.raises(HookError, match="pytest has no json.gone any more, which this adapter look"),
+        Patches("pytest", PYTEST) as patches,
+    ):
+        patches.replace(Theirs, "method", None)
+        patches.wrap_function(json, "gone", lambda stock: stock)
+    assert list(vars(Theirs).items()) == before
+
+
 def test_what_somebody_else_has_put_in_front_since_stays_and_is_told():
     original = Theirs.method
     with Patches("pytest", PYTEST) as patches:
@@ -106,3 +142,27 @@ def test_a_version_that_is_not_supported_is_refused_with_the_supported_ones():
     ):
         require_version("no-such-package", "1.0")
     assert require_version("pytest", PYTEST) == PYTEST
+
+
+# -- agent frameworks ------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parent.parent
+SEEDS = {"agenticx", "agentscope", "agno", "bub", "openclaw"}
+
+
+def test_every_adapter_of_an_agent_framework_says_where_it_hooks_and_what_fits():
+    assert {*SEAMS} == {*adapters.__all__} - SEEDS
+    for name, seam in SEAMS.items():
+        home = ROOT / "hookbus" / "adapters" / name
+        texts = [path.read_text() for path in (home.with_suffix(".py"), *home.glob("*.py"))
+                 if path.exists()]  # fmt: skip
+        assert f'"{seam.package}"' in "".join(texts), name
+
+
+def test_the_page_of_frameworks_has_the_table_that_the_command_prints(capsys):
+    page = (ROOT / "docs" / "how-to" / "under-your-framework.md").read_text()
+    for name, package, versions, _, hooks, tools in rows():
+        said = ", ".join(f"`{hook}`" for hook in hooks.split())
+        assert f"| `{name}` | {package} {versions} | {said} | `{tools}` |" in page
+    main()
+    assert len(capsys.readouterr().out.splitlines()) == len(SEAMS) + 1

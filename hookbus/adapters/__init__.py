@@ -1,19 +1,39 @@
-"""Frameworks that run on hookbus, a folder each: `uninstall = adapters.agentscope.install()`.
+"""Frameworks that run on hookbus, a room each: `uninstall = adapters.langchain.install()`.
 
-A folder is loaded when it is first asked for, and it loads its framework only in `install`.
+A room is loaded when it is first asked for, and it loads its framework only in `install`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import agent_framework as agent_framework
     from . import agenticx as agenticx
     from . import agentscope as agentscope
     from . import agno as agno
+    from . import autogen as autogen
     from . import bub as bub
+    from . import claude_agent as claude_agent
+    from . import crewai as crewai
+    from . import fastmcp as fastmcp
+    from . import google_adk as google_adk
+    from . import haystack as haystack
+    from . import langchain as langchain
+    from . import litellm as litellm
+    from . import llama_index as llama_index
+    from . import mcp as mcp
+    from . import openai_agents as openai_agents
     from . import openclaw as openclaw
+    from . import pydantic_ai as pydantic_ai
+    from . import semantic_kernel as semantic_kernel
+    from . import smolagents as smolagents
+    from . import strands as strands
 
-__all__ = ["agenticx", "agentscope", "agno", "bub", "openclaw"]
+__all__ = [
+    "agent_framework", "agenticx", "agentscope", "agno", "autogen", "bub", "claude_agent",
+    "crewai", "fastmcp", "google_adk", "haystack", "langchain", "litellm", "llama_index", "mcp",
+    "openai_agents", "openclaw", "pydantic_ai", "semantic_kernel", "smolagents", "strands",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -3,19 +3,41 @@ as it was."""
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from types import ModuleType, TracebackType
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
-from hookbus import HookError
+from hookbus import Bus, HookError
 from hookbus.exceptions import HookWarning
 
 Uninstall = Callable[[], None]
 
 _ABSENT: Final = object()
+
+
+class Between(NamedTuple):
+    """The versions that an adapter supports, from the oldest that passes its tests to the newest;
+    patch releases of the newest pass, too.
+    """
+
+    oldest: str
+    newest: str
+
+    def __str__(self) -> str:
+        return f"{self.oldest} to {self.newest}"
+
+    def __contains__(self, version: object) -> bool:
+        found, oldest, newest = map(_numbers, (str(version), *self))
+        return oldest <= found and found[:2] <= newest[:2]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 class Patches:
@@ -30,19 +52,21 @@ class Patches:
 
     Args:
         package: the name the package is installed under.
-        supported: its versions that the adapter was tested with.
+        supported: its versions that the adapter was tested with, or the range of them.
 
     Raises:
         HookError: if the package is not installed, has another version, or runs on hookbus already.
 
     Attributes:
+        bus: the bus that the package runs on, where its adapter says so.
         is_live: whether the changes are in force. What an adapter has put in place must let calls
             pass when they are not: somebody may have kept it.
     """
 
     _in_force: ClassVar[dict[str, Patches]] = {}
+    bus: Bus | None = None
 
-    def __init__(self, package: str, *supported: str) -> None:
+    def __init__(self, package: str, *supported: str | Between) -> None:
         require_version(package, *supported)
         self.package, self.is_live = package, False
         self._undo: list[Callable[[], None]] = []
@@ -88,16 +112,81 @@ class Patches:
 
         self._undo.append(undo)
 
-    def replace_everywhere(self, home: ModuleType, name: str, value: Any) -> None:
+    def replace_everywhere(
+        self, home: ModuleType, name: str, value: Any, *, also_outside: bool = False
+    ) -> None:
         """Set a function in the module that has it, and in every other of the package that has
-        imported it by name."""
+        imported it by name; `also_outside` of the package, and under whatever name."""
         stock, package = getattr(home, name), f"{home.__name__.partition('.')[0]}."
         for module_name, module in list(sys.modules.items()):
-            if (
-                f"{module_name}.".startswith(package)
-                and getattr(module, "__dict__", {}).get(name) is stock
-            ):
+            held = module.__dict__ if isinstance(module, ModuleType) else {}
+            if also_outside:
+                for each in [key for key, found in list(held.items()) if found is stock]:
+                    self.replace(module, each, value)
+            elif f"{module_name}.".startswith(package) and held.get(name) is stock:
                 self.replace(module, name, value)
+
+    def wrap_function(
+        self, home: ModuleType, name: str, make: Callable[[Any], Any], *, also_outside: bool = False
+    ) -> None:
+        """Replace a function as `replace_everywhere` does, by what `make` returns, given it.
+
+        Raises:
+            HookError: if the module has none of that name any more.
+        """
+        made = make(self.look_for(home, name))
+        self.replace_everywhere(home, name, made, also_outside=also_outside)
+
+    def wrap(self, cls: type, name: str, make: Callable[[type, Any], Any]) -> None:
+        """Replace a method in a class and wherever a subclass has its own, also in those to come.
+
+        Args:
+            cls: the class; it is enough that subclasses have the method.
+            name: the method.
+            make: given the class that holds one and the function, returns what is to stand there.
+
+        Raises:
+            HookError: if no class there is has it.
+        """
+        classes = [*_with_subclasses(cls)]
+        found = [each for each in classes if inspect.isfunction(vars(each).get(name))]
+        if not found:
+            raise self._missing(f"{cls.__qualname__}.{name}")
+        for each in found:
+            self.replace(each, name, make(each, vars(each)[name]))
+        own = vars(cls).get("__init_subclass__")
+
+        def __init_subclass__(new: Any, /, **kwargs: Any) -> None:
+            if own is None:
+                super(cls, new).__init_subclass__(**kwargs)  # type: ignore[arg-type]
+            else:
+                own.__get__(None, new)(**kwargs)
+            if self.is_live and inspect.isfunction(vars(new).get(name)):
+                self.replace(new, name, make(new, vars(new)[name]))
+
+        self.replace(cls, "__init_subclass__", classmethod(__init_subclass__))
+
+    @classmethod
+    def runs_on(cls, package: str, bus: Bus) -> bool:
+        """Tell whether a package runs on hookbus, and on this bus."""
+        patches = cls._in_force.get(package)
+        return patches is not None and patches.bus is bus
+
+    def _missing(self, name: str) -> HookError:
+        return HookError(
+            f"{self.package} has no {name} any more, which this adapter looks for: install a "
+            "version that it supports"
+        )
+
+    def look_for(self, owner: Any, name: str) -> Any:
+        """Return an attribute of a module or class, which a version may not have any more.
+
+        Raises:
+            HookError: if it is not there.
+        """
+        if not hasattr(owner, name):
+            raise self._missing(f"{getattr(owner, '__qualname__', owner.__name__)}.{name}")
+        return getattr(owner, name)
 
     def on_restore(self, undo: Callable[[], None]) -> None:
         """Have something else undone too, in the reverse order of all that was changed."""
@@ -113,21 +202,43 @@ class Patches:
             self._undo.pop()()
 
 
-def require_version(package: str, *supported: str) -> str:
+class InPlace(Patches):
+    """What changes nothing, for an object that people put in its place themselves: it is in force
+    for good."""
+
+    def __init__(self, package: str, *supported: str | Between) -> None:
+        super().__init__(package, *supported)
+        self.is_live = True
+
+
+def _with_subclasses(cls: type) -> Iterator[type]:
+    seen: set[type] = set()
+    waiting = [cls]
+    while waiting:
+        each = waiting.pop()
+        if each not in seen:
+            seen.add(each)
+            waiting += type.__subclasses__(each)
+            yield each
+
+
+def require_version(package: str, *supported: str | Between) -> str:
     """Return the installed version of a package.
 
     Raises:
         HookError: if it is not installed, or none of the supported versions.
     """
-    known = " or ".join(supported)
-    advice = f"pip install '{package}=={supported[-1]}'"
+    known = " or ".join(map(str, supported))
+    last = supported[-1]
+    advice = f"pip install '{package}=={last.newest if isinstance(last, Between) else last}'"
     try:
         version = metadata.version(package)
     except metadata.PackageNotFoundError:
         raise HookError(
             f"{package} is not installed; this adapter supports {known}: {advice}"
         ) from None
-    if version not in supported:
+    if not any(version in each if isinstance(each, Between) else version == each
+               for each in supported):  # fmt: skip
         raise HookError(
             f"{package} {version} is installed, and this adapter supports {known}: {advice}"
         )

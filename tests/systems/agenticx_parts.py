@@ -61,3 +61,7 @@ def modules_in(
     finally:
         forget_hooks()
         uninstall()
+
+
+def hook_with(agx, **methods):
+    return type("Hook", (agx.runtime.AgentHook,), methods)()

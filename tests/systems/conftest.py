@@ -1,8 +1,8 @@
 """What the tests of every system may use, and which of them run here."""
 
 import ast
+import logging
 import os
-import re
 
 import pytest
 
@@ -10,15 +10,22 @@ from hookbus import Bus
 
 from .install import SYSTEMS
 
-HERE = re.sub("-.*", "", os.environ.get("HOOKBUS_SYSTEM", ""))
-PACKAGES = {system.tests for system in SYSTEMS.values()} - {"openclaw"}
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # LiteLLM asks the network for prices
+
+SYSTEM = SYSTEMS.get(os.environ.get("HOOKBUS_SYSTEM", ""))
+HERE = SYSTEM.tests if SYSTEM else ""
+FRAMEWORKS = {system.tests for system in SYSTEMS.values() if system.is_framework}
+PACKAGES = {system.tests for system in SYSTEMS.values()} - FRAMEWORKS - {"openclaw"}
 
 
 def pytest_ignore_collect(collection_path):
-    """Leave a file out that imports a system's package, but in the environment of that system:
-    there it must be importable."""
+    """Leave a file out that is named after a framework or imports a system's package, but in the
+    environment of that one: there it must be importable."""
     if collection_path.suffix != ".py":
         return None
+    named = {each for each in FRAMEWORKS if collection_path.name.startswith(f"test_{each}_")}
+    if named:
+        return None if HERE in named else True
     return True if _imported(collection_path.read_text()) & (PACKAGES - {HERE}) else None
 
 
@@ -47,3 +54,16 @@ def _imported(source):
 @pytest.fixture
 def bus():
     return Bus(values=True)
+
+
+@pytest.fixture(autouse=True)
+def of_the_system():
+    """Leave in the log what a system's own loggers say; hookbus says what fails besides."""
+    logger = logging.getLogger("hookbus")  # not its children, which adapters log for
+
+    def is_not_ours(record):
+        return False
+
+    logger.addFilter(is_not_ours)
+    yield
+    logger.removeFilter(is_not_ours)

@@ -303,7 +303,10 @@ def attributes_of(package: str) -> dict[tuple[str, ...], list[tuple[str, Any]]]:
     return found
 
 
-_NOT_ATTRIBUTES = {"__builtins__", "__abstractmethods__", "_abc_impl"}
+_NOT_ATTRIBUTES = {
+    "__builtins__", "__abstractmethods__", "_abc_impl", "__warningregistry__",
+    "__pydantic_setattr_handlers__",
+}  # fmt: skip
 
 
 def _attributes(owner: Any) -> list[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
     python -m tests.systems.install            all of them
     python -m tests.systems.install agno bub   these
+    python -m tests.systems.install --frameworks   installs nothing: names the agent frameworks
 
 They stand in .venv-systems/<name>; one that is there is brought up to date.
 """
@@ -27,6 +28,14 @@ class System(NamedTuple):
     extras: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
 
+    @property
+    def is_framework(self) -> bool:
+        """Whether its adapter speaks the vocabulary alone: its tests stand in files named after
+        it."""
+        return self.tests.replace("_", "-") in self.extras and self.tests not in SEEDS
+
+
+SEEDS = {"agentscope", "agno", "agenticx", "bub", "openclaw"}
 
 SYSTEMS = {
     "agentscope": System("agentscope", "3.11", extras=("agentscope",)),
@@ -35,6 +44,33 @@ SYSTEMS = {
     "agenticx": System("agenticx", "3.11", extras=("agenticx",), packages=("opentelemetry-sdk",)),
     "bub": System("bub", "3.12", extras=("bub",)),
     "openclaw": System("openclaw", "3.11"),
+    "agent_framework": System(
+        "agent_framework", "3.12", extras=("agent-framework",),
+        packages=("agent-framework-orchestrations>=1.0", "mcp"),
+    ),  # fmt: skip
+    "autogen": System(
+        "autogen", "3.11", extras=("autogen",),
+        packages=("autogen-ext[mcp]>=0.7.1,<0.8", "mcp<2"),
+    ),  # fmt: skip
+    "claude_agent": System("claude_agent", "3.12", extras=("claude-agent",)),
+    "crewai": System("crewai", "3.12", extras=("crewai",)),
+    "fastmcp": System("fastmcp", "3.11", extras=("fastmcp",)),
+    "google_adk": System("google_adk", "3.12", extras=("google-adk",), packages=("mcp",)),
+    "haystack": System("haystack", "3.12", extras=("haystack",), packages=("mcp-haystack",)),
+    "langchain": System("langchain", "3.11", extras=("langchain",), packages=("langchain==1.4.7",)),
+    "litellm": System("litellm", "3.12", extras=("litellm",), packages=("tenacity",)),
+    "llama_index": System("llama_index", "3.12", extras=("llama-index",)),
+    "mcp": System("mcp", "3.11", extras=("mcp",)),
+    "openai_agents": System("openai_agents", "3.11", extras=("openai-agents",)),
+    "pydantic_ai": System(
+        "pydantic_ai", "3.12", extras=("pydantic-ai",), packages=("pydantic-ai-slim[mcp]",)
+    ),
+    "semantic_kernel": System(
+        "semantic_kernel", "3.11", extras=("semantic-kernel",),
+        packages=("semantic-kernel[mcp]", "protobuf"),
+    ),  # fmt: skip
+    "smolagents": System("smolagents", "3.12", extras=("smolagents",)),
+    "strands": System("strands", "3.12", extras=("strands",)),
 }
 
 
@@ -73,7 +109,9 @@ def install(name: str) -> None:
     subprocess.run([*pip, "--editable", *wanted], check=True)
 
 
-if __name__ == "__main__":
+if sys.argv[1:] == ["--frameworks"] and __name__ == "__main__":
+    print(*(name for name, system in SYSTEMS.items() if system.is_framework), sep="\n")
+elif __name__ == "__main__":
     for chosen in sys.argv[1:] or SYSTEMS:
         if chosen not in SYSTEMS:
             sys.exit(f"there is no system {chosen!r}; there are {', '.join(SYSTEMS)}")

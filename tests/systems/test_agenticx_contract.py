@@ -18,7 +18,7 @@ def at_once(monkeypatch):
 
 class TestAgenticX(InstalledContract):
     package, module = "agenticx", "agenticx"
-    hook, argument = "tool_call", "args"
+    hook, argument = "tool_call", "arguments"
     strict = False
 
     def install(self, bus, **options):
@@ -54,10 +54,10 @@ class TestAgenticX(InstalledContract):
         return [own, high, low]  # AgenticX asks its hooks before it records that a tool is called
 
     def text_in(self, kwargs):
-        return kwargs["args"]["text"]
+        return kwargs["arguments"]["text"]
 
     def with_text(self, kwargs, text):
-        return {"args": {**kwargs["args"], "text": text}}
+        return {"arguments": {**kwargs["arguments"], "text": text}}
 
 
 class TestAgenticXStrict(TestAgenticX):

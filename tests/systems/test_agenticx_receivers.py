@@ -10,7 +10,7 @@ import pytest
 from hookbus import Block, HookError, Replace
 
 from .agenticx_parts import IS_INSTALLED, modules_in
-from .test_agenticx_preserve import core_context, core_of, legacy_context, legacy_of
+from .agenticx_states import core_context, core_of, legacy_context, legacy_of
 
 
 @pytest.fixture(params=[False, True], ids=["faithful", "strict"])
@@ -144,7 +144,7 @@ def test_a_plain_event_about_a_call_reaches_all_of_its_hooks_though_one_vetoes(i
 def test_only_the_arguments_of_a_tool_call_can_be_changed(installed, bus):
     ran = []
     bus.signal("pre_tool_call").connect(lambda sender: {"name": "rm"}, name="rename")
-    with pytest.raises(HookError, match="only args can be changed"):
+    with pytest.raises(HookError, match="only arguments can be changed"):
         execute(made_executor(read=lambda: ran.append(1)), "read")
     assert ran == []
 

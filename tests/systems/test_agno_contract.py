@@ -14,7 +14,7 @@ from .contract import InstalledContract, Subject
 
 class TestAgnoTool(InstalledContract):
     package, module = "agno", "agno"
-    hook, argument = "tool_call", "args"
+    hook, argument = "tool_call", "arguments"
 
     def install(self, bus, **options):
         return agno.install(bus, **options)
@@ -47,10 +47,10 @@ class TestAgnoTool(InstalledContract):
         return [high, low, own]  # tool_hooks are arounds: they come after all that is `pre`
 
     def text_in(self, kwargs):
-        return kwargs["args"]["text"]
+        return kwargs["arguments"]["text"]
 
     def with_text(self, kwargs, text):
-        return {"args": {**kwargs["args"], "text": text}}
+        return {"arguments": {**kwargs["arguments"], "text": text}}
 
 
 class TestAgnoToolStrict(TestAgnoTool):

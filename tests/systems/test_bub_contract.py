@@ -55,7 +55,7 @@ class TestBub(InstalledContract):
         subject = self.subject(bus, body)
         plain = subject.call("start")
         bus.signal("error_tool_call").connect(
-            lambda executor, error: seen.append(error.__cause__), role="observe", name="look"
+            lambda tools, error: seen.append(error.__cause__), role="observe", name="look"
         )
         assert subject.call("start") == plain and "no start here" in str(plain)
         assert [repr(error) for error in seen] == [repr(LookupError("no start here"))]

@@ -32,7 +32,7 @@ def bus(is_strict):
 async def test_a_guard_of_a_tools_call_sees_what_will_be_used_and_blocks(bus):
     seen = []
 
-    def look(executor, name, arguments):
+    def look(tools, name, arguments):
         seen.append((name, arguments["cmd"]))
         return Block("not this one") if arguments["cmd"] == "rm" else None
 
@@ -165,7 +165,7 @@ async def test_bub_XB8_a_policy_that_hangs_has_a_deadline(is_strict, from_call):
 async def test_a_modifier_of_a_tools_call_changes_what_the_tool_gets(bus):
     hooks = agent_hooks(a=plugin(before_tool_call=lambda: ToolCallDecision.proceed({"cmd": "ls"})))
     with bus.signal("pre_tool_call").connected_to(
-        lambda executor, arguments: {"arguments": {"cmd": f"{arguments['cmd']} -l"}}
+        lambda tools, arguments: {"arguments": {"cmd": f"{arguments['cmd']} -l"}}
     ):
         assert (await call_tool(hooks, lambda cmd: f"ran {cmd}", {"cmd": "rm"})).tool_results == [
             "ran ls -l"

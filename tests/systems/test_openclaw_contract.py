@@ -9,7 +9,7 @@ from .contract import AdapterContract, Subject
 
 
 class TestOpenClaw(AdapterContract):
-    hook, argument = "tool_call", "params"
+    hook, argument = "tool_call", "arguments"
     strict = False
 
     def put_on(self, bus):
@@ -33,10 +33,10 @@ class TestOpenClaw(AdapterContract):
         return before_tool_call
 
     def text_in(self, kwargs):
-        return kwargs["params"]["text"]
+        return kwargs["arguments"]["text"]
 
     def with_text(self, kwargs, text):
-        return {"params": {**kwargs["params"], "text": text}}
+        return {"arguments": {**kwargs["arguments"], "text": text}}
 
 
 class TestOpenClawStrict(TestOpenClaw):

@@ -39,6 +39,14 @@ class ToolCall:
     def __repr__(self) -> str:
         return f"<call of {self._name}>"
 
+    def words(
+        self, arguments: dict[str, Any], sender: Any, call_id: str | None = None
+    ) -> tuple[Any, ...]:
+        """Return the arguments of its hook; `sender` is the tool, or what stands for it."""
+        turn = None if self.tool is None else TURN.get()
+        agent = self.agent_id if turn is None or turn.agent is None else turn.agent
+        return self._name, arguments, call_id, _kind_of(self._name, self.tool), sender, agent, self
+
     def run(self, name: str, args: Mapping[str, Any]) -> Any:
         """Run the tool; raise what it raised."""
         try:
@@ -58,8 +66,8 @@ class ToolCall:
     def _checked(self, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
         if name != self._name:
             raise HookError(
-                f"{self._name} was to be called as {name!r}: of a tool call only args can be "
-                "changed"
+                f"{self._name} was to be called as {name!r}: of a tool call only "
+                "arguments can be changed"
             )
         return dict(args)
 
@@ -91,16 +99,38 @@ class ToolCall:
         return self._outcome
 
 
-def tool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
-    return call.run(name, args)
+_KINDS: Final = {
+    "agenticx.collaboration.delegation": "agent", "agenticx.protocols.tools": "agent",
+    "agenticx.tools.mcp_hub": "mcp", "agenticx.tools.remote": "mcp",
+    "agenticx.tools.remote_v2": "mcp", "mcp_call": "mcp", "spawn_subagent": "agent",
+    "delegate_to_avatar": "agent",
+}  # fmt: skip
+"""By the module of a tool's class or one of its parents; in a runtime by the tool's name."""
 
 
-async def tool_call_async(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
-    return await call.run_async(name, args)
+def _kind_of(name: str, tool: Any) -> str:
+    said = [name] if tool is None else [cls.__module__ for cls in type(tool).__mro__]
+    return next((_KINDS[each] for each in said if each in _KINDS), "function")
+
+
+def tool_call(
+    name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
+    call: Any,
+) -> Any:  # fmt: skip
+    """Run a tool; only `arguments` can be changed."""
+    return call.run(name, arguments)
+
+
+async def tool_call_async(
+    name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
+    call: Any,
+) -> Any:  # fmt: skip
+    """Run a tool on an event loop; only `arguments` can be changed."""
+    return await call.run_async(name, arguments)
 
 
 class RuntimeTools:
-    """The sender of `tool_call` in a runtime."""
+    """The sender of `tool_call` in a runtime, whose tools are known by name."""
 
 
 def replaced_execute(
@@ -120,7 +150,7 @@ def replaced_execute(
             tool.name, lambda args: run(**args), tool=tool, agent_id=agent_id, task_id=task_id
         )
         try:
-            return call.outcome(make, self.tool_call(tool.name, kwargs, call))
+            return call.outcome(make, executor_class.tool_call(*call.words(kwargs, tool)))
         except Exception as error:
             return call.told(make, error)
 
@@ -135,7 +165,8 @@ def replaced_execute(
             tool.name, lambda args: run(**args), tool=tool, agent_id=agent_id, task_id=task_id
         )
         try:
-            return call.outcome(make, await self.tool_call_async(tool.name, kwargs, call))
+            result = await executor_class.tool_call_async(*call.words(kwargs, tool))
+            return call.outcome(make, result)
         except Exception as error:
             return call.told(make, error)
 
@@ -148,7 +179,7 @@ runtime would give."""
 
 
 def replaced_dispatch(
-    patches: Patches, tools: Any, stock: Any, executed: Executed
+    patches: Patches, hooked: Callable[..., Any], tools: Any, stock: Any, executed: Executed
 ) -> Callable[..., Any]:
     """Return the function with which a runtime runs a tool."""
 
@@ -164,7 +195,7 @@ def replaced_dispatch(
             name, lambda args: _dispatched(stock, name, {**args, **hidden}, session, kwargs),
             agent_id=hidden.get("__agent_id"), session=session,
         )  # fmt: skip
-        return await tools.tool_call_async(name, args, call)
+        return await hooked(*call.words(args, tools, hidden.get("__tool_call_id")))
 
     return dispatch
 

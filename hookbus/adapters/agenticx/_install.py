@@ -39,8 +39,8 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     of a runtime; `agent_start` (`agent_id`, `user_input`, `call`), `agent_end` (`text`, `call`) and
     `compaction` (`count`, `summary`, `call`) of a runtime; `hook_event` (`key`, `event`, `call`),
     whatever else is triggered on AgenticX's bus of events. The calls themselves: `tool_call`
-    (`name`, `args`, `call`), every tool on every path, and `llm_call` (`messages`), the model of an
-    executor.
+    as in the vocabulary of agent frameworks, with `call` besides, every tool on every path, and
+    `llm_call` (`messages`), the model of an executor.
 
     Args:
         bus: the bus the signals live on.
@@ -64,8 +64,8 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         hooks = BusHooks(points) if extra is None else BusHooks(points, extra.core_hooks)
         _replace_triggers(patches, points, hooks)
         _replace_core(patches, core)
-        _replace_runtime(patches, points, extra)
         _replace_executor(patches, points, extra)
+        _replace_runtime(patches, points, extra)
         if extra is not None:
             extra.replace(patches, hooks)
     return patches.restore
@@ -110,7 +110,10 @@ def _asking(
 def _replace_executor(patches: Patches, points: Points, extra: Strict | None) -> None:
     points.add(import_module("agenticx.core.agent").Agent, *SYNC_POINTS, patches=patches)
     tools = import_module("agenticx.tools.executor")
-    points.add(tools.ToolExecutor, tool_call, tool_call_async, patches=patches)
+    for function in (tool_call, tool_call_async):
+        patches.replace(tools.ToolExecutor, function.__name__, staticmethod(function))
+        hook = {function.__name__: "tool_call"}
+        patches.on_restore(instrument(tools.ToolExecutor, hook, bus=points.bus, sender="tool"))
     _replace(
         patches,
         tools.ToolExecutor,
@@ -135,12 +138,8 @@ def _replace_runtime(patches: Patches, points: Points, extra: Strict | None) -> 
     )
     points.add(registry, *POINTS, patches=patches)
     _replace(patches, registry, replaced_runs(runtime, patches, stock))
-
-    class Tools(RuntimeTools):
-        """Has the hook `tool_call` of this bus."""
-
-    points.add(Tools, tool_call_async, patches=patches)
-    tools, executed = Tools(), _as_given if extra is None else extra.executed
+    hooked = import_module("agenticx.tools.executor").ToolExecutor.tool_call_async
+    tools, executed = RuntimeTools(), _as_given if extra is None else extra.executed
     import_module("agenticx.runtime.agent_runtime")
     for module_name, name in (
         ("cli.agent_tools", "dispatch_tool_async"),
@@ -148,7 +147,7 @@ def _replace_runtime(patches: Patches, points: Points, extra: Strict | None) -> 
     ):
         home = import_module(f"agenticx.{module_name}")
         patches.replace_everywhere(
-            home, name, replaced_dispatch(patches, tools, getattr(home, name), executed)
+            home, name, replaced_dispatch(patches, hooked, tools, getattr(home, name), executed)
         )
 
 

@@ -7,7 +7,7 @@ import inspect
 import operator
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from hookbus import Bus, Connection, HookContext, HookError
 
@@ -27,7 +27,7 @@ class StrictHook:
     awaitable is awaited.
     """
 
-    on_error: ClassVar[str | None] = None
+    on_error: ClassVar[Literal["isolate", "raise"] | None] = None
     __signature__ = inspect.signature(lambda agent, ctx: None)
 
     def __init__(self, phase: str, scope: str, name: str, lookup: Lookup) -> None:
@@ -89,8 +89,9 @@ class Registry(Mirror[str]):
 
         def connect(_: int, name: str) -> tuple[str, Connection]:
             receiver = self._make(hook_type.partition("_")[0], scope, name, lookup)
-            options = {"name": str(name) or "''", "on_error": self._make.on_error}
-            return name, self._bus.signal(hook_type).connected_to(receiver, owner, **options)
+            return name, self._bus.signal(hook_type).connected_to(
+                receiver, owner, name=str(name) or "''", on_error=self._make.on_error
+            )
 
         self.follow(owner, hook_type, list(lookup()), operator.eq, connect)
 

@@ -24,6 +24,7 @@ from ._hooks import (
     lookup_of_instance,
 )  # fmt: skip
 from ._strict import replace_registration
+from ._tools import hook_tools
 
 SUPPORTED: Final = ("1.0.21",)
 
@@ -42,6 +43,10 @@ _REGISTRATION: Final = (
 def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     """Let AgentScope's agents run on hookbus: classes that exist and classes made later.
 
+    Besides the hooks of agents there is `tool_call`, as in the vocabulary of agent frameworks:
+    every call that a `Toolkit` makes of a tool, inside of its middlewares. A subclass of Toolkit
+    that overrides `call_tool_function` and does not call `super()` goes past it.
+
     Args:
         bus: the bus the signals live on.
         strict: False keeps AgentScope's documented behaviour for its own hooks (deep copies, a dict
@@ -52,7 +57,7 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
 
     `post_acting` is observe-only in effect: ReActAgent has put a tool's result into its memory by
     then, and uses the output of `_acting` for structured answers alone. Change what a tool gets in
-    `pre_acting`, what it gave in the tool itself.
+    `pre_tool_call`, what it gave in `post_tool_call`.
 
     Returns:
         A function that puts AgentScope back as it was, attribute for attribute; twice is once.
@@ -65,6 +70,7 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         AgentBase = import_module("agentscope.agent").AgentBase
         adapter = _Adapter(bus, strict, patches, meta)
         patches.on_restore(adapter.give_back)
+        hook_tools(patches, bus, import_module("agentscope.tool._toolkit"))
         classes = _with_subclasses(AgentBase)
         for cls in classes:
             adapter.adopt(cls)

@@ -11,6 +11,7 @@ from hookbus import Bus, HookError, ReceiverError
 
 from .._own_hooks import Hook, OwnHook, View, frozen
 from ._ends import ToolEnds
+from ._hookables import kind_of
 from ._hooks import AroundHook, Registry, is_async_hook
 
 SEEN: ContextVar[tuple[ToolCall, dict[str, Any], dict[str, Any]] | None] = ContextVar(
@@ -83,7 +84,7 @@ class ToolCall(ToolEnds):
         if self._is_answered(args):
             return self._answer
         try:
-            return self.sender.call("tool_call", name, args, self)
+            return self.hooked("tool_call", args)
         except ReceiverError as error:
             steering = self._agno.control_flow_in(error)
             if steering is None:
@@ -94,12 +95,19 @@ class ToolCall(ToolEnds):
         if self._is_answered(args):
             return self._answer
         try:
-            return await self.sender.call("atool_call", name, args, self)
+            return await self.hooked("atool_call", args)
         except ReceiverError as error:
             steering = self._agno.control_flow_in(error)
             if steering is None:
                 raise
         raise steering
+
+    def hooked(self, hookable: str, arguments: dict[str, Any]) -> Any:
+        """Call one of the hookables of `tool_call`."""
+        agent, kind = self.team if self.agent is None else self.agent, kind_of(self.function)
+        return self.sender.call(
+            hookable, self.function.name, arguments, self.fc.call_id, kind, agent, self
+        )
 
     def _is_answered(self, args: dict[str, Any]) -> bool:
         """Take up the arguments; return whether a receiver of the start has answered in place of
@@ -134,8 +142,8 @@ class ToolCall(ToolEnds):
     def _with_arguments(self, name: str, args: dict[str, Any]) -> Any:
         if name != self.function.name:
             raise HookError(
-                f"{self.function.name} was to be called as {name!r}: of a tool call only args can "
-                "be changed"
+                f"{self.function.name} was to be called as {name!r}: of a tool call only "
+                "arguments can be changed"
             )
         own: dict[str, Any] = {}
         if self.must_place(args):
@@ -154,7 +162,7 @@ class ToolCall(ToolEnds):
         """Ask one of the tool's own hooks."""
         if own.index < self._start:
             return call_next()
-        hook, args = self._hooks[own.index], kwargs["args"]
+        hook, args = self._hooks[own.index], kwargs["arguments"]
         if self._is_async:
             return self.ask_async(own, hook, args, call_next)
         return self.ask_sync(own, hook, args, call_next)
@@ -214,12 +222,10 @@ class ToolCall(ToolEnds):
         """Run what is inside a hook."""
         passed = self.passed(args, before, kwargs)
         if inspect.isgeneratorfunction(hook):
-            return self.sender.call(
-                "tool_call", self.function.name, passed, self._inside(own, kwargs)
-            )
+            return self._inside(own, kwargs).hooked("tool_call", passed)
         token = SEEN.set((self, passed, kwargs))
         try:
-            return call_next(**({} if passed is args else {"args": passed}))
+            return call_next(**({} if passed is args else {"arguments": passed}))
         finally:
             SEEN.reset(token)
 
@@ -230,12 +236,10 @@ class ToolCall(ToolEnds):
         """The same in an async call."""
         passed = self.passed(args, before, kwargs)
         if inspect.isgeneratorfunction(hook) or inspect.isasyncgenfunction(hook):
-            return await self.sender.call(
-                "atool_call", self.function.name, passed, self._inside(own, kwargs)
-            )
+            return await self._inside(own, kwargs).hooked("atool_call", passed)
         token = SEEN.set((self, passed, kwargs))
         try:
-            return await call_next(**({} if passed is args else {"args": passed}))
+            return await call_next(**({} if passed is args else {"arguments": passed}))
         finally:
             SEEN.reset(token)
 

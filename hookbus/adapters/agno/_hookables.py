@@ -3,6 +3,7 @@ these are."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any, Final, NamedTuple
 
@@ -43,6 +44,16 @@ def sender_of(owner: Any, cls: type) -> Sender:
     return Sender(owner, cls) if issubclass(type(owner), cls) else Sender(StandIn(owner), StandIn)
 
 
+def kind_of(function: Any) -> str:
+    """Return what kind of tool it is, which Agno tells only by where its code was made."""
+    entrypoint = inspect.unwrap(function.entrypoint)
+    home = getattr(getattr(entrypoint, "func", entrypoint), "__module__", None)
+    if home == "agno.utils.mcp":
+        return "mcp"
+    is_to_a_member = home == "agno.team._default_tools" and function.name.startswith("delegate_")
+    return "agent" if is_to_a_member else "function"
+
+
 def make_hookable(
     patches: Patches, bus: Bus, cls: Any, functions: tuple[Callable[..., Any], ...]
 ) -> None:
@@ -50,7 +61,10 @@ def make_hookable(
     for function in functions:
         name = function.__name__
         patches.replace(cls, name, function)
-        patches.on_restore(instrument(cls, {name: _HOOKS[function]}, bus=bus))
+        hook = _HOOKS[function]
+        # Receivers of `tool_call` may ask for the tool by name, too.
+        sender = "tool" if hook == "tool_call" else None
+        patches.on_restore(instrument(cls, {name: hook}, bus=bus, sender=sender))
 
 
 def tool_start(self: Any, call: Any) -> None:
@@ -63,26 +77,36 @@ async def atool_start(self: Any, call: Any) -> None:
     call.reach()
 
 
-def tool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
-    """Call a tool, inside its `tool_hooks`."""
-    return call.run(name, args)
+def tool_call(
+    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
+    call: Any,
+) -> Any:  # fmt: skip
+    """Call a tool, inside its `tool_hooks`; only `arguments` can be changed."""
+    return call.run(name, arguments)
 
 
-async def atool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Any:
+async def atool_call(
+    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
+    call: Any,
+) -> Any:  # fmt: skip
     """Call a tool, inside its `tool_hooks`, from async code."""
-    return await call.run_async(name, args)
+    return await call.run_async(name, arguments)
 
 
-def stool_call(self: Any, name: str, args: dict[str, Any], call: Any) -> Generator[Any, Any, Any]:
+def stool_call(
+    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
+    call: Any,
+) -> Generator[Any, Any, Any]:  # fmt: skip
     """Call a tool that streams."""
-    return (yield from call.run(name, args))
+    return (yield from call.run(name, arguments))
 
 
 async def astool_call(
-    self: Any, name: str, args: dict[str, Any], call: Any
-) -> AsyncGenerator[Any, None]:
+    tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
+    call: Any,
+) -> AsyncGenerator[Any, None]:  # fmt: skip
     """Call a tool that streams, from async code."""
-    items = await call.run_async(name, args)
+    items = await call.run_async(name, arguments)
     try:
         async for item in items:
             yield item

@@ -30,10 +30,10 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     """Let Agno's tools, agents and teams run on hookbus.
 
     Hooks of a tool, whose sender is its `Function`: `tool_start` (`call`), where `pre_hook` is a
-    receiver of `pre`; `tool_call` (`name`, `args`, `call`), where `tool_hooks` are arounds;
-    `tool_end` (`call`), where `post_hook` is a receiver of `pre`. Hooks of a run, whose sender is
-    the agent or team: `run_input` and `run_output`, streams of Agno's events, where `pre_hooks` and
-    `post_hooks` are arounds.
+    receiver of `pre`; `tool_call`, as in the vocabulary of agent frameworks, with `call` besides,
+    where `tool_hooks` are arounds; `tool_end` (`call`), where `post_hook` is a receiver of `pre`.
+    Hooks of a run, whose sender is the agent or team: `run_input` and `run_output`, streams of
+    Agno's events, where `pre_hooks` and `post_hooks` are arounds.
 
     Args:
         bus: the bus the signals live on.

@@ -121,7 +121,7 @@ class StrictToolCall(ToolCall):
 
     def _streamed(self, name: str, args: dict[str, Any]) -> Generator[Any, Any, Any]:
         try:
-            return (yield from self.sender.call("stool_call", name, args, self))
+            return (yield from self.hooked("stool_call", args))
         except Exception as error:
             self.fc.error = str(error)
             raise
@@ -130,7 +130,7 @@ class StrictToolCall(ToolCall):
             self._end_sync()
 
     async def _streamed_async(self, name: str, args: dict[str, Any]) -> AsyncGenerator[Any, None]:
-        items = self.sender.call("astool_call", name, args, self)
+        items = self.hooked("astool_call", args)
         try:
             async for item in items:
                 yield item
@@ -146,14 +146,14 @@ class StrictToolCall(ToolCall):
         if not self._is_stream:
             return super().ask_around(own, kwargs, call_next)
         ask = self._ask_stream_async if self._is_async else self._ask_stream
-        return ask(own, self._hooks[own.index], kwargs["args"], call_next)
+        return ask(own, self._hooks[own.index], kwargs["arguments"], call_next)
 
     def _next_of_stream(self, args: dict[str, Any], call_next: Hook) -> Callable[..., Any]:
         before = frozen(args)
 
         def next_func(**kwargs: Any) -> Any:
             passed = self.passed(args, before, kwargs)
-            return call_next(**({} if passed is args else {"args": passed}))
+            return call_next(**({} if passed is args else {"arguments": passed}))
 
         return next_func
 

@@ -36,9 +36,9 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     `around_build_prompt`. The four of `AgentHooks` are methods whose sender is the `AgentHooks`:
     `before_llm_call` (`request`, `state`), `after_llm_call` (`request`, `result`, `state`),
     `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`, `state`), where
-    plugins are receivers of `pre`. Besides, `tool_call` (`name`, `arguments`, `call`, `tool`) is
-    what runs between the last two, and `turn` (`inbound`, `stream_output`) of a framework is a
-    whole turn.
+    plugins are receivers of `pre`. Besides, `tool_call`, as in the vocabulary of agent frameworks
+    with `call` and `executor` besides, is what runs between the last two, and `turn` (`inbound`,
+    `stream_output`) of a framework is a whole turn.
 
     Args:
         bus: the bus the signals live on.

@@ -105,14 +105,12 @@ class Plugins:
                 signal(f"around_{hook}").connected_to(wrapper, name=receiver_name(impl)),
                 False,
             )
-        own, on_error = implementation(self, hook, index, names, impl), "isolate"
-        if not self._strict and hook != "on_error":
-            on_error = "raise"
-        return (
-            names,
-            signal(hook).connected_to(own, name=receiver_name(impl), on_error=on_error),
-            True,
+        own = implementation(self, hook, index, names, impl)
+        is_raising = not self._strict and hook != "on_error"
+        connection = signal(hook).connected_to(
+            own, name=receiver_name(impl), on_error="raise" if is_raising else "isolate"
         )
+        return names, connection, True
 
     # -- in line: where nobody else listens --------------------------------------------------------
 

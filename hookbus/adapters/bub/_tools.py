@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from contextvars import ContextVar
+from typing import Any, Final
 
 from hookbus import Bus, HookError, instrument
 
 from .._patches import Patches
 from ._questions import Listeners
 
+_CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_bub_call_id", default=None)
+"""The model's number of the call under way, which Bub keeps for its tracing alone."""
+
 
 def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
     """Make what runs between `before_tool_call` and `after_tool_call` the hook `tool_call`."""
     cls, listeners = module.ToolExecutor, Listeners(bus, "tool_call", "tool_call")
-    stock = vars(cls)["_invoke_normalized"]
+    stock, stock_traced = vars(cls)["_invoke_normalized"], vars(cls)["_trace_tool_response"]
 
     async def tool_call(
-        executor: Any, name: str, arguments: dict[str, Any], call: Any, tool: Any
-    ) -> Any:
+        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any,
+        agent: Any, call: Any, executor: Any,
+    ) -> Any:  # fmt: skip
         """Run a tool; what it raises is Bub's BubError by now. Only `arguments` can be changed."""
         if arguments is not call.arguments:
             call = module.replace(call, arguments=dict(arguments))
         return await stock(executor, tool, call, call.context)
 
     async def heard(executor: Any, tool: Any, call: Any) -> Any:
+        agent = None if call.context is None else call.context.state.get("_runtime_agent")
         try:
-            return await executor.tool_call(call.tool, call.arguments, call, tool)
+            return await cls.tool_call(
+                call.tool, call.arguments, _CALL_ID.get(), _kind_of(tool), tool, agent, call,
+                executor,
+            )  # fmt: skip
         except HookError as failure:
             raise errors.BubError(errors.ErrorKind.TOOL, str(failure)) from failure
 
@@ -34,6 +44,21 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
             return stock(executor, tool_obj, call, context)
         return heard(executor, tool_obj, call)
 
-    patches.replace(cls, "tool_call", tool_call)
-    patches.on_restore(instrument(cls, "tool_call", bus=bus))
+    async def _trace_tool_response(
+        executor: Any, tool: Any, arguments: Any, context: Any, call_id: Any
+    ) -> Any:
+        token = _CALL_ID.set(call_id)
+        try:
+            return await stock_traced(executor, tool, arguments, context, call_id)
+        finally:
+            _CALL_ID.reset(token)
+
+    patches.replace(cls, "tool_call", staticmethod(tool_call))
+    patches.on_restore(instrument(cls, "tool_call", bus=bus, sender="tool"))
     patches.replace(cls, "_invoke_normalized", _invoke_normalized)
+    patches.replace(cls, "_trace_tool_response", _trace_tool_response)
+
+
+def _kind_of(tool: Any) -> str:
+    own = getattr(sys.modules.get("bub.builtin.tools"), "run_subagent", None)
+    return "agent" if own is not None and tool.handler is own.handler else "function"

@@ -25,7 +25,7 @@ from ._errors import milliseconds
 from ._hooks import HOOKS, MATCHED, OLDER, ClawHook, strict
 from ._modes import declare
 from ._plugins import OVERLAYS, Diagnostic, Handler, Plugin, PluginApi, Registration, Roster
-from ._tools import PRE, TRUSTED, PolicyAnswering, ToolAnswering
+from ._tools import PRE, TRUSTED, PolicyAnswering, ToolAnswering, ask_trusted
 from ._turns import AsyncAnswering, SyncAnswering
 
 
@@ -63,7 +63,7 @@ class Registry(Roster):
         super().__init__(is_strict=strict)
         self.bus: Bus = Bus() if bus is None else bus
         self.hooks: dict[str, ClawHook] = _hooks(strict, older)
-        self._timeouts = dict(timeouts or {})
+        self._timeouts, self._asks_trusted = dict(timeouts or {}), False
         check_timeouts(self._timeouts, self.hooks)
         taken = sorted(set(self.hooks) & set(self.bus.hook_names()))
         if taken:
@@ -270,7 +270,11 @@ class Registry(Roster):
         matches = None if matcher is None else exact_matcher(matcher)
         receiver, name = PolicyAnswering(plugin_id, evaluate, matches), f"{plugin_id} policy"
         priority = TRUSTED if is_bundled else TRUSTED / 10
-        self.bus.signal(PRE).connect(receiver, name=name, priority=priority, on_error="block")
+        before = self.bus.signal(PRE)
+        before.connect(receiver, name=name, priority=priority, on_error="block")
+        if not self._asks_trusted:
+            self._asks_trusted, name = True, "trusted approval"
+            before.connect(ask_trusted, name=name, priority=TRUSTED / 100, on_error="block")
 
 
 def _hooks(is_strict: bool, older: bool) -> dict[str, ClawHook]:

@@ -31,6 +31,8 @@ class ToolCall:
 
     Attributes:
         dispatch: the run of `before_tool_call` it is.
+        tool: the function that is called.
+        approve: who is asked for approvals.
         params: as a handler sees them that OpenClaw shows "the original": without what other
             handlers have returned.
         final: the params the tool is called with; MISSING until it is.
@@ -39,8 +41,8 @@ class ToolCall:
         failed: the failure of a handler that has closed it.
     """
 
-    def __init__(self, dispatch: Dispatch) -> None:
-        self.dispatch = dispatch
+    def __init__(self, dispatch: Dispatch, tool: Tool, approve: Approve | None) -> None:
+        self.dispatch, self.tool, self.approve = dispatch, tool, approve
         self.params: Any = None
         self.final: Any = MISSING
         self.written: Any = MISSING
@@ -60,6 +62,11 @@ class ToolCall:
             self.dispatch.merged = {**merged, "params": params}
         return {**spread(self.dispatch.event), "params": self.params}
 
+    async def ask(self, approval: Any, params: Any) -> str | None:
+        """Ask for an approval; return why it is not given, or None."""
+        name = self.dispatch.event["toolName"]
+        return await ask(approval, name, params, self.approve, self.dispatch.logger)
+
 
 class ToolAnswering:
     """The receiver of `pre_tool_call` for one handler of `before_tool_call`."""
@@ -73,14 +80,14 @@ class ToolAnswering:
     def __wrapped__(self) -> Any:
         return self.registration.handler
 
-    def is_asked(self, tool: str, context: Any) -> bool:
+    def is_asked(self, name: str, context: Any) -> bool:
         """Tell whether it is asked about this tool."""
-        return current("before_tool_call").asks(self.registration, {"toolName": tool}, context)
+        return current("before_tool_call").asks(self.registration, {"toolName": name}, context)
 
     async def __call__(self, tools: Any, ctx: HookContext) -> Any:
         call: ToolCall = current("before_tool_call").call
         dispatch, registration = call.dispatch, self.registration
-        event = call.event(ctx.kwargs["params"])
+        event = call.event(ctx.kwargs["arguments"])
         before = dispatch.merged
         try:
             returned = registration.handler(dispatch.event_for(event), ctx.kwargs["context"])
@@ -108,7 +115,7 @@ def _verdict(call: ToolCall, before: Any, returned: Any) -> Block | dict[str, An
     params = get(merged, "params")
     is_said = get(returned, "params") is not MISSING  # an approval copies what was said before
     if is_said and isinstance(params, Mapping) and params is not get(before, "params"):
-        patch["params"] = call.written = {**spread(call.params), **params}
+        patch["arguments"] = call.written = {**spread(call.params), **params}
     if get(merged, "requireApproval") is not get(before, "requireApproval"):
         patch["approval"] = merged["requireApproval"]
     return patch or None
@@ -131,11 +138,10 @@ class PolicyAnswering:
 
     async def __call__(self, tools: Any, ctx: HookContext) -> Any:
         call: ToolCall = current("before_tool_call").call
-        if self._matches is not None and not self._matches(ctx.kwargs["tool"]):
+        if self._matches is not None and not self._matches(ctx.kwargs["name"]):
             return None
-        decision = self.evaluate(
-            {**spread(call.dispatch.event), "params": ctx.kwargs["params"]}, ctx.kwargs["context"]
-        )
+        event = {**spread(call.dispatch.event), "params": ctx.kwargs["arguments"]}
+        decision = self.evaluate(event, ctx.kwargs["context"])
         decision = await decision if inspect.isawaitable(decision) else decision
         if get(decision, "allow") is False or get(decision, "block") is True:
             key = "reason" if get(decision, "allow") is False else "blockReason"
@@ -144,15 +150,22 @@ class PolicyAnswering:
         if is_truthy(get(decision, "requireApproval")) and call.trusted is None:
             call.trusted = {"pluginId": self.plugin_id, **decision["requireApproval"]}
         params = get(decision, "params")
-        return {"params": dict(params)} if isinstance(params, Mapping) else None
+        return {"arguments": dict(params)} if isinstance(params, Mapping) else None
+
+
+async def ask_trusted(tool: Any, arguments: Any) -> Block | None:
+    """Ask for the approval that trusted policies want: the receiver that follows them."""
+    call: ToolCall = current("before_tool_call").call
+    reason = None if call.trusted is None else await call.ask(call.trusted, arguments)
+    return None if reason is None else Block(reason)
 
 
 class ToolCalls:
     """Calls tools as OpenClaw does, with the plugins of a runner's registry.
 
-    Every call is one of the hook `tool_call`, with the arguments `tool`, `params`, `context` and
-    `approval`. Handlers of `before_tool_call` are its modifiers, in one order with other receivers
-    of `pre_tool_call`; guards come after all of them.
+    Every call is one of the hook `tool_call`, as in the vocabulary of agent frameworks, with
+    `context` and `approval` besides. Handlers of `before_tool_call` are its modifiers, in one order
+    with other receivers of `pre_tool_call`; guards come after all of them.
 
     Attributes:
         tool_call: the hookable; what `explain` takes.
@@ -173,17 +186,16 @@ class ToolCalls:
         """
         self._runner, self._tools, self._approve = runner, dict(tools or {}), approve
 
-        async def tool_call(tool: str, params: Any, context: Any, approval: Any = None) -> Any:
-            return await self._execute(tool, params, approval)
+        async def tool_call(
+            name: str, arguments: Any, call_id: str | None, kind: str, tool: Tool, agent: Any,
+            context: Any, approval: Any = None,
+        ) -> Any:  # fmt: skip
+            """Run a tool; only `arguments` and `approval` can be changed."""
+            return await self._execute(arguments, approval)
 
-        bus = runner.registry.bus
-        self.tool_call: Callable[..., Coroutine[Any, Any, Any]] = hookable(HOOK, bus=bus)(tool_call)
-        options: dict[str, Any] = {
-            "priority": TRUSTED / 100,
-            "name": "trusted approval",
-            "on_error": "block",
-        }
-        bus.signal(PRE).connect(self._ask_trusted, self.tool_call, **options)
+        self.tool_call: Callable[..., Coroutine[Any, Any, Any]] = hookable(
+            HOOK, bus=runner.registry.bus, sender="tool"
+        )(tool_call)
 
     async def call(self, tool: str, params: Any, ctx: Any = None, **event: Any) -> Any:
         """Call a tool.
@@ -202,15 +214,20 @@ class ToolCalls:
             HookBlocked: if a plugin, a guard or the lack of an approval blocks it.
             Exception: what the tool raises.
         """
-        if tool not in self._known():
-            raise HookError(f"there is no tool {tool!r}{did_you_mean(tool, self._known())}")
+        known = self._known()
+        if tool not in known:
+            raise HookError(f"there is no tool {tool!r}{did_you_mean(tool, known)}")
         dispatch = self._runner.dispatch(
             "before_tool_call", {"toolName": tool, "params": params, **event}, ctx
         )
-        call = dispatch.call = ToolCall(dispatch)
+        call = dispatch.call = ToolCall(dispatch, known[tool], self._approve)
+        agent = get(dispatch.ctx, "agentId")
         started, token = time.monotonic(), DISPATCH.set(dispatch)
         try:
-            result = await self.tool_call(tool, clone(params, "before_tool_call"), dispatch.ctx)
+            result = await self.tool_call(
+                tool, clone(params, "before_tool_call"), event.get("toolCallId"), "function",
+                call.tool, None if agent is MISSING else agent, dispatch.ctx,
+            )  # fmt: skip
         except Exception as error:
             said = error.reason if isinstance(error, HookBlocked) else str(error)
             await self._tell(call, started, error=said)
@@ -232,19 +249,12 @@ class ToolCalls:
     def _known(self) -> dict[str, Tool]:
         return {**self._runner.registry.provided("tool"), **self._tools}
 
-    async def _ask_trusted(self, tools: Any, tool: str, params: Any) -> Block | None:
+    async def _execute(self, params: Any, approval: Any) -> Any:
         call: ToolCall = current("before_tool_call").call
-        if call.trusted is None:
-            return None
-        reason = await ask(call.trusted, tool, params, self._approve, call.dispatch.logger)
-        return None if reason is None else Block(reason)
-
-    async def _execute(self, tool: str, params: Any, approval: Any) -> Any:
-        dispatch = current("before_tool_call")
-        dispatch.call.final = params
+        call.final = params
         if approval is not None:
-            reason = await ask(approval, tool, params, self._approve, dispatch.logger)
+            reason = await call.ask(approval, params)
             if reason is not None:
                 raise HookBlocked(reason, str(get(approval, "pluginId") or "approval"), HOOK)
-        result = self._known()[tool](params)
+        result = call.tool(params)
         return await result if inspect.isawaitable(result) else result

@@ -1,0 +1,94 @@
+"""`python -m hookbus.adapters`: which frameworks there are adapters for, which versions fit, what
+is installed here, and where each is hooked.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module, metadata
+from typing import Any, Final, NamedTuple
+
+from ._patches import Between
+
+
+class Seam(NamedTuple):
+    """Where a framework is hooked.
+
+    Attributes:
+        package: its name on PyPI.
+        hooks: what it has of the vocabulary.
+        tools: what every call of a tool comes through.
+    """
+
+    package: str
+    hooks: str
+    tools: str
+
+
+_CALLS: Final = "tool_call model_call model_stream"
+
+SEAMS: Final = {
+    "agent_framework": Seam(
+        "agent-framework-core", _CALLS, "FunctionTool.invoke, _AutoHandoffMiddleware.process"),
+    "autogen": Seam(
+        "autogen-core", _CALLS,
+        "Workbench.call_tool, BaseTool.run_json, BaseStreamTool.run_json_stream"),
+    "claude_agent": Seam("claude-agent-sdk", "tool_call", "the hooks PreToolUse and PostToolUse"),
+    "crewai": Seam(
+        "crewai", "tool_call model_call", "CrewStructuredTool.invoke, ainvoke; BaseTool.run, arun"),
+    "fastmcp": Seam("fastmcp", "tool_call", "Tool._run, run"),
+    "google_adk": Seam(
+        "google-adk", f"{_CALLS} agent_stream", "BaseTool.run_async, _dispatch_task_fc"),
+    "haystack": Seam("haystack-ai", "tool_call", "Tool.invoke, invoke_async"),
+    "langchain": Seam("langchain-core", _CALLS, "BaseTool.run, arun, ainvoke"),
+    "litellm": Seam("litellm", "model_call model_stream", "completion, acompletion"),
+    "llama_index": Seam("llama-index-core", _CALLS, "BaseTool.__call__; AsyncBaseTool.call, acall"),
+    "mcp": Seam(
+        "mcp", "tool_call",
+        "ClientSession.call_tool; MCPServer.call_tool, Tool.run, Server.get_request_handler"),
+    "openai_agents": Seam(
+        "openai-agents", f"{_CALLS} agent_run agent_stream",
+        "_invoke_function_tool_with_metadata, five actions, execute_handoffs"),
+    "pydantic_ai": Seam(
+        "pydantic-ai-slim", "tool_call model_call agent_run",
+        "ToolManager._raw_execute, FunctionToolset.call_tool, execute_output_function"),
+    "semantic_kernel": Seam(
+        "semantic-kernel", _CALLS, "KernelFunction._invoke_internal, _invoke_internal_stream"),
+    "smolagents": Seam(
+        "smolagents", f"{_CALLS} agent_run agent_stream",
+        "BaseTool.__call__, MultiStepAgent.__call__"),
+    "strands": Seam("strands-agents", "tool_call model_stream agent_stream", "AgentTool.stream"),
+}  # fmt: skip
+
+
+def rows() -> list[tuple[str, ...]]:
+    """Return a row for each adapter: its name, its package, the versions that fit, what is
+    installed here, its hooks and its seam.
+    """
+    found: list[tuple[str, ...]] = []
+    for name, seam in SEAMS.items():
+        supported: Between = import_module(f"{__package__}.{name}").SUPPORTED
+        found.append((name, seam.package, str(supported), _installed(seam.package, supported),
+                      seam.hooks, seam.tools))  # fmt: skip
+    return found
+
+
+def _installed(package: str, supported: Any) -> str:
+    try:
+        version = metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "-"
+    return version if version in supported else f"{version}, does not fit"
+
+
+def main() -> None:
+    """Print the table."""
+    head = ("adapter", "package", "versions", "installed", "hooks", "tool calls come through")
+    table = [head, *rows()]
+    widths = [max(len(row[column]) for row in table) for column in range(len(head))]
+    for row in table:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Runs that are cancelled while the tools they call are in threads, which nothing interrupts, or in
+tasks that their framework leaves running."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from asyncio import CancelledError, current_task
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from contextvars import ContextVar
+from typing import Any, Final
+
+from ._patches import Patches
+
+
+class _Run:
+    """A run under way, within another perhaps. Its threads know it by their context."""
+
+    def __init__(self) -> None:
+        self.outer, self.was_cancelled = _UNDER_WAY.get(), False
+        self.task = current_task()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was cancelled, also where its framework waits for the rest before it ends."""
+        return self.was_cancelled or (self.task is not None and self.task.cancelling() > 0)
+
+
+_UNDER_WAY: Final[ContextVar[_Run | None]] = ContextVar("hookbus_run", default=None)
+
+
+def stop_if_cancelled() -> None:
+    """Let nothing begin any more in a run that was cancelled.
+
+    Raises:
+        CancelledError: if this is a thread of one.
+    """
+    run = _UNDER_WAY.get()
+    while run is not None:
+        if run.is_over:
+            raise CancelledError("the run that this call belongs to was cancelled")
+        run = run.outer
+
+
+def follow(patches: Patches, cls: Any, *names: str) -> None:
+    """Have the threads and tasks of async methods know when these are cancelled, or when nobody
+    wants more of what they give."""
+    for name in names:
+        patches.wrap(cls, name, _followed)
+
+
+def _followed(owner: type, stock: Any) -> Any:
+    if inspect.isasyncgenfunction(stock):
+        return _followed_stream(stock)
+
+    @functools.wraps(stock)
+    async def followed(*args: Any, **kwargs: Any) -> Any:
+        run = _Run()
+        token = _UNDER_WAY.set(run)
+        try:
+            return await stock(*args, **kwargs)
+        except CancelledError:
+            run.was_cancelled = True
+            raise
+        finally:
+            _UNDER_WAY.reset(token)
+
+    return followed
+
+
+def _followed_stream(stock: Any) -> Any:
+    @functools.wraps(stock)
+    async def followed(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+        run = _Run()
+        async with aclosing(stock(*args, **kwargs)) as items:
+            while True:
+                token, run.task = _UNDER_WAY.set(run), current_task()
+                try:
+                    item = await anext(items)
+                except StopAsyncIteration:
+                    return
+                except CancelledError:
+                    run.was_cancelled = True
+                    raise
+                finally:
+                    _UNDER_WAY.reset(token)
+                try:
+                    yield item
+                except GeneratorExit:
+                    run.was_cancelled = True
+                    raise
+
+    return followed

@@ -1,0 +1,259 @@
+"""What an adapter says of its framework's tool calls, and the seam that is made of it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
+
+import attrs
+
+from hookbus import Bus, HookBlocked
+
+from ._cancelled import stop_if_cancelled
+from ._patches import Patches
+from ._vocabulary import INSIDE, Attempt, Refused, Vocabulary, depth_of, refusal
+
+_NONE: Final = object()
+
+
+@attrs.frozen(eq=False)
+class ToolCall:
+    """One call of a tool, as its receivers see it.
+
+    Attributes:
+        name: as the model called it.
+        arguments: parsed.
+        call_id: the framework's number of the call, where it has one.
+        kind: function, mcp, agent, handoff, output or builtin.
+        tool: the framework's object, the sender; what carries the call where there is none.
+        agent: whose call it is, where that is known.
+        context: what the adapter needs to pack or refuse; receivers do not see it.
+    """
+
+    name: str
+    arguments: dict[str, Any]
+    call_id: str | None = None
+    kind: str = "function"
+    tool: Any = None
+    agent: Any = None
+    context: Any = None
+
+    @property
+    def told(self) -> tuple[Any, ...]:
+        """What the hook is called with."""
+        return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.agent)
+
+
+class Refusal(NamedTuple):
+    """What a framework's `refuse` is given.
+
+    Attributes:
+        text: for a model to read.
+        blocked: who blocked it and why; for a program, raise this.
+        call: the call that did not happen.
+    """
+
+    text: str
+    blocked: HookBlocked
+    call: ToolCall
+
+
+def _raise(refused: Refusal) -> Any:
+    raise refused.blocked
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _put(call: ToolCall, raw: Any, value: Any) -> Any:
+    return value
+
+
+class Results(NamedTuple):
+    """How a framework keeps the results of its tools.
+
+    Attributes:
+        shown: from what the framework holds, the text or plain data that receivers see.
+        packed: from the call, what the framework holds, None where the tool did not run, and the
+            value that is to be told instead: what the framework is to hold, with no copy of the old
+            in it.
+        refused: from a `Refusal`, what the framework tells its model; or it raises.
+    """
+
+    shown: Callable[[Any], Any] = _same
+    packed: Callable[[ToolCall, Any, Any], Any] = _put
+    refused: Callable[[Refusal], Any] = _raise
+
+
+AS_IT_IS: Final = Results()
+
+
+REST: Final = "*args"
+"""Where arguments are that a tool has no names for."""
+
+Spread = Callable[[dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+
+
+def named(names: Iterable[str], args: tuple[Any, ...], kwargs: Any) -> tuple[Any, Spread]:
+    """Return what a tool is called with by name, and what makes of that, as it has become, what to
+    call it with: by place what was given by place."""
+    names = [*names]
+    first, rest = names[: len(args)], args[len(names) :]
+    given = {**dict(zip(first, args, strict=False)), **kwargs, **({REST: rest} if rest else {})}
+
+    def spread(arguments: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        by_name, by_place = dict(arguments), list[Any]()
+        for name in first:
+            if name not in by_name:
+                return tuple(by_place), by_name
+            by_place.append(by_name.pop(name))
+        return (*by_place, *by_name.pop(REST, ())), by_name
+
+    return given, spread
+
+
+class _UnderWay(Attempt):
+    """A tool call under way.
+
+    Attributes:
+        layer: how deep inside the framework it is by now.
+        arguments: a copy of what its tool was last run with.
+        raw: what the framework holds as its result.
+        value: what receivers were shown of it.
+    """
+
+    raw: Any = None
+    value: Any = _NONE
+
+    def __init__(self, bus: Bus, call: ToolCall, body: Callable[..., Any], layer: int) -> None:
+        super().__init__(body)
+        self.bus, self.call, self.layer, self.arguments = bus, call, layer, call.arguments
+
+    def covers(self, bus: Bus, call: ToolCall, layer: int) -> bool:
+        """Tell whether a call is this very one, further inside the framework: it is asked once.
+
+        The same tool with the same arguments at the same depth is another one: a recursion. The
+        guards of another bus were not asked.
+        """
+        if bus is not self.bus or call.tool is not self.call.tool or layer <= self.layer:
+            return False
+        try:
+            is_same = bool(call.arguments == self.arguments)
+        except Exception:
+            return False
+        if is_same:
+            self.layer = layer
+        return is_same
+
+
+Read = Callable[..., tuple[ToolCall, Callable[[dict[str, Any]], Any]]]
+
+
+class Gate:
+    """The place that every tool call of a framework comes through.
+
+    Args:
+        patches: the adapter's.
+        bus: the bus the signals live on.
+        results: how the framework keeps results.
+        words: which hooks of the vocabulary the framework has.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+    """
+
+    def __init__(
+        self, patches: Patches, bus: Bus, results: Results = AS_IT_IS, *,
+        words: tuple[str, ...] = ("tool_call",), say: Callable[[HookBlocked], str] = refusal,
+    ) -> None:  # fmt: skip
+        self.patches, self._bus, self._results, self._say = patches, bus, results, say
+        patches.bus = bus
+        self.vocabulary = Vocabulary(patches, bus, words)
+
+    def run(self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0) -> Any:
+        """Make a plain call of a tool; `body` runs it with the arguments as they have become."""
+        if self._passes(call, layer):
+            return body(call.arguments)
+        stop_if_cancelled()
+
+        def attempt(arguments: dict[str, Any]) -> Any:
+            under_way.arguments, under_way.layer = dict(arguments), layer
+            stop_if_cancelled()
+            under_way.raw = body(arguments)
+            under_way.value = self._results.shown(under_way.raw)
+            return under_way.value
+
+        under_way = _UnderWay(self._bus, call, attempt, layer)
+        value = self.vocabulary.run("tool_call", under_way, *call.told)
+        return self._told(under_way, value)
+
+    async def run_async(
+        self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0
+    ) -> Any:
+        """Make a call of a tool whose body is awaited."""
+        if self._passes(call, layer):
+            return await body(call.arguments)
+
+        async def attempt(arguments: dict[str, Any]) -> Any:
+            under_way.arguments, under_way.layer = dict(arguments), layer
+            under_way.raw = await body(arguments)
+            under_way.value = self._results.shown(under_way.raw)
+            return under_way.value
+
+        under_way = _UnderWay(self._bus, call, attempt, layer)
+        value = await self.vocabulary.run_async("tool_call", under_way, *call.told)
+        return self._told(under_way, value)
+
+    def _passes(self, call: ToolCall, layer: int) -> bool:
+        outer = INSIDE.get()
+        is_asked = isinstance(outer, _UnderWay) and outer.covers(self._bus, call, layer)
+        return is_asked or not self.patches.is_live
+
+    def _told(self, under_way: _UnderWay, value: Any) -> Any:
+        """Return what the framework gets for what came out of the hooked call."""
+        if isinstance(value, Refused):
+            blocked = value.blocked
+            return self._results.refused(Refusal(self._say(blocked), blocked, under_way.call))
+        if value is under_way.value:
+            return under_way.raw
+        return self._results.packed(under_way.call, under_way.raw, value)
+
+    def seam(self, cls: Any, name: str, read: Read, *, layer: int = 0) -> None:
+        """Have a method of a framework's tools come through here, with its overrides in
+        subclasses, those that there are and those that will be.
+
+        Args:
+            cls: the class.
+            name: the method.
+            read: from the stock method bound to nothing and what it is called with, the call and
+                its body.
+            layer: how deep inside the framework, where a call comes through several such methods.
+        """
+        self.patches.wrap(cls, name, functools.partial(self._seam, read, layer))
+
+    def _seam(self, read: Read, layer: int, owner: type, stock: Any) -> Any:
+        def depth(tool: Any) -> int:
+            # An override that calls its parent's goes deeper; a tool that calls itself does not.
+            return layer * 1000 + depth_of(owner, tool)
+
+        if inspect.iscoroutinefunction(stock):
+
+            @functools.wraps(stock)
+            async def seam_async(tool: Any, /, *args: Any, **kwargs: Any) -> Any:
+                call, body = read(stock, tool, *args, **kwargs)
+                return await self.run_async(call, body, depth(tool))
+
+            seam: Any = seam_async
+        else:
+
+            @functools.wraps(stock)
+            def seam_plain(tool: Any, /, *args: Any, **kwargs: Any) -> Any:
+                call, body = read(stock, tool, *args, **kwargs)
+                return self.run(call, body, depth(tool))
+
+            seam = seam_plain
+        seam.__hookable__ = self.vocabulary.hookable(
+            "tool_call", is_async=inspect.iscoroutinefunction(stock)
+        )
+        return seam

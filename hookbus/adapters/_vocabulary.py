@@ -1,0 +1,277 @@
+"""The hooks that agent frameworks have in common: tools, models and runs, under one name each."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import aclosing, closing
+from contextvars import ContextVar
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, HookError, instrument
+
+from ._patches import Patches
+
+
+class Attempt:
+    """What a hooked call of the vocabulary runs: its body, which the framework knows.
+
+    Attributes:
+        body: takes the arguments that may be changed, and runs what is hooked.
+    """
+
+    def __init__(self, body: Callable[..., Any]) -> None:
+        self.body = body
+
+
+_CALLED: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_called", default=None)
+"""Whose hooked call is made: there its body is found."""
+
+INSIDE: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_inside", default=None)
+"""Whose body runs. What a receiver calls in its turn is not inside of it."""
+
+
+class Once(Attempt):
+    """A call of a method that is asked about once: an override that calls its parent's, or one
+    method that is made of another.
+
+    Args:
+        of: whose method it is.
+        name: the method.
+        owner: the class that holds it.
+        body: as an `Attempt` has it.
+    """
+
+    def __init__(self, of: Any, name: str, owner: type, body: Callable[..., Any]) -> None:
+        super().__init__(body)
+        self.of, self.name, self.depth = of, name, depth_of(owner, of)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is made inside of one that was asked about. The same method again is not: that
+        is a recursion.
+        """
+        outer = INSIDE.get()
+        if not isinstance(outer, Once) or outer.of is not self.of:
+            return False
+        return outer.name != self.name or outer.depth < self.depth
+
+
+def depth_of(owner: type, of: Any) -> int:
+    """Return how far up the classes of an object one of them is; 0 where it is none."""
+    mro = type(of).__mro__
+    return mro.index(owner) if owner in mro else 0
+
+
+class Refused:
+    """What a blocked call gives where its verdict brings no result."""
+
+    def __init__(self, blocked: HookBlocked) -> None:
+        self.blocked = blocked
+
+
+def refusal(blocked: HookBlocked) -> str:
+    """Return how a refused call is told to a model: the one place where it is worded."""
+    return f"Error: the call was blocked by {blocked.receiver}: {blocked.reason}"
+
+
+def _attempt() -> Attempt:
+    attempt = _CALLED.get()
+    if attempt is None:
+        raise HookError(
+            "call_next was used outside of its call's context: start its thread with "
+            "contextvars.copy_context().run"
+        )
+    return attempt
+
+
+def _run(*arguments: Any) -> Any:
+    attempt = _attempt()
+    token = INSIDE.set(attempt)
+    try:
+        return attempt.body(*arguments)
+    finally:
+        INSIDE.reset(token)
+
+
+async def _run_async(*arguments: Any) -> Any:
+    attempt = _attempt()
+    token = INSIDE.set(attempt)
+    try:
+        return await attempt.body(*arguments)
+    finally:
+        INSIDE.reset(token)
+
+
+def _steps(
+    variable: ContextVar[Attempt | None], attempt: Attempt, items: Any
+) -> Generator[Any, Any, None]:
+    """Give items, each made while a variable holds the attempt, in the context of who asks."""
+    with closing(items):
+        while True:
+            token = variable.set(attempt)
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            finally:
+                variable.reset(token)
+            yield item
+
+
+async def _steps_async(
+    variable: ContextVar[Attempt | None], attempt: Attempt, items: Any
+) -> AsyncGenerator[Any, None]:
+    """The same of items that are awaited."""
+    async with aclosing(items):
+        while True:
+            token = variable.set(attempt)
+            try:
+                item = await anext(items)
+            except StopAsyncIteration:
+                return
+            finally:
+                variable.reset(token)
+            yield item
+
+
+def _give(*arguments: Any) -> Generator[Any, Any, None]:
+    attempt = _attempt()
+    return _steps(INSIDE, attempt, attempt.body(*arguments))
+
+
+def _give_async(*arguments: Any) -> AsyncGenerator[Any, None]:
+    attempt = _attempt()
+    return _steps_async(INSIDE, attempt, attempt.body(*arguments))
+
+
+class _Words:
+    """The hookables: each has a plain and an async form. What they are given, receivers see."""
+
+    @staticmethod
+    def tool_call(
+        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any
+    ) -> Any:
+        """Run a tool; `arguments` can be changed."""
+        return _run(arguments)
+
+    @staticmethod
+    async def tool_call_async(
+        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any
+    ) -> Any:
+        """Run a tool; `arguments` can be changed."""
+        return await _run_async(arguments)
+
+    @staticmethod
+    def model_call(model: Any, messages: Any, options: dict[str, Any], agent: Any) -> Any:
+        """Ask a model; `messages` and `options` can be changed."""
+        return _run(messages, options)
+
+    @staticmethod
+    async def model_call_async(
+        model: Any, messages: Any, options: dict[str, Any], agent: Any
+    ) -> Any:
+        """Ask a model; `messages` and `options` can be changed."""
+        return await _run_async(messages, options)
+
+    @staticmethod
+    def model_stream(
+        model: Any, messages: Any, options: dict[str, Any], agent: Any
+    ) -> Generator[Any, Any, Any]:
+        """Ask a model that answers in parts; `messages` and `options` can be changed."""
+        yield from _give(messages, options)
+
+    @staticmethod
+    async def model_stream_async(
+        model: Any, messages: Any, options: dict[str, Any], agent: Any
+    ) -> AsyncGenerator[Any, None]:
+        """Ask a model that answers in parts; `messages` and `options` can be changed."""
+        async with aclosing(_give_async(messages, options)) as items:
+            async for item in items:
+                yield item
+
+    @staticmethod
+    def agent_run(agent: Any, input: Any) -> Any:
+        """Run an agent; `input` can be changed."""
+        return _run(input)
+
+    @staticmethod
+    async def agent_run_async(agent: Any, input: Any) -> Any:
+        """Run an agent; `input` can be changed."""
+        return await _run_async(input)
+
+    @staticmethod
+    def agent_stream(agent: Any, input: Any) -> Generator[Any, Any, Any]:
+        """Run an agent that gives parts; `input` can be changed."""
+        yield from _give(input)
+
+    @staticmethod
+    async def agent_stream_async(agent: Any, input: Any) -> AsyncGenerator[Any, None]:
+        """Run an agent that gives parts; `input` can be changed."""
+        async with aclosing(_give_async(input)) as items:
+            async for item in items:
+                yield item
+
+
+for _word in [each for each in vars(_Words).values() if isinstance(each, staticmethod)]:
+    _word.__func__.__qualname__ = _word.__func__.__name__  # as tables and errors call it
+
+
+_SENDERS: Final = {"tool": "tool", "model": "model", "agent": "agent"}
+
+
+class Vocabulary:
+    """The hooks of the vocabulary for one adapter, on a bus, until all is put back.
+
+    Args:
+        patches: the adapter's, which take the hooks back.
+        bus: the bus their signals live on.
+        words: which hooks the framework has: `"tool_call"`, `"model_call"`, `"model_stream"`,
+            `"agent_run"`, `"agent_stream"`.
+    """
+
+    def __init__(self, patches: Patches, bus: Bus, words: tuple[str, ...]) -> None:
+        self.patches, self._owner = patches, type("Vocabulary", (_Words,), {})
+        for word in words:
+            sender = _SENDERS[word.partition("_")[0]]
+            is_whole = not word.endswith("_stream")
+            blocked = Refused if word == "tool_call" else None
+            for form, awaits in ((word, is_whole), (f"{word}_async", False)):
+                patches.on_restore(instrument(
+                    self._owner, {form: word}, bus=bus, sender=sender, blocked=blocked,
+                    awaits=awaits,
+                ))  # fmt: skip
+
+    def hookable(self, word: str, *, is_async: bool) -> Callable[..., Any]:
+        """Return the hookable of a word, for `explain` and to be called within `running`."""
+        found: Callable[..., Any] = getattr(self._owner, f"{word}_async" if is_async else word)
+        return found
+
+    def run(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
+        """Make a hooked call whose body is the attempt's."""
+        token = _CALLED.set(attempt)
+        try:
+            return self.hookable(word, is_async=False)(*arguments)
+        finally:
+            _CALLED.reset(token)
+
+    async def run_async(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
+        """Make a hooked call whose body is the attempt's, and await it."""
+        token = _CALLED.set(attempt)
+        try:
+            return await self.hookable(word, is_async=True)(*arguments)
+        finally:
+            _CALLED.reset(token)
+
+    def stream(self, word: str, attempt: Attempt, *arguments: Any) -> Generator[Any, Any, None]:
+        """Make a hooked call that gives items."""
+        items = self.hookable(word, is_async=False)(*arguments)
+        yield from _steps(_CALLED, attempt, items)
+
+    async def stream_async(
+        self, word: str, attempt: Attempt, *arguments: Any
+    ) -> AsyncGenerator[Any, None]:
+        """Make a hooked call that gives items."""
+        items = self.hookable(word, is_async=True)(*arguments)
+        async with aclosing(_steps_async(_CALLED, attempt, items)) as steps:
+            async for item in steps:
+                yield item

@@ -1,0 +1,203 @@
+"""Microsoft Agent Framework: every call of a tool and of a chat client, through hooks of hookbus.
+
+Not covered: a decorated function that a program calls as the function it is, the runs of agents,
+and tools that run at the model's provider. A refused call is told in words and not as the result's
+`exception`: the framework sets that for what is raised, and then hides the reason from its model.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, default_bus
+
+from ._patches import Between, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall
+from ._vocabulary import Once, refusal
+
+SUPPORTED: Final = Between("1.10.0", "1.23.0")
+"""Versions of agent-framework-core."""
+
+_HOST_DATA: Final = "_function_result_carrier"
+"""Where a call's context holds what an MCP server sent besides the text."""
+
+
+def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+    """Let the tools and chat clients of Agent Framework run on hookbus, those there are and those
+    to come.
+
+    `tool_call` (sender: the `FunctionTool`) is every `invoke` of a tool, by whatever agent,
+    workflow or program, after all middleware; a hand-off of agent-framework-orchestrations is a
+    call, too. `model_call` and `model_stream` (sender: the chat client) are its requests. A refused
+    call is a text that a model reads as the result; a program that calls a tool gets `HookBlocked`.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts Agent Framework back as it was; twice is once.
+
+    Raises:
+        HookError: if agent-framework-core is not installed, is another version, or runs on hookbus
+            already.
+    """
+    with Patches("agent-framework-core", SUPPORTED) as patches:
+        results = Results(_shown, _packed, _refused)
+        gate = Gate(patches, bus, results, words=("tool_call", "model_call", "model_stream"),
+                    say=say)  # fmt: skip
+        gate.seam(_framework().FunctionTool, "invoke", _invoke)
+        _hook_hand_offs(gate)
+        _hook_clients(gate)
+    return patches.restore
+
+
+def _framework() -> Any:
+    return import_module("agent_framework")
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+
+def _invoke(
+    stock: Any, tool: Any, *, arguments: Any = None, context: Any = None,
+    tool_call_id: str | None = None, **options: Any,
+) -> Any:  # fmt: skip
+    skips = {key: options.pop(key) for key in ("skip_parsing",) if key in options}
+    given = arguments if arguments is not None else options or getattr(context, "arguments", None)
+    dump = getattr(given, "model_dump", None)
+    seen = dump(exclude_unset=True) if dump else given or {}
+    call = ToolCall(
+        tool.name, dict(seen), tool_call_id, _kind(tool), tool, context=(context, skips)
+    )
+
+    def body(changed: dict[str, Any]) -> Any:
+        known = {"context": context, "tool_call_id": tool_call_id, **skips}
+        if changed == call.arguments:
+            return stock(tool, arguments=arguments, **known, **options)
+        return stock(tool, arguments=changed, **known)
+
+    return call, body
+
+
+def _kind(tool: Any) -> str:
+    """Tell what a tool is by where its function was made: all are of one class."""
+    function = getattr(tool.func, "func", tool.func)  # of a partial, or of a tool of a tool
+    module, name = (getattr(function, each, "") for each in ("__module__", "__qualname__"))
+    if module.startswith("agent_framework."):
+        return "agent" if ".as_tool." in name else "mcp" if module.endswith("._mcp") else "function"
+    return "function"
+
+
+def _shown(raw: Any) -> Any:
+    """Show a text where the result is one; else its contents as data."""
+    content = _framework().Content
+    if not isinstance(raw, list) or not raw or not all(isinstance(each, content) for each in raw):
+        return raw
+    if all(each.type == "text" for each in raw):
+        return "\n".join(each.text or "" for each in raw)
+    return [each.to_dict() for each in raw]
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    context, options = call.context
+    _forget(context)
+    if options.get("skip_parsing"):
+        return value
+    content = _framework().Content
+    if isinstance(value, list) and value and isinstance(_shown(raw), list):
+        return [content.from_dict(each) if isinstance(each, dict) else each for each in value]
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return [content.from_text(text)]
+
+
+def _refused(refused: Refusal) -> Any:
+    if refused.call.call_id is None:  # a program waits
+        raise refused.blocked
+    _forget(refused.call.context[0])
+    return [_framework().Content.from_text(refused.text)]
+
+
+def _forget(context: Any) -> None:
+    """Drop what an MCP server sent besides a result that is not told."""
+    getattr(context, "metadata", {}).pop(_HOST_DATA, None)
+
+
+def _hook_hand_offs(gate: Gate) -> None:
+    """Hook hand-offs, whose tools are never invoked: a middleware answers for them."""
+    try:
+        module = import_module("agent_framework_orchestrations._handoff")
+    except ModuleNotFoundError:
+        return
+    stop = _framework().MiddlewareTermination
+
+    def processed(owner: type, stock: Any) -> Any:
+        @functools.wraps(stock)
+        async def process(middleware: Any, context: Any, call_next: Any) -> None:
+            if context.function.name not in middleware._handoff_functions:
+                await stock(middleware, context, call_next)
+                return
+            handed: list[Any] = []
+
+            async def body(arguments: dict[str, Any]) -> Any:
+                context.arguments = arguments
+                try:
+                    await stock(middleware, context, call_next)
+                except stop as stopped:
+                    handed.append(stopped)
+                return context.result
+
+            call_id, name = context.metadata.get("call_id"), context.function.name
+            call = ToolCall(
+                name, dict(context.arguments), call_id, "handoff", context.function,
+                context=(context, {}),
+            )  # fmt: skip
+            told = await gate.run_async(call, body)
+            if handed and _shown(told) == _shown(context.result):
+                raise handed[0]
+            context.result, noted = told, getattr(middleware, "_invoked_handoffs", [])
+            noted[:] = [each for each in noted if each[0] != call_id]
+
+        return process
+
+    gate.patches.wrap(module._AutoHandoffMiddleware, "process", processed)
+
+
+# -- chat clients ----------------------------------------------------------------------------------
+
+
+def _hook_clients(gate: Gate) -> None:
+    words = gate.vocabulary
+
+    def responded(owner: type, stock: Any) -> Any:
+        @functools.wraps(stock)
+        def _inner_get_response(
+            client: Any, *, messages: Any, stream: bool = False, options: Any, **more: Any
+        ) -> Any:
+            async def whole(given: Any, chosen: Any) -> Any:
+                return await stock(client, messages=given, stream=False, options=chosen, **more)
+
+            async def parts(given: Any, chosen: Any) -> Any:
+                found = stock(client, messages=given, stream=True, options=chosen, **more)
+                async for part in await found if inspect.iscoroutine(found) else found:
+                    yield part
+
+            asked = Once(client, "_inner_get_response", owner, parts if stream else whole)
+            if not gate.patches.is_live or asked.is_asked:
+                return stock(client, messages=messages, stream=stream, options=options, **more)
+            told = client, messages, options, None
+            if not stream:
+                return words.run_async("model_call", asked, *told)
+            return client._build_response_stream(
+                words.stream_async("model_stream", asked, *told),
+                response_format=options.get("response_format"),
+            )
+
+        return _inner_get_response
+
+    gate.patches.wrap(_framework().BaseChatClient, "_inner_get_response", responded)

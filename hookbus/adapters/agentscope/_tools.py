@@ -1,0 +1,90 @@
+"""The tools of AgentScope's toolkits as the hook `tool_call`, inside of a toolkit's middlewares."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, Final
+
+from hookbus import Bus
+
+from .._patches import Patches
+from .._tools import Gate, Refusal, Results, ToolCall
+
+_PHASES: Final = ("pre", "around", "post", "error", "finally")
+
+
+def hook_tools(patches: Patches, bus: Bus, module: Any) -> None:
+    """Have every call of a tool go through the hook `tool_call` where somebody listens to it.
+
+    There the parts of a tool that streams are gathered before the agent gets them, because a
+    receiver of `post` may still hold all of them back.
+
+    Args:
+        patches: the adapter's.
+        bus: the bus the signals live on.
+        module: AgentScope's module of toolkits.
+    """
+    gate = Gate(patches, bus, _results(module.ToolResponse, module.TextBlock))
+    signals = [bus.signal(f"{phase}_tool_call") for phase in _PHASES]
+    stock = inspect.unwrap(module.Toolkit.call_tool_function)
+
+    def is_listened_to(tool: Any) -> bool:
+        return bus.is_observed or any(each.has_shared or each.has_own(tool) for each in signals)
+
+    @functools.wraps(stock)
+    async def call_tool_function(toolkit: Any, tool_call: Any) -> Any:
+        tool = toolkit.tools.get(tool_call["name"], toolkit)
+        if not patches.is_live or not is_listened_to(tool):
+            return await stock(toolkit, tool_call)
+
+        async def body(arguments: dict[str, Any]) -> list[Any]:
+            async with aclosing(await stock(toolkit, {**tool_call, "input": arguments})) as parts:
+                return [part async for part in parts]
+
+        kind = "mcp" if getattr(tool, "source", "") == "mcp_server" else "function"
+        call = ToolCall(
+            tool_call["name"], dict(tool_call.get("input") or {}), tool_call.get("id"), kind, tool
+        )
+        return _given(await gate.run_async(call, body))
+
+    # Below what AgentScope puts in front of it, so that what its middlewares change is seen.
+    hooked = module.trace_toolkit(module._apply_middlewares(call_tool_function))
+    hooked.__hookable__ = gate.vocabulary.hookable("tool_call", is_async=True)
+    patches.replace(module.Toolkit, "call_tool_function", hooked)
+
+
+def _results(response: Any, text_block: Any) -> Results:
+    def of_text(text: str) -> list[Any]:
+        return [response(content=[text_block(type="text", text=text)])]
+
+    def packed(call: ToolCall, parts: Any, value: Any) -> list[Any]:
+        if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+            new = [response(content=value)]
+        else:
+            new = of_text(value if isinstance(value, str) else json.dumps(value, default=str))
+        if parts:  # An interrupted run is still one.
+            new[0].is_interrupted = parts[-1].is_interrupted
+        return new
+
+    def refused(refusal: Refusal) -> list[Any]:
+        return of_text(refusal.text)
+
+    return Results(shown=_shown, packed=packed, refused=refused)
+
+
+def _shown(parts: list[Any]) -> Any:
+    """Return the text of a result, or its blocks where they are not all text; the last part holds
+    all that came before."""
+    blocks = parts[-1].content if parts else []
+    if all(block["type"] == "text" for block in blocks):
+        return "\n".join(block["text"] for block in blocks)
+    return blocks
+
+
+async def _given(parts: list[Any]) -> AsyncGenerator[Any, None]:
+    for part in parts:
+        yield part

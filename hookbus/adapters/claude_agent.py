@@ -1,0 +1,241 @@
+"""The Claude Agent SDK: every call of a tool by its CLI, the CLI's own such as Bash among them,
+through a hook of hookbus.
+
+The CLI has a hook before a tool and one after it; the two are one call here. What other PreToolUse
+hooks, `can_use_tool` and settings change of the arguments is not seen: the CLI asks them side by
+side or later. The text of a tool that failed can be added to, not changed. Tools that Anthropic
+runs and models are the CLI's alone. A session that is open when hookbus is installed has no hook.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from hookbus import Bus, HookBlocked, HookError, default_bus
+
+from ._halves import LONGEST, Go, Halves
+from ._patches import Between, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall
+from ._vocabulary import refusal
+
+PACKAGE: Final = "claude-agent-sdk"
+SUPPORTED: Final = Between("0.2.180", "0.2.187")
+
+AGENTS: Final = {"Agent", "Task"}
+"""The CLI's tools that run a sub-agent, by the names they have had."""
+
+
+def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+    """Let every `query` and `ClaudeSDKClient` that connects from now on run on hookbus.
+
+    `tool_call` is every call of a tool, of a sub-agent too. The sender is one object for a session,
+    as the tools are in the CLI; `agent` is the type of the sub-agent, `kind` is mcp, agent or
+    builtin. The model reads a refused call as a tool result that is an error. A result that a
+    receiver gives in a shape that the tool's own does not have ends the run: the CLI would tell the
+    old one.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts the SDK back as it was; twice is once.
+
+    Raises:
+        HookError: if claude-agent-sdk is not installed, is another version, or runs on hookbus
+            already.
+    """
+    with Patches(PACKAGE, SUPPORTED) as patches:
+        gate = Gate(patches, bus, RESULTS, say=say)
+        sessions: WeakKeyDictionary[Any, _Session] = WeakKeyDictionary()
+        cls = import_module("claude_agent_sdk._internal.query").Query
+        begin, end, signature = cls.__init__, cls.close, inspect.signature(cls.__init__)
+
+        def __init__(query: Any, *args: Any, **kwargs: Any) -> None:
+            given = signature.bind(query, *args, **kwargs).arguments
+            del given["self"]
+            if patches.is_live:
+                sessions[query] = session = _Session(gate)
+                given["hooks"] = session.hooks_besides(given.get("hooks"))
+            begin(query, **given)
+
+        async def close(query: Any) -> None:
+            try:
+                await end(query)
+            finally:
+                if query in sessions:
+                    await sessions[query].close()
+
+        patches.replace(cls, "__init__", __init__)
+        patches.replace(cls, "close", close)
+    return patches.restore
+
+
+def guarded(
+    bus: Bus = default_bus, *, hooks: Mapping[str, Any] | None = None,
+    say: Callable[[HookBlocked], str] = refusal,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the hooks that put the tool calls of one session through `tool_call`, for who will not
+    patch: `ClaudeAgentOptions(hooks=guarded())`. They cover what `install` does.
+
+    Args:
+        bus: the bus the signals live on.
+        hooks: your own, which are there besides.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Raises:
+        HookError: if claude-agent-sdk is not installed or is another version.
+    """
+    patches = Patches(PACKAGE, SUPPORTED)
+    patches.is_live = True  # and it stays so: nothing is patched, the hooks are the session's
+    matcher = import_module("claude_agent_sdk").HookMatcher
+    session = _Session(Gate(patches, bus, RESULTS, say=say))
+    return session.hooks_besides(hooks, lambda options: matcher(**options))
+
+
+class _Session:
+    """A session of the CLI, which carries its tool calls."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._halves = Halves(gate)
+
+    def hooks_besides(
+        self, hooks: Mapping[str, Any] | None, make: Callable[[dict[str, Any]], Any] = dict
+    ) -> dict[str, Any]:
+        """Return the hooks of this session, with those that are there; `make` makes one of its
+        options.
+        """
+        found = {name: [*each] for name, each in (hooks or {}).items()}
+        for name, hook in (("PreToolUse", self._before), ("PostToolUse", self._after),
+                           ("PostToolUseFailure", self._failed)):  # fmt: skip
+            options = {"hooks": [_closing(hook)], "timeout": LONGEST, "on_failure": "block"}
+            found.setdefault(name, []).append(make({"matcher": None, **options}))
+        return found
+
+    async def close(self) -> None:
+        """End the calls that never came back."""
+        await self._halves.close()
+
+    async def _before(self, given: dict[str, Any]) -> dict[str, Any]:
+        call = self._call(given)
+        begun = await self._halves.begin(_key(given), call)
+        if not isinstance(begun, Go):
+            return _denied(begun.value if isinstance(begun.value, str) else json.dumps(begun.value))
+        if begun.arguments == given["tool_input"]:
+            return {}  # and no permission is given: who asks for one still does
+        return _output("PreToolUse", updatedInput=begun.arguments)
+
+    async def _after(self, given: dict[str, Any]) -> dict[str, Any]:
+        raw = given["tool_response"]
+        found = await self._halves.end(_key(given), raw)
+        if found is raw:
+            return {}
+        fitting = _fitted(raw, found)
+        if fitting is None:
+            return _withheld(given, "it was changed into another shape than the tool's own")
+        return _output("PostToolUse", updatedToolOutput=fitting)
+
+    async def _failed(self, given: dict[str, Any]) -> dict[str, Any]:
+        error = RuntimeError(given["error"])
+        try:
+            found = await self._halves.fail(_key(given), error)
+        except RuntimeError as raised:
+            if raised is not error:
+                raise
+            return {}
+        return _output("PostToolUseFailure", additionalContext=str(found))
+
+    def _call(self, given: dict[str, Any]) -> ToolCall:
+        name = given["tool_name"]
+        kind = "mcp" if name.startswith("mcp__") else "agent" if name in AGENTS else "builtin"
+        arguments = copy.deepcopy(given["tool_input"])
+        return ToolCall(name, arguments, given["tool_use_id"], kind, self, given.get("agent_type"))
+
+
+def _key(given: dict[str, Any]) -> tuple[str | None, ...]:
+    return given["session_id"], given.get("agent_id"), given["tool_use_id"]
+
+
+Hook = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+def _closing(hook: Hook) -> Callable[..., Awaitable[dict[str, Any]]]:
+    """Return the callback of a hook. The CLI tells the text of what one raises; here it is told
+    that something was raised, and closes.
+    """
+
+    async def callback(given: dict[str, Any], tool_use_id: str | None, context: Any) -> Any:
+        try:
+            return await hook(given)
+        except Exception as error:
+            text = str(error) if isinstance(error, HookError) else type(error).__name__
+            if given["hook_event_name"] == "PreToolUse":
+                return _denied(f"Error: a hook of the call failed: {text}")
+            return _withheld(given, f"a hook of the call failed: {text}")
+
+    return callback
+
+
+def _output(event: str, **output: Any) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, **output}}
+
+
+def _denied(text: str) -> dict[str, Any]:
+    return _output("PreToolUse", permissionDecision="deny", permissionDecisionReason=text)
+
+
+def _withheld(given: dict[str, Any], why: str) -> dict[str, Any]:
+    """Return what keeps a result from the model; where the tool's own shape has no place for the
+    reason, the run ends.
+    """
+    text = f"Error: the result of {given['tool_name']} was withheld: {why}"
+    fitting = _fitted(given.get("tool_response"), text)
+    if fitting is None:
+        return {"continue_": False, "stopReason": text}
+    return _output("PostToolUse", updatedToolOutput=fitting)
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _shown(raw: Any) -> Any:
+    """Return the text of a result that is nothing but text, or the plain data that it is."""
+    if isinstance(raw, list) and raw and all(_is_text(each) for each in raw):
+        return "\n".join(each["text"] for each in raw)
+    return raw
+
+
+def _is_text(block: Any) -> bool:
+    return isinstance(block, dict) and block.keys() == {"type", "text"}
+
+
+def _refused(refused: Refusal) -> str:
+    return refused.text
+
+
+RESULTS: Final = Results(shown=_shown, refused=_refused)
+
+
+def _fitted(raw: Any, value: Any) -> Any:
+    """Return a value in the shape of a tool's result, or None where it has none in it."""
+    if _has_shape(raw, value):
+        return value
+    if isinstance(raw, list):  # of an MCP server
+        return [{"type": "text", "text": value if isinstance(value, str) else json.dumps(value)}]
+    if isinstance(raw, dict) and isinstance(value, str) and raw.keys() >= {"stdout", "stderr"}:
+        return {**raw, "stdout": value, "stderr": ""}  # of a shell
+    return None
+
+
+def _has_shape(raw: Any, value: Any) -> bool:
+    if isinstance(raw, dict) and isinstance(value, dict):
+        return raw.keys() == value.keys() and all(_has_shape(raw[key], value[key]) for key in raw)
+    if isinstance(raw, list) and isinstance(value, list):
+        return all(any(_has_shape(one, each) for one in raw) for each in value)
+    return type(raw) is type(value)

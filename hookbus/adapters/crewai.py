@@ -1,0 +1,145 @@
+"""CrewAI: every call of a tool and of a model, through hooks of hookbus.
+
+Not covered: a result that CrewAI takes from its cache, since no tool is called (`Crew(cache=False)`
+turns that off); functions that a program hands to `LLM.call` and that are no tools.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, default_bus
+
+from ._cancelled import follow
+from ._models import hook_models
+from ._patches import Between, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall, named
+from ._vocabulary import refusal
+
+SUPPORTED: Final = Between("1.15.10", "1.15.30")
+
+
+def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+    """Let the tools and models of CrewAI run on hookbus, those there are and those to come.
+
+    `tool_call` (sender: the `BaseTool`, or the `CrewStructuredTool` that was made from none) is
+    every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent that calls functions or
+    writes its actions, by a program, by `LLM.call`. Its name is the one that models know, such as
+    `delegate_work_to_coworker` (`kind="agent"`). Its arguments are as the model gave them, before
+    the tool's schema fills in defaults. `model_call` is `call` and `acall` of a `BaseLLM`.
+
+    A refused call returns CrewAI's `ToolFailure`, also to a program: an agent reads its text, does
+    not try again, and does not take it for the answer where the tool has `result_as_answer`. An
+    agent whose `tool_failure_policy` is to raise does raise. CrewAI runs tools in threads: a guard
+    is waited for there also when the run is cancelled, and then no tool runs.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts CrewAI back as it was; twice is once.
+
+    Raises:
+        HookError: if CrewAI is not installed, is another version, or runs on hookbus already.
+    """
+    with Patches("crewai", SUPPORTED) as patches:
+        structured = import_module("crewai.tools.structured_tool").CrewStructuredTool
+        base = import_module("crewai.tools.base_tool").BaseTool
+        results = Results(_shown, _packed, _refused)
+        gate = Gate(patches, bus, results, words=("tool_call", "model_call"), say=say)
+        gate.seam(structured, "invoke", _invoked)
+        gate.seam(structured, "ainvoke", _invoked)
+        gate.seam(base, "arun", _run, layer=1)
+        gate.seam(base, "run", _run, layer=2)
+        llm = import_module("crewai.llms.base_llm").BaseLLM
+        hook_models(gate.vocabulary, llm, {"call": "model_call", "acall": "model_call"})
+        follow(patches, import_module("crewai.crew").Crew, "kickoff_async", "akickoff")
+        agent = import_module("crewai.agent.core").Agent
+        follow(patches, agent, "kickoff_async", "akickoff", "aexecute_task")
+    return patches.restore
+
+
+def _run(stock: Any, tool: Any, *args: Any, **kwargs: Any) -> Any:
+    arguments, spread = named(tool.args_schema.model_fields, args, kwargs)
+
+    def body(arguments: dict[str, Any]) -> Any:
+        by_place, by_name = spread(arguments)
+        return stock(tool, *by_place, **by_name)
+
+    return _call(tool, arguments), body
+
+
+def _invoked(stock: Any, tool: Any, input: Any, config: Any = None, **kwargs: Any) -> Any:
+    given = _parsed(input)
+    if not isinstance(given, dict):  # CrewAI says what is wrong with it
+        return _call(tool, {"input": given, **kwargs}), lambda _: stock(tool, input, config)
+
+    def body(arguments: dict[str, Any]) -> Any:
+        besides = {name: arguments[name] for name in kwargs if name in arguments}
+        shown = {name: each for name, each in arguments.items() if name not in besides}
+        return stock(tool, shown, config, **besides)
+
+    return _call(tool, {**given, **kwargs}), body
+
+
+def _parsed(input: Any) -> Any:
+    try:
+        return json.loads(input) if isinstance(input, str) else input
+    except ValueError:
+        return input
+
+
+def _call(tool: Any, arguments: dict[str, Any]) -> ToolCall:
+    tool = getattr(tool, "_original_tool", None) or tool
+    cls: type = type(tool)
+    return ToolCall(_name(tool.name), arguments, None, _kind(cls), tool)
+
+
+@functools.lru_cache(1000)
+def _name(name: str) -> str:
+    clean: str = import_module("crewai.utilities.string_utils").sanitize_tool_name(name)
+    return clean
+
+
+def _kind(cls: type) -> str:
+    homes = {each.__module__ for each in cls.__mro__}
+    if "crewai.tools.agent_tools.base_agent_tools" in homes:
+        return "agent"
+    is_remote = {"crewai.tools.mcp_native_tool", "crewai.tools.mcp_tool_wrapper"} & homes
+    return "mcp" if is_remote else "function"
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _failure() -> Any:
+    return import_module("crewai.tools.tool_failure").ToolFailure
+
+
+def _shown(raw: Any) -> Any:
+    if isinstance(raw, _failure()):
+        return raw.as_agent_message()
+    dump = getattr(raw, "model_dump", None)
+    return raw if dump is None else dump(mode="json")
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if isinstance(raw, _failure()):
+        return raw.model_copy(update={"message": str(value), "code": None, "details": {}})
+    validate = getattr(type(raw), "model_validate", None)
+    if validate is None or not isinstance(value, dict):
+        return value
+    try:
+        return validate(value)
+    except ValueError:  # pydantic's is one: an agent reads what there is
+        return value
+
+
+def _refused(refused: Refusal) -> Any:
+    return _failure()(message=refused.text)

@@ -1,0 +1,214 @@
+"""Google's Agent Development Kit: every call of a tool, of a model and of a runner, through hooks
+of hookbus.
+
+Not covered: what a streaming tool of a live session gives after its call (guards are asked before
+it, and see a generator as its result), live models, code that a code executor runs, and tools that
+run at Google. Changed arguments of a task for another agent, and of `finish_task`, make the call an
+error: ADK takes them from the model's message. A `GoogleApiTool` has a `RestApiTool` do its work,
+which is asked about, too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, default_bus
+
+from ._patches import Between, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall
+from ._vocabulary import INSIDE, Attempt, Once, Vocabulary, refusal
+
+SUPPORTED: Final = Between("2.10.0", "2.13.0")
+"""Versions of google-adk."""
+
+_KINDS: Final = {
+    "TransferToAgentTool": "handoff",
+    "AgentTool": "agent",
+    "McpTool": "mcp",
+    "SetModelResponseTool": "output",
+    "FinishTaskTool": "output",
+}
+"""What tools are, by their class or one above it: most are not imported until they are used."""
+
+
+def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+    """Let the tools, models and runners of ADK run on hookbus, those there are and those to come.
+
+    `tool_call` (sender: the `BaseTool`) is every `run_async` of a tool, by whatever agent, workflow
+    or program, after all callbacks and plugins have changed its arguments; a transfer to another
+    agent and a task that is delegated are calls of tools, too. `model_call` and `model_stream`
+    (sender: the `BaseLlm`) are its `generate_content_async`, whole or streamed; `agent_stream`
+    (sender: the root agent) is `Runner.run_async`. A refused call is `{"error": ...}`, which ADK
+    takes for a failed tool; a program that calls a tool without an agent gets `HookBlocked`.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts ADK back as it was; twice is once.
+
+    Raises:
+        HookError: if google-adk is not installed, is another version, or runs on hookbus already.
+    """
+    with Patches("google-adk", SUPPORTED) as patches:
+        results = Results(packed=_packed, refused=_refused)
+        words = "tool_call", "model_call", "model_stream", "agent_stream"
+        gate = Gate(patches, bus, results, words=words, say=say)
+        gate.seam(import_module("google.adk.tools.base_tool").BaseTool, "run_async", _run)
+        _hook_tasks(gate)
+        _hook_models(gate)
+        _hook_runners(gate)
+    return patches.restore
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+
+def _run(stock: Any, tool: Any, *, args: dict[str, Any], tool_context: Any) -> Any:
+    agent = getattr(getattr(tool_context, "_invocation_context", None), "agent", None)
+    call_id, kind = getattr(tool_context, "function_call_id", None), _kind(tool)
+    added = _added(tool, args)
+    given = {key: each for key, each in args.items() if key not in added}
+    call = ToolCall(tool.name, given, call_id, kind, tool, agent, tool_context)
+
+    async def body(arguments: dict[str, Any]) -> Any:
+        if tool.name == "finish_task" and arguments != args:
+            return _unchangeable(call)
+        return await stock(tool, args={**arguments, **added}, tool_context=tool_context)
+
+    return call, body
+
+
+def _added(tool: Any, args: dict[str, Any]) -> dict[str, Any]:
+    """Return what an override adds before it calls its parent's, and no model can give: a
+    credential, a client. Receivers do not see it."""
+    outer = INSIDE.get()
+    if getattr(getattr(outer, "call", None), "tool", None) is not tool:
+        return {}
+    asked, plain = getattr(outer, "arguments", {}), (str, int, float, list, dict)
+    return {
+        key: each for key, each in args.items() if key not in asked and not isinstance(each, plain)
+    }
+
+
+def _kind(tool: Any) -> str:
+    names = (cls.__name__ for cls in type(tool).__mro__)
+    found = next((_KINDS[name] for name in names if name in _KINDS), "function")
+    return "handoff" if tool.name == "transfer_to_agent" else found
+
+
+def _unchangeable(call: ToolCall) -> dict[str, Any]:
+    """Close where ADK would take what the model wrote, and not what guards have seen."""
+    return {"error": f"Error: the arguments of {call.name} cannot be changed"}
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    actions = getattr(call.context, "actions", None)
+    if actions is not None and call.name == "set_model_response":
+        actions.set_model_response = value  # the output, next to the tool's result
+    return value
+
+
+def _refused(refused: Refusal) -> Any:
+    call = refused.call
+    if call.call_id is None:  # a program waits
+        raise refused.blocked
+    actions = getattr(call.context, "actions", None)
+    for name in ("transfer_to_agent", "set_model_response"):
+        if getattr(actions, name, None) is not None:  # a refused result: the tool has run
+            setattr(actions, name, None)
+    return {"error": refused.text}
+
+
+def _hook_tasks(gate: Gate) -> None:
+    """Hook the tasks that an agent gives to another, which ADK runs beside their tool."""
+    marker = import_module("google.adk.tools.agent_tool")._TaskAgentTool
+    module = import_module("google.adk.workflow._llm_agent_wrapper")
+    stock = module._dispatch_task_fc
+
+    @functools.wraps(stock)
+    async def _dispatch_task_fc(parent_agent: Any, fc: Any, ctx: Any) -> Any:
+        tools = {getattr(tool, "name", None): tool for tool in parent_agent.tools}
+        call = ToolCall(
+            fc.name, dict(fc.args or {}), fc.id, "agent", tools.get(fc.name), parent_agent
+        )
+
+        async def body(arguments: dict[str, Any]) -> Any:
+            if arguments != call.arguments:
+                return _unchangeable(call)
+            return await stock(parent_agent, fc, ctx)
+
+        return await gate.run_async(call, body)
+
+    gate.patches.replace(module, "_dispatch_task_fc", _dispatch_task_fc)
+    # The tool itself does nothing, and is called only next to others: it is not asked about.
+    gate.patches.replace(marker, "run_async", marker.run_async.__wrapped__)
+
+
+# -- models and runs -------------------------------------------------------------------------------
+
+
+class _Asked(Once):
+    """A call of a model. Its override may call its parent's: that is the same one."""
+
+    def __init__(self, owner: type, stock: Any, model: Any, request: Any, stream: bool) -> None:
+        body = self._items if stream else self._whole
+        super().__init__(model, "generate_content_async", owner, body)
+        self._stock, self._request, self._stream = stock, request, stream
+        self.options = {"model": request.model, "config": request.config}
+        self._raw: list[Any] = []
+
+    def _items(self, messages: Any, options: dict[str, Any]) -> Any:
+        request = self._request
+        if messages is not request.contents or options is not self.options:
+            request = request.model_copy(update={"contents": messages, **options})
+        return self._stock(self.of, request, self._stream)
+
+    async def _whole(self, messages: Any, options: dict[str, Any]) -> Any:
+        async with aclosing(self._items(messages, options)) as items:
+            self._raw = [item async for item in items]
+        return self._raw[0] if len(self._raw) == 1 else self._raw
+
+    async def answers(self, words: Vocabulary) -> AsyncGenerator[Any, None]:
+        """Give what ADK gets of the hooked call."""
+        called = self.of, self._request.contents, self.options, None
+        if self._stream:
+            async with aclosing(words.stream_async("model_stream", self, *called)) as items:
+                async for item in items:
+                    yield item
+            return
+        answer = await words.run_async("model_call", self, *called)
+        for item in answer if isinstance(answer, list) else [answer]:
+            yield item
+
+
+def _hook_models(gate: Gate) -> None:
+    def generated(owner: type, stock: Any) -> Any:
+        @functools.wraps(stock)
+        def generate_content_async(model: Any, llm_request: Any, stream: bool = False) -> Any:
+            asked = _Asked(owner, stock, model, llm_request, stream)
+            if not gate.patches.is_live or asked.is_asked:
+                return stock(model, llm_request, stream)
+            return asked.answers(gate.vocabulary)
+
+        return generate_content_async
+
+    base = import_module("google.adk.models.base_llm").BaseLlm
+    gate.patches.wrap(base, "generate_content_async", generated)
+
+
+def _hook_runners(gate: Gate) -> None:
+    def run(owner: type, stock: Any) -> Any:
+        @functools.wraps(stock)
+        def run_async(runner: Any, *, new_message: Any = None, **options: Any) -> Any:
+            attempt = Attempt(lambda message: stock(runner, new_message=message, **options))
+            return gate.vocabulary.stream_async("agent_stream", attempt, runner.agent, new_message)
+
+        return run_async
+
+    gate.patches.wrap(import_module("google.adk.runners").Runner, "run_async", run)

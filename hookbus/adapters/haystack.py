@@ -1,0 +1,138 @@
+"""Haystack: every call of a tool through hooks of hookbus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, default_bus
+
+from ._patches import Between, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall
+from ._vocabulary import refusal
+
+SUPPORTED: Final = Between("3.1.0", "3.4.1")
+"""Versions of haystack-ai."""
+
+
+def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+    """Let the tools of Haystack run on hookbus, those there are and those to come.
+
+    `tool_call` (sender: the `Tool`) is every `invoke` and `invoke_async`, by an agent, a pipeline
+    or a program, of tools that are functions, components, pipelines, agents or of an MCP server. A
+    refused call raises a `ToolInvocationError` that is a `HookBlocked`, too: an agent tells it to
+    its model as a result marked as error, a program catches it. An agent with
+    `raise_on_tool_invocation_failure` raises it, as any failure of a tool.
+
+    Receivers are shown documents and messages in results as their dicts. A text for the result of a
+    tool with an `outputs_to_string` handler is given to that handler, but of an `AgentTool`.
+    Not hooked: chat generators, which have no base class.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts Haystack back as it was; twice is once.
+
+    Raises:
+        HookError: if haystack-ai is not installed, is another version, or runs on hookbus already.
+    """
+    with Patches("haystack-ai", SUPPORTED) as patches:
+        tools = import_module("haystack.tools")
+        error = _told_error(import_module("haystack.tools.errors").ToolInvocationError)
+
+        def refused(refused: Refusal) -> Any:
+            raise error(refused)
+
+        gate = Gate(patches, bus, Results(_shown, _packed, refused), say=say)
+        gate.seam(tools.Tool, "invoke_async", _invoked)
+        gate.seam(tools.Tool, "invoke", _invoked, layer=1)
+        if mcp := _mcp():
+            gate.seam(mcp.MCPTool, "ainvoke", _invoked)
+    return patches.restore
+
+
+def _invoked(stock: Any, tool: Any, /, **arguments: Any) -> Any:
+    call = ToolCall(tool.name, arguments, kind=_kind(tool), tool=tool)
+    return call, lambda changed: stock(tool, **changed)
+
+
+def _mcp() -> Any:
+    """Return the package of MCP's tools, which is one of its own; None where it is not there."""
+    try:
+        return import_module("haystack_integrations.tools.mcp")
+    except ModuleNotFoundError:
+        return None
+
+
+def _kind(tool: Any) -> str:
+    if _is_agent(tool):
+        return "agent"
+    homes = (cls.__module__ for cls in type(tool).__mro__)
+    is_mcp = any(home.startswith("haystack_integrations.tools.mcp") for home in homes)
+    return "mcp" if is_mcp else "function"
+
+
+def _is_agent(tool: Any) -> bool:
+    agent = import_module("haystack.components.agents").Agent
+    return isinstance(getattr(tool, "_component", None), agent)
+
+
+def _told_error(base: type[Exception]) -> Callable[[Refusal], Exception]:
+    """Return what makes of a refusal what an agent tells its model, and a program catches."""
+
+    class ToolCallBlocked(base, HookBlocked):  # type: ignore[misc, valid-type]
+        def __init__(self, refused: Refusal) -> None:
+            blocked = refused.blocked
+            HookBlocked.__init__(
+                self, blocked.reason, blocked.receiver, blocked.hook, verdict=blocked.verdict,
+                call_id=blocked.call_id,
+            )  # fmt: skip
+            self.tool_name, self._text = refused.call.name, refused.text
+
+        def __str__(self) -> str:
+            return self._text
+
+    return ToolCallBlocked
+
+
+# -- results: documents, messages and their parts, in dicts and lists ------------------------------
+
+
+def _is_object(raw: Any) -> bool:
+    return any(cls.__module__.startswith("haystack.dataclasses") for cls in type(raw).__mro__)
+
+
+def _shown(raw: Any) -> Any:
+    if isinstance(raw, dict):
+        return {key: _shown(value) for key, value in raw.items()}
+    if isinstance(raw, (list, tuple)):
+        return [_shown(value) for value in raw]
+    return raw.to_dict() if _is_object(raw) and hasattr(raw, "to_dict") else raw
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if isinstance(value, str) and _is_agent(call.tool):
+        message = import_module("haystack.dataclasses").ChatMessage.from_assistant(value)
+        return {"messages": [message], "last_message": message, "exit_reason": "text"}
+    return _like(raw, value)
+
+
+def _like(raw: Any, value: Any) -> Any:
+    """Return plain data with the objects that what the framework holds has in those places."""
+    if isinstance(value, dict):
+        if _is_object(raw):
+            return type(raw).from_dict(value)
+        known = raw if isinstance(raw, dict) else {}
+        return {key: _like(known.get(key), each) for key, each in value.items()}
+    if isinstance(value, list) and isinstance(raw, (list, tuple)):
+        return [_like(_of_its_kind(raw, each), each) for each in value]
+    return value
+
+
+def _of_its_kind(raw: Any, value: Any) -> Any:
+    """Return an object in a list that is kept as such a dict: some may have been taken out."""
+    found = (each for each in raw if _is_object(each) and _shown(each).keys() == value.keys())
+    return next(found, None) if isinstance(value, dict) else None

@@ -1,0 +1,176 @@
+"""LangChain and LangGraph: every call of a tool, and of a chat model, through hooks of hookbus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, default_bus
+
+from ._patches import Between, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall
+from ._vocabulary import Attempt, refusal
+
+SUPPORTED: Final = Between("1.6.0", "1.7.2")
+"""Versions of langchain-core, which has the tools of LangChain and LangGraph."""
+
+
+def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+    """Let the tools and chat models of LangChain run on hookbus, those there are and those to come.
+
+    `tool_call` (sender: the `BaseTool`) is every `invoke`, `ainvoke`, `run` and `arun` of a tool,
+    by an agent, a graph or a program; `model_call` and `model_stream` (sender: the
+    `BaseChatModel`) are those of a chat model. A refused call is a `ToolMessage` with status error
+    where a model waits for one, and else a `HookBlocked`.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts LangChain back as it was; twice is once.
+
+    Raises:
+        HookError: if langchain-core is not installed, is another version, or runs on hookbus
+            already.
+    """
+    with Patches("langchain-core", SUPPORTED) as patches:
+        base = import_module("langchain_core.tools").BaseTool
+        import_module("langchain_core.tools.structured")
+        results = Results(_shown, _packed, _refused)
+        words = "tool_call", "model_call", "model_stream"
+        gate = Gate(patches, bus, results, words=words, say=say)
+        gate.seam(base, "ainvoke", _invoked)
+        gate.seam(base, "run", _run, layer=1)
+        gate.seam(base, "arun", _run, layer=1)
+        _hook_models(gate)
+    return patches.restore
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+
+def _invoked(stock: Any, tool: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+    is_call = isinstance(input, dict) and input.get("type") == "tool_call"
+    given, call_id = (input["args"], input.get("id")) if is_call else (input, None)
+    call, repack = _read(tool, given, call_id)
+
+    def body(arguments: dict[str, Any]) -> Any:
+        changed = repack(arguments)
+        return stock(tool, {**input, "args": changed} if is_call else changed, *args, **kwargs)
+
+    return call, body
+
+
+def _run(
+    stock: Any, tool: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None,
+    **kwargs: Any,
+) -> Any:  # fmt: skip
+    call, repack = _read(tool, tool_input, tool_call_id)
+    return call, lambda arguments: stock(
+        tool, repack(arguments), *args, tool_call_id=tool_call_id, **kwargs
+    )
+
+
+def _read(tool: Any, given: Any, call_id: str | None) -> tuple[ToolCall, Callable[[Any], Any]]:
+    """Return the call, and what makes of its arguments what LangChain was given: perhaps a text."""
+    if isinstance(given, dict):
+        return ToolCall(tool.name, dict(given), call_id, tool=tool), lambda arguments: arguments
+    name = next(iter(tool.args), "input")
+    call = ToolCall(tool.name, {name: given}, call_id, tool=tool)
+    return call, lambda arguments: arguments[name] if [*arguments] == [name] else arguments
+
+
+def _message() -> Any:
+    return import_module("langchain_core.messages").ToolMessage
+
+
+def _shown(raw: Any) -> Any:
+    return raw.content if isinstance(raw, _message()) else raw
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if isinstance(raw, _message()):
+        return raw.model_copy(update={"content": value, "artifact": None})
+    if call.call_id is None or isinstance(value, _message()):
+        return value
+    return _message()(value, tool_call_id=call.call_id, name=call.name)
+
+
+def _refused(refused: Refusal) -> Any:
+    call = refused.call
+    if call.call_id is None:  # a program waits
+        raise refused.blocked
+    return _message()(refused.text, tool_call_id=call.call_id, name=call.name, status="error")
+
+
+# -- models ----------------------------------------------------------------------------------------
+
+
+def _hook_models(gate: Gate) -> None:
+    cls = import_module("langchain_core.language_models").BaseChatModel
+    words = gate.vocabulary
+
+    def generated(owner: type, stock: Any) -> Any:
+        def _generate_with_cache(model: Any, messages: Any, /, **options: Any) -> Any:
+            answer = _Answer(stock, model)
+            return answer.whole(words.run("model_call", answer, model, messages, options, None))
+
+        return _generate_with_cache
+
+    def generated_async(owner: type, stock: Any) -> Any:
+        async def _agenerate_with_cache(model: Any, messages: Any, /, **options: Any) -> Any:
+            answer = _AsyncAnswer(stock, model)
+            found = await words.run_async("model_call", answer, model, messages, options, None)
+            return answer.whole(found)
+
+        return _agenerate_with_cache
+
+    def streamed(owner: type, stock: Any) -> Any:
+        def stream(model: Any, input: Any, *args: Any, **options: Any) -> Any:
+            attempt = Attempt(lambda given, more: stock(model, given, *args, **more))
+            return words.stream("model_stream", attempt, model, input, options, None)
+
+        return stream
+
+    def streamed_async(owner: type, stock: Any) -> Any:
+        def astream(model: Any, input: Any, *args: Any, **options: Any) -> Any:
+            attempt = Attempt(lambda given, more: stock(model, given, *args, **more))
+            return words.stream_async("model_stream", attempt, model, input, options, None)
+
+        return astream
+
+    patches = gate.patches
+    patches.wrap(cls, "_generate_with_cache", generated)
+    patches.wrap(cls, "_agenerate_with_cache", generated_async)
+    patches.wrap(cls, "stream", streamed)
+    patches.wrap(cls, "astream", streamed_async)
+
+
+class _Answer(Attempt):
+    """A call of a chat model: receivers see its message, LangChain gets the whole `ChatResult`."""
+
+    raw: Any = None
+
+    def __init__(self, stock: Any, model: Any) -> None:
+        super().__init__(self._run)
+        self._stock, self._model = stock, model
+
+    def _run(self, messages: Any, options: dict[str, Any]) -> Any:
+        return self.shown(self._stock(self._model, messages, **options))
+
+    def shown(self, raw: Any) -> Any:
+        self.raw = raw
+        return raw.generations[0].message
+
+    def whole(self, message: Any) -> Any:
+        if self.raw is not None and message is self.raw.generations[0].message:
+            return self.raw
+        outputs = import_module("langchain_core.outputs")
+        return outputs.ChatResult(generations=[outputs.ChatGeneration(message=message)])
+
+
+class _AsyncAnswer(_Answer):
+    async def _run(self, messages: Any, options: dict[str, Any]) -> Any:
+        return self.shown(await self._stock(self._model, messages, **options))

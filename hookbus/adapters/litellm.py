@@ -1,0 +1,211 @@
+"""LiteLLM: every chat completion, whole or streamed, through hooks of hookbus.
+
+Not here: `responses`, `text_completion` where it asks a provider of texts itself, `embedding` and
+the like; a function that was put elsewhere than into a module before `install`, such as
+`functools.partial(litellm.completion)`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncGenerator, Callable, Generator
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, default_bus
+
+from ._own_hooks import View
+from ._patches import Between, Patches, Uninstall
+from ._vocabulary import INSIDE, Attempt, Vocabulary
+
+SUPPORTED: Final = Between("1.106.0", "1.106.2")
+"""Versions of litellm. Before, its Router retried what guardrails refuse."""
+
+_END: Final = object()
+
+
+def install(bus: Bus = default_bus) -> Uninstall:
+    """Let LiteLLM's chat completions run on hookbus, wherever the functions were imported.
+
+    `model_call` and `model_stream` are those of `completion` and `acompletion`: of a program, the
+    `Router`, another framework. A model is a name here: connect to one with
+    `when={"model": "openai/gpt-5"}`. A stream's first part is waited for in the call, so that a
+    refusal is raised there; receivers of a plain stream are plain. A refused call is a
+    `HookBlocked`: the `Router` neither retries it nor falls back to another model, and no
+    deployment cools down.
+
+    Args:
+        bus: the bus the signals live on.
+
+    Returns:
+        A function that puts LiteLLM back as it was; twice is once.
+
+    Raises:
+        HookError: if litellm is not installed, is another version, or runs on hookbus already.
+    """
+    with Patches("litellm", SUPPORTED) as patches:
+        words = Vocabulary(patches, bus, ("model_call", "model_stream"))
+        front, main = import_module("litellm.chat_completions.dispatch"), "litellm.main"
+        import_module("litellm.router")
+        for home, name, layer in (
+            (front, "completion", 0), (front, "acompletion", 0),
+            (import_module(main), "acompletion", 1), (import_module(main), "completion", 2),
+        ):  # fmt: skip
+            make = _plain if name == "completion" else _async
+            patches.wrap_function(
+                home, name, functools.partial(make, words, layer), also_outside=True
+            )
+        guardrails = import_module("litellm.integrations.custom_guardrail")
+        patches.wrap_function(guardrails, "is_guardrail_intervention", _also_blocked)
+    return patches.restore
+
+
+def _also_blocked(stock: Any) -> Any:
+    """A refusal is an intervention to LiteLLM, which is not tried again anywhere."""
+
+    @functools.wraps(stock)
+    def is_intervention(error: Exception) -> bool:
+        return isinstance(error, HookBlocked) or bool(stock(error))
+
+    return is_intervention
+
+
+class _Asked(Attempt):
+    """A completion under way, which goes through several of LiteLLM's functions.
+
+    Attributes:
+        answer: what LiteLLM gave; of a stream, its wrapper.
+    """
+
+    answer: Any = None
+
+    def __init__(self, model: Any, messages: Any, layer: int, body: Callable[..., Any]) -> None:
+        super().__init__(body)
+        self.model, self.messages, self.layer = model, messages, layer
+
+
+class _Call:
+    """A call of a completion: which model is asked what, and how the stock function is called."""
+
+    def __init__(self, stock: Any, layer: int, options: dict[str, Any]) -> None:
+        self.stock, self.options = stock, options
+        self.model, self.messages = options.pop("model", None), options.pop("messages", [])
+        self.is_stream = bool(options.get("stream")) and not options.get("complete_response")
+        self.attempt = _Asked(self.model, self.messages, layer, self.body)
+
+    def body(self, messages: Any, options: dict[str, Any]) -> Any:
+        self.attempt.messages = messages
+        return self.stock(model=self.model, messages=messages, **options)
+
+    async def awaited(self, messages: Any, options: dict[str, Any]) -> Any:
+        found = self.body(messages, options)
+        return await found if inspect.isawaitable(found) else found
+
+    def is_asked(self) -> bool:
+        """Tell whether this is a call further inside of one that was asked about: the same model is
+        sent the same messages."""
+        outer = INSIDE.get()
+        if not isinstance(outer, _Asked) or outer.layer >= self.attempt.layer:
+            return False
+        return bool(outer.model == self.model and outer.messages == self.messages)
+
+    @property
+    def told(self) -> tuple[Any, ...]:
+        return self.model, self.messages, self.options, None
+
+
+def _names(stock: Any) -> list[str]:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return [each.name for each in inspect.signature(stock).parameters.values() if each.kind is kind]
+
+
+def _plain(words: Vocabulary, layer: int, stock: Any) -> Any:
+    names = _names(stock)
+
+    @functools.wraps(stock)
+    def completion(*args: Any, **kwargs: Any) -> Any:
+        call = _Call(stock, layer, {**dict(zip(names, args, strict=False)), **kwargs})
+        if not words.patches.is_live or call.is_asked():
+            return stock(*args, **kwargs)
+        if kwargs.get("acompletion"):  # it returns a coroutine
+            return _answered(words, call)
+        if not call.is_stream:
+            return words.run("model_call", call.attempt, *call.told)
+
+        def parts(messages: Any, options: dict[str, Any]) -> Generator[Any, Any, None]:
+            call.attempt.answer = call.body(messages, options)
+            yield from call.attempt.answer
+
+        call.attempt.body = parts
+        parts_of = words.stream("model_stream", call.attempt, *call.told)
+        first = [part for part in [next(parts_of, _END)] if part is not _END]
+        return _Parts(call.attempt.answer, _parts=parts_of, _first=first)
+
+    return completion
+
+
+def _async(words: Vocabulary, layer: int, stock: Any) -> Any:
+    names = _names(stock)
+
+    @functools.wraps(stock)
+    async def acompletion(*args: Any, **kwargs: Any) -> Any:
+        call = _Call(stock, layer, {**dict(zip(names, args, strict=False)), **kwargs})
+        if not words.patches.is_live or call.is_asked():
+            return await stock(*args, **kwargs)
+        return await _answered(words, call)
+
+    return acompletion
+
+
+async def _answered(words: Vocabulary, call: _Call) -> Any:
+    attempt = call.attempt
+    if not call.is_stream:
+        attempt.body = call.awaited
+        return await words.run_async("model_call", attempt, *call.told)
+
+    async def parts(messages: Any, options: dict[str, Any]) -> AsyncGenerator[Any, None]:
+        attempt.answer = await call.awaited(messages, options)
+        try:
+            async for part in attempt.answer:
+                yield part
+        finally:
+            await attempt.answer.aclose()
+
+    attempt.body = parts
+    parts_of = words.stream_async("model_stream", attempt, *call.told)
+    first = [part for part in [await anext(parts_of, _END)] if part is not _END]
+    return _AsyncParts(attempt.answer, _parts=parts_of, _first=first)
+
+
+class _Stream(View):
+    """What LiteLLM gives for a stream, whose parts come through hooks; else it is that object."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        behind = self.__dict__["_behind"]
+        return type(self) if behind is None else type(behind)
+
+
+class _Parts(_Stream):
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        mine = self.__dict__
+        return mine["_first"].pop() if mine["_first"] else next(mine["_parts"])
+
+    def close(self) -> None:
+        self.__dict__["_parts"].close()
+
+
+class _AsyncParts(_Stream):
+    def __aiter__(self) -> Any:
+        return self
+
+    async def __anext__(self) -> Any:
+        mine = self.__dict__
+        return mine["_first"].pop() if mine["_first"] else await anext(mine["_parts"])
+
+    async def aclose(self) -> None:
+        await self.__dict__["_parts"].aclose()

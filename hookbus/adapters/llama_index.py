@@ -1,0 +1,122 @@
+"""LlamaIndex: every call of a tool and of a model, through hooks of hookbus.
+
+Not covered: functions that the code of a `CodeActAgent` calls, since its executor is given them and
+no tools; the code itself is the argument of a tool, `execute`. A tool that waits for an event is
+run again when it comes, and asked again.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, default_bus
+
+from ._models import hook_models
+from ._patches import Between, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall, named
+from ._vocabulary import refusal
+
+SUPPORTED: Final = Between("0.14.15", "0.14.25")
+"""Versions of llama-index-core."""
+
+_WORDS: Final = "tool_call", "model_call", "model_stream"
+_MODELS: Final = {
+    "chat": "model_call", "achat": "model_call",
+    "complete": "model_call", "acomplete": "model_call",
+    "stream_chat": "model_stream", "astream_chat": "model_stream",
+    "stream_complete": "model_stream", "astream_complete": "model_stream",
+}  # fmt: skip
+
+
+def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+    """Let the tools and models of LlamaIndex run on hookbus, those there are and those to come.
+
+    `tool_call` (sender: the tool) is every `call` and `acall` of a tool and every call of the tool
+    itself, by an agent, a workflow, a model's `predict_and_call` or a program; its arguments are as
+    the model gave them, with the tool's `partial_params`, before defaults are filled in. A hand-off
+    is one too (`kind="handoff"`). `model_call` and `model_stream` (sender: the LLM) are the ways to
+    chat and to complete.
+
+    A refused call returns a `ToolOutput` that is an error, also to a program: an agent reads its
+    text and goes on, does not take it for the answer of a tool that returns directly, and hands
+    nothing off.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts LlamaIndex back as it was; twice is once.
+
+    Raises:
+        HookError: if llama-index-core is not installed, is another version, or runs on hookbus
+            already.
+    """
+    with Patches("llama-index-core", SUPPORTED) as patches:
+        types = import_module("llama_index.core.tools.types")
+        adapted = types.BaseToolAsyncAdapter
+        passing = {name: vars(adapted)[name] for name in ("call", "acall")}
+        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=_WORDS, say=say)
+        gate.seam(types.BaseTool, "__call__", _called)
+        gate.seam(types.AsyncBaseTool, "acall", _called, layer=1)
+        gate.seam(types.AsyncBaseTool, "call", _called, layer=2)
+        for name, stock in passing.items():  # the tool behind it is called, and is the sender
+            patches.replace(adapted, name, stock)
+        llm = import_module("llama_index.core.base.llms.base").BaseLLM
+        hook_models(gate.vocabulary, llm, _MODELS)
+    return patches.restore
+
+
+def _called(stock: Any, tool: Any, *args: Any, **kwargs: Any) -> Any:
+    context = getattr(tool, "ctx_param_name", None)
+    own = {context: kwargs.pop(context)} if context in kwargs else {}
+    given = {**getattr(tool, "partial_params", {}), **kwargs}
+    arguments, spread = named(_names(tool) if args else (), args, given)
+
+    def body(arguments: dict[str, Any]) -> Any:
+        by_place, by_name = spread(arguments)
+        return stock(tool, *by_place, **by_name, **own)
+
+    name = tool.metadata.get_name()
+    kind = "handoff" if name == "handoff" else "function"
+    return ToolCall(name, arguments, None, kind, tool), body
+
+
+def _names(tool: Any) -> list[str]:
+    return [*tool.metadata.get_parameters_dict().get("properties", ())]
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _output() -> Any:
+    return import_module("llama_index.core.tools.types").ToolOutput
+
+
+def _shown(raw: Any) -> Any:
+    """Return the data where the text tells nothing else, and the text where it does."""
+    if not isinstance(raw, _output()):
+        return raw
+    is_data = isinstance(raw.raw_output, (dict, list, int, float))
+    return raw.raw_output if is_data and str(raw.raw_output) == raw.content else raw.content
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if isinstance(value, _output()):
+        return value
+    is_error = isinstance(raw, _output()) and raw.is_error
+    return _told(call, str(value), value, is_error=is_error)
+
+
+def _refused(refused: Refusal) -> Any:
+    text, blocked = refused.text, refused.blocked
+    return _told(refused.call, text, text, is_error=True, exception=blocked)
+
+
+def _told(call: ToolCall, text: str, value: Any, **error: Any) -> Any:
+    given = {"args": (), "kwargs": call.arguments}
+    return _output()(call.name, content=text, raw_input=given, raw_output=value, **error)

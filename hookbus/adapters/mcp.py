@@ -1,0 +1,269 @@
+"""MCP: every call of a tool through hooks of hookbus, where a client asks for it and where a server
+runs it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, HookError, default_bus
+
+from ._mcp_results import Parts, fitting, parts, shown
+from ._patches import Between, InPlace, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall
+from ._vocabulary import refusal
+
+SUPPORTED: Final = Between("2.0.0", "2.3.0")
+"""Versions of mcp, the SDK."""
+
+_BARE: Final = "bare"
+
+
+def install(
+    bus: Bus = default_bus, *, client: bool = True, server: bool = True,
+    say: Callable[[HookBlocked], str] = refusal,
+) -> Uninstall:  # fmt: skip
+    """Let the tool calls of the MCP SDK run on hookbus, of sessions and servers there are and to
+    come.
+
+    `tool_call` is heard at two places, and in one process the second is told as part of the first:
+
+    - `kind="mcp"`, sender: the `ClientSession`: every call that a client, a group of sessions or a
+      framework on top of them makes, whatever the server is.
+    - `kind="function"`, sender: the `Tool` of an `MCPServer`, behind all middleware, also in
+      `MCPServer.call_tool()` and `Tool.run()`; of a low-level server, which has one handler and no
+      tools, the `Server`. So is a server with an extension that intercepts calls, before it asks
+      its tool.
+
+    A refused call is a result marked as error; in `Tool.run()` without `convert_result` it is a
+    `HookBlocked`. A call that goes in rounds, as the server asks for input, is asked in each.
+
+    Not heard: what middleware answers by itself, without the tool; resources and prompts.
+
+    Args:
+        bus: the bus the signals live on.
+        client: hook the client's side.
+        server: hook the server's side.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts the SDK back as it was; twice is once.
+
+    Raises:
+        HookError: if mcp is not installed, is another version, or runs on hookbus already; or if
+            neither side is to be hooked.
+    """
+    if not (client or server):
+        raise HookError("client=False and server=False leave nothing to hook")
+    with Patches("mcp", SUPPORTED) as patches:
+        gate = Gate(patches, bus, RESULTS, say=say)
+        if client:
+            gate.seam(import_module("mcp").ClientSession, "call_tool", _asked_for)
+        if server:
+            home = import_module("mcp.server.mcpserver")
+            gate.seam(home.MCPServer, "call_tool", _called)
+            gate.seam(import_module("mcp.server.mcpserver.tools").Tool, "run", _run, layer=1)
+            handlers = functools.partial(_handlers, gate, bus)
+            patches.wrap(import_module("mcp.server").Server, "get_request_handler", handlers)
+    return patches.restore
+
+
+class Guarded:
+    """Middleware of a server, for people who will not patch.
+
+        server = MCPServer("shop", middleware=[Guarded(bus)])
+
+    It hears every call that comes over the protocol; the sender is this object. Not heard:
+    `MCPServer.call_tool()` and `Tool.run()` in the process, and what middleware behind it makes of
+    the arguments; put it last. It is beside `install(server=True)` too much: both would ask.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Raises:
+        HookError: if mcp is not installed or is another version.
+    """
+
+    def __init__(
+        self, bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal
+    ) -> None:
+        self._gate = Gate(InPlace("mcp", SUPPORTED), bus, RESULTS, say=say)
+
+    async def __call__(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        params = ctx.params if isinstance(ctx.params, Mapping) else {}
+        if ctx.method != "tools/call" or not isinstance(params.get("name"), str):
+            return await call_next(ctx)
+        call = _call(params["name"], params.get("arguments"), ctx, tool=self)
+
+        async def body(arguments: dict[str, Any]) -> Any:
+            return await call_next(replace(ctx, params={**params, "arguments": arguments}))
+
+        async def listed(page: dict[str, Any]) -> Any:
+            meta = {"_meta": params["_meta"]} if "_meta" in params else {}
+            return await call_next(replace(ctx, method="tools/list", params={**meta, **page}))
+
+        return await _answered(self._gate, call, body, listed)
+
+
+# -- the client ------------------------------------------------------------------------------------
+
+
+def _asked_for(
+    stock: Any, session: Any, name: str, arguments: Any = None, *args: Any, **kwargs: Any
+) -> Any:
+    call = ToolCall(name, dict(arguments or ()), kind="mcp", tool=session)
+    return call, lambda changed: stock(session, name, changed, *args, **kwargs)
+
+
+# -- MCPServer -------------------------------------------------------------------------------------
+
+
+def _called(stock: Any, server: Any, name: str, arguments: Any, context: Any = None) -> Any:
+    tool = server._tool_manager.get_tool(name) or server
+    call = _call(name, arguments, context and context._request_context, tool)
+    return call, lambda changed: stock(server, name, changed, context)
+
+
+def _run(stock: Any, tool: Any, arguments: Any, context: Any, convert_result: bool = False) -> Any:
+    ctx = context and context._request_context
+    call = _call(tool.name, arguments, ctx, tool, is_converted=convert_result)
+    return call, lambda changed: stock(tool, changed, context, convert_result=convert_result)
+
+
+def _call(name: str, arguments: Any, ctx: Any, tool: Any, *, is_converted: bool = True) -> ToolCall:
+    number = None if ctx is None or ctx.request_id is None else str(ctx.request_id)
+    # A program that has no need of MCP's results gets what the tool's function gives.
+    context = None if is_converted else _BARE
+    return ToolCall(name, dict(arguments or ()), number, tool=tool, context=context)
+
+
+# -- low-level servers -----------------------------------------------------------------------------
+
+
+def _handlers(gate: Gate, bus: Bus, owner: type, stock: Any) -> Any:
+    @functools.wraps(stock)
+    def get_request_handler(server: Any, method: str) -> Any:
+        entry = stock(server, method)
+        if method != "tools/call" or entry is None or not gate.patches.is_live:
+            return entry
+        if isinstance(entry.handler, _Handler) or _has_tools(entry.handler, bus):
+            return entry
+        return replace(entry, handler=_Handler(gate, server, entry.handler))
+
+    return get_request_handler
+
+
+def _has_tools(handler: Any, bus: Bus) -> bool:
+    """Tell whether a handler leads to tools, which are hooked themselves."""
+    owner = getattr(handler, "__self__", None)
+    if isinstance(owner, import_module("mcp.server.mcpserver").MCPServer):
+        return True
+    is_fastmcp = any(f"{cls.__module__}.".startswith("fastmcp.") for cls in type(owner).__mro__)
+    return is_fastmcp and Patches.runs_on("fastmcp", bus)
+
+
+class _Handler:
+    """The handler of a low-level server's tool calls."""
+
+    def __init__(self, gate: Gate, server: Any, stock: Any) -> None:
+        self._gate, self._server, self._stock = gate, server, stock
+
+    async def __call__(self, ctx: Any, params: Any) -> Any:
+        async def body(arguments: dict[str, Any]) -> Any:
+            return await self._stock(ctx, params.model_copy(update={"arguments": arguments}))
+
+        call = _call(params.name, params.arguments, ctx, tool=self._server)
+        return await _answered(self._gate, call, body, functools.partial(self._listed, ctx))
+
+    async def _listed(self, ctx: Any, page: dict[str, Any]) -> Any:
+        entry = self._server.get_request_handler("tools/list")
+        if entry is None:
+            return {"tools": []}
+        return await entry.handler(ctx, entry.params_type.model_validate(page))
+
+
+async def _answered(
+    gate: Gate, call: ToolCall, body: Callable[[dict[str, Any]], Any],
+    listed: Callable[[dict[str, Any]], Awaitable[Any]],
+) -> Any:  # fmt: skip
+    """Make a call whose tool nobody has in hand; what it becomes fits the schema that is listed."""
+    found: list[Any] = []
+
+    async def kept(arguments: dict[str, Any]) -> Any:
+        found.append(await body(arguments))
+        return found[-1]
+
+    result = await gate.run_async(call, kept)
+    if any(result is each for each in found) or not _is_result(result) or result.is_error:
+        return result
+    schema = await _schema(call.name, listed)
+    return result if schema is None else _result(*fitting(_parts(result), schema))
+
+
+async def _schema(name: str, listed: Callable[[dict[str, Any]], Awaitable[Any]]) -> Any:
+    page: dict[str, Any] = {}
+    while True:
+        found = _types().ListToolsResult.model_validate(await listed(page), from_attributes=True)
+        for tool in found.tools:
+            if tool.name == name:
+                return tool.output_schema
+        if found.next_cursor is None:
+            return None
+        page = {"cursor": found.next_cursor}
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _types() -> Any:
+    return import_module("mcp.types")
+
+
+def _is_result(raw: Any) -> bool:
+    return isinstance(raw, _types().CallToolResult)
+
+
+def _result(content: list[Any], structured_content: Any = None, is_error: bool = False) -> Any:
+    given = {} if structured_content is None else {"structured_content": structured_content}
+    return _types().CallToolResult(content=content, is_error=is_error, **given)
+
+
+def _parts(result: Any) -> Parts:
+    return Parts(result.content, result.structured_content, result.is_error)
+
+
+def _read(raw: Any) -> Any:
+    """Return the result that a low-level handler or middleware gives as it goes over the wire."""
+    is_wire = isinstance(raw, Mapping) and "content" in raw
+    return _types().CallToolResult.model_validate(raw) if is_wire else raw
+
+
+def _shown(raw: Any) -> Any:
+    result = _read(raw)
+    if _is_result(result):
+        return shown(result)
+    dump = getattr(result, "model_dump", None)  # a server's question, in place of a result
+    return result if dump is None else dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if call.context is _BARE:
+        return value
+    result = _read(raw)
+    if raw is not None and not _is_result(result):
+        is_question = hasattr(raw, "model_validate") and isinstance(value, Mapping)
+        return type(raw).model_validate(value) if is_question else _result(*parts(None, value))
+    return _result(*parts(result, value, getattr(call.tool, "output_schema", None)))
+
+
+def _refused(refused: Refusal) -> Any:
+    if refused.call.context is _BARE:
+        raise refused.blocked
+    return _result([_types().TextContent(type="text", text=refused.text)], is_error=True)
+
+
+RESULTS: Final = Results(_shown, _packed, _refused)

@@ -1,0 +1,199 @@
+"""Custom, shell, local shell, patch and computer tools: each has an action that runs it."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+from .._own_hooks import View
+from .._tools import Gate, Refusal, ToolCall
+from ._words import NotDone, Told, awaited, module
+
+_BLANK: Final = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5E"
+    "rkJggg=="
+)
+"""What a model sees of a computer it may not touch: one pixel."""
+
+
+def hook_actions(gate: Gate) -> None:
+    """Have each action run a copy of its tool, of which what works is asked about: inside of the
+    SDK's approvals, and before anybody is given the result."""
+    actions = module("run_internal.tool_actions")
+
+    def hook(action: str, field: str, guarded: Callable[..., Any]) -> None:
+        cls = gate.patches.look_for(actions, action)
+        stock = gate.patches.look_for(cls, "execute").__func__
+
+        @functools.wraps(stock)
+        async def execute(own: Any, *, agent: Any, call: Any, **rest: Any) -> Any:
+            tool = copy.copy(getattr(call, field))
+            ask = functools.partial(_ask, gate, getattr(call, field), agent, call.tool_call)
+            for name, value in guarded(tool, ask).items():
+                setattr(tool, name, value)
+            given = dataclasses.replace(call, **{field: tool})
+            return await stock(own, agent=agent, call=given, **rest)
+
+        _replace(gate, cls, execute)
+
+    hook("CustomToolAction", "custom_tool", _custom)
+    hook("ShellAction", "shell_tool", _shell)
+    hook("LocalShellAction", "local_shell_tool", _local_shell)
+    hook("ApplyPatchAction", "apply_patch_tool", _patch)
+    _hook_computers(gate, gate.patches.look_for(actions, "ComputerAction"))
+
+
+def _replace(gate: Gate, action_class: Any, execute: Any) -> None:
+    gate.patches.replace(action_class, "execute", classmethod(execute))
+
+
+async def _ask(
+    gate: Gate, tool: Any, agent: Any, tool_call: Any, arguments: dict[str, Any],
+    body: Callable[[dict[str, Any]], Any], kind: str = "builtin",
+) -> Any:  # fmt: skip
+    """Return what the tool gave, or what is told instead; a refusal is raised."""
+    get = tool_call.get if isinstance(tool_call, dict) else functools.partial(getattr, tool_call)
+    call = ToolCall(tool.name, arguments, get("call_id", None), kind, tool, agent)
+
+    async def run(changed: dict[str, Any]) -> Any:
+        return await awaited(body(changed))
+
+    found = await gate.run_async(call, run)
+    if isinstance(found, Refusal):
+        raise NotDone(found.text)
+    return found
+
+
+def _custom(tool: Any, ask: Any) -> dict[str, Any]:
+    stock = tool.on_invoke_tool
+
+    def run(context: Any, text: str) -> Any:
+        return ask({"input": text}, lambda given: stock(context, given["input"]), "function")
+
+    return {"on_invoke_tool": run}
+
+
+def _shell(tool: Any, ask: Any) -> dict[str, Any]:
+    stock = tool.executor
+
+    def run(request: Any) -> Any:
+        before = dataclasses.asdict(request.data.action)
+
+        def body(given: dict[str, Any]) -> Any:
+            if given == before:
+                return stock(request)
+            action = dataclasses.replace(request.data.action, **given)
+            data = dataclasses.replace(request.data, action=action, raw=None)
+            return stock(dataclasses.replace(request, data=data))
+
+        return ask(dict(before), body)
+
+    return {"executor": stock and run}
+
+
+def _local_shell(tool: Any, ask: Any) -> dict[str, Any]:
+    stock = tool.executor
+
+    async def run(request: Any) -> Any:
+        action = request.data.action
+
+        def body(given: dict[str, Any]) -> Any:
+            data = request.data.model_copy(update={"action": action.model_copy(update=given)})
+            return stock(dataclasses.replace(request, data=data))
+
+        try:
+            return await ask(action.model_dump(exclude={"type"}), body)
+        except NotDone as refused:  # which this one action would not tell
+            return str(refused)
+
+    return {"executor": run}
+
+
+def _patch(tool: Any, ask: Any) -> dict[str, Any]:
+    editor, fields = tool.editor, ("type", "path", "diff", "move_to")
+
+    async def run(operation: Any) -> Any:
+        def body(given: dict[str, Any]) -> Any:
+            changed = dataclasses.replace(operation, **given)
+            return getattr(editor, changed.type)(changed)
+
+        before = {name: getattr(operation, name) for name in fields if hasattr(operation, name)}
+        try:
+            return await ask(before, body)
+        except NotDone as refused:  # and the other operations of this call go on
+            return {"status": "failed", "output": str(refused)}
+
+    return {"editor": View(editor, create_file=run, update_file=run, delete_file=run)}
+
+
+def _hook_computers(gate: Gate, action_class: Any) -> None:
+    """Have what is done to a computer asked about. A model is shown a picture of it afterwards:
+    what is told instead is a message of its own behind a blank one."""
+    items, stock = module("items"), gate.patches.look_for(action_class, "execute").__func__
+    for name in ("_execute_action_and_capture", "_iter_actions"):
+        gate.patches.look_for(action_class, name)
+
+    @functools.wraps(stock)
+    async def execute(own: Any, *, agent: Any, action: Any, **rest: Any) -> Any:
+        told: list[str] = []
+
+        async def act(computer: Any, tool_call: Any) -> str:
+            ask = functools.partial(_ask, gate, action.computer_tool, agent, tool_call)
+            picture, text = await _touched(own, computer, tool_call, ask)
+            told.extend(text)
+            return picture
+
+        given = View(own, _execute_action_and_capture=act)
+        item = await stock(given, agent=agent, action=action, **rest)
+        if told:
+            item.output = Told(told[0])
+        return item
+
+    def hooked(stock_all: Any) -> Any:
+        @functools.wraps(stock_all)
+        async def execute_all(**given: Any) -> list[Any]:
+            found = []
+            for item in await stock_all(**given):
+                found.append(item)
+                if isinstance(item.output, Told):
+                    said = {"role": "user", "content": str(item.output)}
+                    found.append(items.ToolCallOutputItem(item.agent, said, item.output))
+            return found
+
+        return execute_all
+
+    _replace(gate, action_class, execute)
+    home = module("run_internal.tool_execution")
+    gate.patches.wrap_function(home, "execute_computer_actions", hooked)
+
+
+async def _touched(own: Any, computer: Any, tool_call: Any, ask: Any) -> tuple[str, list[str]]:
+    """Return the picture of a computer after what was done to it, and what is told besides."""
+    pictures: list[str] = []
+
+    async def body(given: dict[str, Any]) -> str:
+        changed = tool_call.model_copy(update={**given, "action": None})
+        pictures.append(await own._execute_action_and_capture(computer, changed))
+        return pictures[-1]
+
+    actions = [
+        each if isinstance(each, dict) else each.model_dump(exclude_none=True)
+        for each in own._iter_actions(tool_call)
+    ]
+    try:
+        found = await ask({"actions": actions}, body)
+    except NotDone as refused:
+        return _BLANK, [str(refused)]
+    is_stock = bool(pictures) and found is pictures[-1]
+    return (found, []) if is_stock or _is_picture(found) else (_BLANK, [str(found)])
+
+
+def _is_picture(value: Any) -> bool:
+    try:
+        return base64.b64decode(value, validate=True).startswith((b"\x89PNG", b"\xff\xd8"))
+    except (TypeError, ValueError):
+        return False

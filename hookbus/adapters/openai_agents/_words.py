@@ -1,0 +1,70 @@
+"""What the adapter's parts share: results as plain data, arguments as text, and refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+class Told(str):
+    """What a model is told of a refused call, so that it is not taken for a run's answer."""
+
+
+class NotDone(Exception):
+    """Raised where a tool of the SDK's own would run; the SDK tells its text as a failure."""
+
+
+def module(name: str) -> Any:
+    return import_module(f"agents.{name}")
+
+
+def plain(value: Any) -> Any:
+    """Return a result as text or plain data; what else is in it, as text."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if hasattr(value, "model_dump"):
+        return plain(value.model_dump(mode="json", exclude_none=True))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return plain(dataclasses.asdict(value))
+    if isinstance(value, dict):
+        is_text = value.get("type") == "text" and isinstance(value.get("text"), str)
+        return value["text"] if is_text else {str(key): plain(value[key]) for key in value}
+    return [plain(each) for each in value] if isinstance(value, (list, tuple)) else str(value)
+
+
+def packed(call: Any, raw: Any, value: Any) -> Any:
+    """Return a changed result, its texts as parts again where the tool gave parts."""
+    is_parts = isinstance(raw, (list, tuple)) and raw and all(map(_is_part, raw))
+    if not is_parts or not isinstance(value, list):
+        return value
+    return [{"type": "text", "text": each} if isinstance(each, str) else each for each in value]
+
+
+def _is_part(value: Any) -> bool:
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return kind in ("text", "image", "file")
+
+
+def read(text: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str]]:
+    """Return the arguments in what a model wrote, and what writes changed ones."""
+    try:
+        arguments = json.loads(text or "{}")
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        return {"input": text}, lambda changed: changed["input"]
+    before = json.dumps(arguments)
+
+    def write(changed: dict[str, Any]) -> str:
+        after = json.dumps(changed)
+        return text if after == before else after
+
+    return arguments, write
+
+
+async def awaited(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value

@@ -1,0 +1,274 @@
+"""Pydantic AI: every call of a tool, an output function and a model, and every run of an agent,
+through hooks of hookbus.
+
+Hooks of Pydantic AI, of whatever capability, run outside of these: what they change is what guards
+see. An MCP toolset's `process_tool_call` runs inside, and is asked about again where it has changed
+the arguments, but for a tool with an MCP App. What a durable execution runs in another process is
+asked about there, if hookbus is installed there. Requests that a model answers in a stream, and
+`run_stream`, `iter` and their like, are no `model_call` and no `agent_run`; their tool calls are
+covered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, default_bus
+
+from ._patches import Between, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall
+from ._vocabulary import Attempt, Once, refusal
+
+PACKAGE: Final = "pydantic-ai-slim"
+SUPPORTED: Final = Between("2.23.0", "2.68.0")
+"""Versions of pydantic-ai-slim, which is the most of pydantic-ai."""
+
+
+def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+    """Let the agents of Pydantic AI run on hookbus, those there are and those to come.
+
+    `tool_call` is every call of a tool, whatever toolset it is in, and of an output function.
+    Sender is the `Tool`, of MCP and other toolsets the toolset, and the output function.
+    `model_call` (sender: the `Model`) is a request that is answered at once, and `agent_run`
+    (sender: the agent) a `run` or `run_sync`.
+    A refused call is a `ToolFailed`, which the model reads and which takes none of its retries; of
+    an output function it is a `ModelRetry`, as the run has no output yet.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts Pydantic AI back as it was; twice is once.
+
+    Raises:
+        HookError: if pydantic-ai-slim is not installed, is another version, or runs on hookbus
+            already.
+    """
+    with Patches(PACKAGE, SUPPORTED) as patches:
+        words = "tool_call", "model_call", "agent_run"
+        gate = Gate(patches, bus, RESULTS, words=words, say=say)
+        gate.seam(import_module("pydantic_ai.tool_manager").ToolManager, "_raw_execute", _managed)
+        functions = import_module("pydantic_ai.toolsets").FunctionToolset
+        gate.seam(functions, "call_tool", _called, layer=1)
+        with suppress(ImportError):  # MCP is an extra of Pydantic AI
+            mcp = import_module("pydantic_ai.mcp").MCPToolset
+            gate.seam(mcp, "direct_call_tool", _sent, layer=1)
+        _hook_outputs(gate)
+        _hook_models(gate)
+        _hook_runs(gate)
+    return patches.restore
+
+
+def guarded(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Any:
+    """Return a capability that puts the tool calls of one agent through `tool_call`, for who will
+    not patch: `Agent(..., capabilities=[guarded()])`.
+
+    It covers what `install` does of tools, MCP toolsets among them, in whole and streamed runs of
+    that agent. It does not cover output functions, models, agents that its tools run, and what a
+    toolset that wraps another changes inside.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Raises:
+        HookError: if pydantic-ai-slim is not installed or is another version.
+    """
+    patches = Patches(PACKAGE, SUPPORTED)
+    patches.is_live = True  # and it stays so: nothing is patched, the capability is the agent's
+    gate = Gate(patches, bus, RESULTS, say=say)
+    wrapper: Any = import_module("pydantic_ai.toolsets").WrapperToolset
+    capability: Any = import_module("pydantic_ai.capabilities").AbstractCapability
+
+    class GuardedToolset(wrapper):  # type: ignore[misc]
+        async def call_tool(self, name: str, tool_args: Any, ctx: Any, tool: Any) -> Any:
+            call = _read(name, tool_args, ctx, tool)
+            return await gate.run_async(
+                call, lambda changed: self.wrapped.call_tool(name, changed, ctx, tool), layer=1
+            )
+
+    class Guarded(capability):  # type: ignore[misc]
+        def get_wrapper_toolset(self, toolset: Any) -> Any:
+            return GuardedToolset(toolset)
+
+    return Guarded()
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+
+def _managed(stock: Any, manager: Any, validated: Any, **options: Any) -> Any:
+    call = _read(validated.call.tool_name, validated.validated_args, validated.ctx, validated.tool)
+
+    def body(arguments: dict[str, Any]) -> Any:
+        if arguments is validated.validated_args:
+            return stock(manager, validated, **options)
+        return stock(manager, replace(validated, validated_args=arguments), **options)
+
+    return call, body
+
+
+def _called(
+    stock: Any, toolset: Any, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any
+) -> Any:
+    call = _read(name, tool_args, ctx, tool)
+    return call, lambda arguments: stock(toolset, name, arguments, ctx, tool)
+
+
+def _sent(stock: Any, toolset: Any, name: str, args: dict[str, Any], **options: Any) -> Any:
+    call = ToolCall(name, args, kind="mcp", tool=toolset)
+    return call, lambda arguments: stock(toolset, name, arguments, **options)
+
+
+def _read(name: str, arguments: dict[str, Any], ctx: Any, tool: Any) -> ToolCall:
+    """Return the call. Its tool is the same however deep in toolsets that wrap others it is."""
+    while (inner := getattr(tool, "source_tool", None)) is not None:
+        tool = inner
+    found = tool.toolset
+    while (inner := getattr(found, "wrapped", None)) is not None:
+        found = inner
+    is_mcp = any(each.__module__ == "pydantic_ai.mcp" for each in type(found).__mro__)
+    schema = getattr(getattr(tool, "call_func", None), "__self__", None)
+    for each in getattr(found, "tools", {}).values() if schema is not None else ():
+        if each.function_schema is schema:
+            found = each
+    kind = "mcp" if is_mcp else "function"
+    return ToolCall(name, arguments, ctx.tool_call_id, kind, found, ctx.agent)
+
+
+class _Output:
+    """The result of an output function, which is the program's and stays what it is."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _shown(raw: Any) -> Any:
+    """Return what the model reads of a result: a `ToolReturn` may have more for it."""
+    if isinstance(raw, _Output):
+        return raw.value
+    if _is_tool_return(raw):
+        value = _plain(raw.return_value)
+        return value if raw.content is None else {"return_value": value, "content": raw.content}
+    return _plain(raw)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    dump = getattr(value, "model_dump", None)
+    return value if dump is None else dump(mode="json")
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if not _is_tool_return(raw):
+        return value
+    both = isinstance(value, dict) and value.keys() == {"return_value", "content"}
+    kept = value if both else {"return_value": value, "content": None}
+    return replace(raw, **kept, metadata=None)  # that may hold the old one
+
+
+def _is_tool_return(raw: Any) -> bool:
+    return isinstance(raw, import_module("pydantic_ai").ToolReturn)
+
+
+def _refused(refused: Refusal) -> Any:
+    exceptions = import_module("pydantic_ai.exceptions")
+    is_output = refused.call.kind == "output"
+    error = exceptions.ModelRetry if is_output else exceptions.ToolFailed
+    raise error(refused.text) from refused.blocked
+
+
+RESULTS: Final = Results(_shown, _packed, _refused)
+
+
+# -- output functions ------------------------------------------------------------------------------
+
+
+class _Gated:
+    """An output function's schema, whose function is called through the gate."""
+
+    def __init__(self, gate: Gate, schema: Any) -> None:
+        self._gate, self._schema = gate, schema
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._schema, name)
+
+    async def call(self, arguments: dict[str, Any], ctx: Any) -> Any:
+        schema = self._schema
+        name = ctx.tool_name or schema.name
+        call = ToolCall(name, arguments, ctx.tool_call_id, "output", schema.function, ctx.agent)
+        return await _put_out(self._gate, call, lambda changed: schema.call(changed, ctx))
+
+
+async def _put_out(gate: Gate, call: ToolCall, run: Callable[[dict[str, Any]], Any]) -> Any:
+    async def body(arguments: dict[str, Any]) -> Any:
+        return _Output(await run(arguments))
+
+    found = await gate.run_async(call, body)
+    return found.value if isinstance(found, _Output) else found
+
+
+def _hook_outputs(gate: Gate) -> None:
+    home, patches = import_module("pydantic_ai._output"), gate.patches
+    function: Any = home.execute_output_function
+    action: Any = getattr(home, "execute_choice_action", None)
+
+    async def execute_output_function(schema: Any, **options: Any) -> Any:
+        return await function(_Gated(gate, schema), **options)
+
+    async def execute_choice_action(chosen: Any) -> Any:
+        call = ToolCall(getattr(chosen, "__name__", "action"), {}, kind="output", tool=chosen)
+        return await _put_out(gate, call, lambda arguments: action(chosen))
+
+    patches.replace_everywhere(home, "execute_output_function", execute_output_function)
+    if action is not None:  # older releases have none
+        patches.replace_everywhere(home, "execute_choice_action", execute_choice_action)
+
+
+# -- models and runs -------------------------------------------------------------------------------
+
+
+def _hook_models(gate: Gate) -> None:
+    models = import_module("pydantic_ai.models")
+    around = (import_module("pydantic_ai.models.wrapper").WrapperModel,
+              import_module("pydantic_ai.models.fallback").FallbackModel)  # fmt: skip
+    words = gate.vocabulary
+
+    def requested(owner: type, stock: Any) -> Any:
+        if issubclass(owner, around):
+            return stock  # it asks other models, and they are asked about
+
+        async def request(model: Any, messages: Any, model_settings: Any,
+                          model_request_parameters: Any) -> Any:  # fmt: skip
+            def body(messages: Any, options: dict[str, Any]) -> Any:
+                return stock(model, messages, **options)
+
+            asked = Once(model, "request", owner, body)
+            options = {"model_settings": model_settings,
+                       "model_request_parameters": model_request_parameters}  # fmt: skip
+            if not gate.patches.is_live or asked.is_asked:
+                return await stock(model, messages, **options)
+            return await words.run_async("model_call", asked, model, messages, options, None)
+
+        return request
+
+    gate.patches.wrap(models.Model, "request", requested)
+
+
+def _hook_runs(gate: Gate) -> None:
+    def hooked(owner: type, stock: Any) -> Any:
+        async def run(agent: Any, user_prompt: Any = None, **options: Any) -> Any:
+            attempt = Attempt(lambda prompt: stock(agent, prompt, **options))
+            return await gate.vocabulary.run_async("agent_run", attempt, agent, user_prompt)
+
+        return run
+
+    gate.patches.wrap(import_module("pydantic_ai.agent").AbstractAgent, "run", hooked)

@@ -1,0 +1,292 @@
+"""Semantic Kernel: every call of a kernel function, and of a chat service, through hooks."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextvars import ContextVar
+from copy import copy
+from importlib import import_module
+from typing import Any, Final, cast
+
+from hookbus import Bus, HookBlocked, default_bus
+
+from ._models import hook_models
+from ._patches import Between, InPlace, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall
+from ._vocabulary import refusal
+
+SUPPORTED: Final = Between("1.36.0", "1.45.0")
+"""Versions of semantic-kernel."""
+
+
+def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+    """Let the functions and chat services of Semantic Kernel run on hookbus, those there are and
+    those to come.
+
+    `tool_call` (sender: the `KernelFunction`) is every call of a function, by a model, an agent, a
+    template or a program, of methods, prompts, agents, hand-offs and MCP servers; behind all
+    filters. `name` is without the plugin's, which the sender has. A model reads a refusal as the
+    function's result, a program gets `HookBlocked`, and a refused hand-off does not happen. The
+    parts of a function that is streamed come when all are there, for guards of the result.
+    `model_call` and `model_stream` (sender: the `ChatCompletionClientBase`) are the requests of a
+    chat service.
+
+    Not hooked: `MCPPlugin.call_tool` by a program, which the adapter `mcp` hooks, tools that run at
+    a provider, and services that are no chat's.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts Semantic Kernel back as it was; twice is once.
+
+    Raises:
+        HookError: if semantic-kernel is not installed, is another version, or runs on hookbus
+            already.
+    """
+    with Patches("semantic-kernel", SUPPORTED) as patches:
+        kernel = import_module("semantic_kernel").Kernel
+        function = import_module("semantic_kernel.functions").KernelFunction
+        chats = import_module("semantic_kernel.connectors.ai.chat_completion_client_base")
+        words = "tool_call", "model_call", "model_stream"
+        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say)
+        patches.wrap(function, "_invoke_internal", functools.partial(_seam, gate))
+        patches.wrap(function, "_invoke_internal_stream", functools.partial(_seam, gate))
+        patches.wrap(kernel, "invoke_function_call", _asked)
+        patches.wrap(kernel, "invoke", _invoked)
+        hook_models(gate.vocabulary, chats.ChatCompletionClientBase, {
+            "_inner_get_chat_message_contents": "model_call",
+            "_inner_get_streaming_chat_message_contents": "model_stream",
+        })  # fmt: skip
+    return patches.restore
+
+
+class Guarded:
+    """A filter of one kernel, for people who will not patch.
+
+        kernel.add_filter("function_invocation", Guarded(bus))
+
+    It hears every call of that kernel's functions. Not heard: other kernels, and what a filter that
+    was added after it makes of the arguments; add it last. A refused call raises `HookBlocked`:
+    a model reads Semantic Kernel's sentence about it, `kernel.invoke` raises its own exception from
+    it, and a refused hand-off ends the run. It is beside `install` too much: both would ask.
+
+    Args:
+        bus: the bus the signals live on.
+
+    Attributes:
+        bus: the same.
+
+    Raises:
+        HookError: if semantic-kernel is not installed or is another version.
+    """
+
+    def __init__(self, bus: Bus = default_bus) -> None:
+        results = Results(_shown, _packed)
+        self.bus, self._gate = bus, Gate(InPlace("semantic-kernel", SUPPORTED), bus, results)
+
+    async def __call__(self, context: Any, next: Callable[[Any], Awaitable[None]]) -> None:
+        await _call(self._gate, next, context)
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+_ASKED: Final[ContextVar[_Asked | None]] = ContextVar("hookbus_asked", default=None)
+
+
+class _Asked:
+    """A model's request for a function.
+
+    Attributes:
+        is_to_go_on: whether it would end the model's turn, and was refused.
+    """
+
+    is_to_go_on = False
+
+    def __init__(self, content: Any) -> None:
+        self.content = content
+
+    def is_for(self, function: Any) -> bool:
+        names = self.content.plugin_name or None, self.content.function_name
+        return names == (function.plugin_name or None, function.name)
+
+
+def _asked(owner: type, stock: Any) -> Any:
+    @functools.wraps(stock)
+    async def invoke_function_call(
+        kernel: Any, function_call: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        asked = _Asked(function_call)
+        token = _ASKED.set(asked)
+        try:
+            ended = await stock(kernel, function_call, *args, **kwargs)
+        finally:
+            _ASKED.reset(token)
+        # A hand-off ends the turn, also where it did not happen.
+        return None if asked.is_to_go_on else ended
+
+    return invoke_function_call
+
+
+def _invoked(owner: type, stock: Any) -> Any:
+    @functools.wraps(stock)
+    async def invoke(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return await stock(kernel, *args, **kwargs)
+        except Exception as error:
+            if isinstance(error.__cause__, HookBlocked):
+                raise error.__cause__ from None
+            raise
+
+    return invoke
+
+
+def _seam(gate: Gate, owner: type, stock: Any) -> Any:
+    @functools.wraps(stock)
+    async def _invoke_internal(function: Any, context: Any) -> None:
+        depth = type(function).__mro__.index(owner)
+        await _call(gate, functools.partial(stock, function), context, depth)
+
+    seam: Any = _invoke_internal
+    seam.__hookable__ = gate.vocabulary.hookable("tool_call", is_async=True)
+    return seam
+
+
+async def _call(
+    gate: Gate, run: Callable[[Any], Awaitable[None]], context: Any, depth: int = 0
+) -> None:
+    function, asked = context.function, _ASKED.get()
+    if asked is not None and asked.is_for(function):
+        _ASKED.set(None)  # what the function calls is asked for by a program
+    else:
+        asked = None
+    given = context.arguments
+    names = _parameters(function) or [*given]
+    arguments = {name: given[name] for name in names if name in given}
+    call = ToolCall(
+        function.name, arguments, asked.content.id if asked else None,
+        _KINDS.get(_home(function), "function"), function, context=asked,
+    )  # fmt: skip
+
+    async def body(arguments: dict[str, Any]) -> Any:
+        context.arguments = changed = copy(given)
+        for name in call.arguments.keys() - arguments.keys():
+            del changed[name]
+        changed.update(arguments)
+        await run(context)
+        result, context.result = context.result, None
+        return await _gathered(result)
+
+    result = await gate.run_async(call, body, depth)
+    if result is not None and isinstance(result.value, _Parts):
+        result = result.model_copy(update={"value": _one_by_one(result.value)})
+    context.result = result
+
+
+def _parameters(function: Any) -> list[str]:
+    """Return what a function is given of the arguments of its call; nothing where it may be all."""
+    names = [each.name for each in function.parameters]
+    return [] if function.is_prompt or "arguments" in names else names
+
+
+def _home(function: Any) -> str:
+    """Return the name, with its class, of what a function calls."""
+    method = getattr(function, "method", None)
+    return getattr(getattr(method, "func", method), "__qualname__", "")
+
+
+_KINDS: Final = {
+    "Agent.model_post_init.<locals>._as_kernel_function": "agent",
+    "HandoffAgentActor._handoff_to_agent": "handoff",
+    "HandoffAgentActor._complete_task": "output",
+    "MCPPluginBase.call_tool": "mcp",
+}
+
+
+def _refused(refused: Refusal) -> Any:
+    call, asked = refused.call, refused.call.context
+    if asked is None:
+        raise refused.blocked
+    asked.is_to_go_on = call.kind in ("handoff", "output")
+    return _result(call, refused.text)
+
+
+# -- results: what a function returns, contents, models of pydantic, and parts of a stream ---------
+
+
+class _Parts(list[Any]):
+    """What a streamed function gave."""
+
+
+async def _gathered(result: Any) -> Any:
+    if result is None:
+        return None
+    value = result.value
+    if inspect.isasyncgen(value):
+        return result.model_copy(update={"value": _Parts([part async for part in value])})
+    if inspect.isgenerator(value):
+        return result.model_copy(update={"value": _Parts(value)})
+    return result
+
+
+async def _one_by_one(parts: _Parts) -> AsyncGenerator[Any, None]:
+    for part in parts:
+        yield part
+
+
+def _shown(raw: Any) -> Any:
+    value: Any = None if raw is None else raw.value
+    if isinstance(value, list):
+        flat = [each for part in value for each in (part if isinstance(part, list) else [part])]
+        if flat and all(isinstance(each, _content()) for each in flat):
+            return ("" if isinstance(value, _Parts) else "\n").join(map(str, flat))
+        return [*value]
+    if isinstance(value, _content()):
+        return str(value)
+    return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+
+
+def _content() -> Any:
+    return import_module("semantic_kernel.contents.kernel_content").KernelContent
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if raw is None:
+        return _result(call, value)
+    given = {name: raw.metadata[name] for name in _GIVEN if name in raw.metadata}
+    return _result(call, _like(raw.value, value), given)
+
+
+_GIVEN: Final = ("arguments", "used_arguments")
+"""What the metadata of a result says of its call; the rest is of the result."""
+
+
+def _result(call: ToolCall, value: Any, metadata: Any = None) -> Any:
+    cls = import_module("semantic_kernel.functions").FunctionResult
+    if isinstance(value, cls):
+        return value
+    return cls(function=call.tool.metadata, value=value, metadata=metadata or {})
+
+
+def _like(old: Any, value: Any) -> Any:
+    """Return a changed value in the form of what it stands for."""
+    contents: Any = import_module("semantic_kernel.contents")
+    kind: Any = type(old)
+    if isinstance(old, _Parts):
+        parts = value if isinstance(value, list) else [_like(old[0] if old else None, value)]
+        return _Parts(parts)
+    if isinstance(old, list) and old and isinstance(old[0], _content()):
+        return [_like(old[0], value)] if isinstance(value, str) else value
+    if isinstance(old, contents.StreamingChatMessageContent) and isinstance(value, str):
+        told = cast(Any, old)
+        return kind(role=told.role, choice_index=told.choice_index, content=value)
+    if isinstance(old, contents.ChatMessageContent) and isinstance(value, str):
+        return kind(role=cast(Any, old).role, content=value)
+    if isinstance(old, _content()) and isinstance(value, str):
+        return contents.TextContent(text=value)
+    if hasattr(old, "model_validate") and isinstance(value, dict):
+        return kind.model_validate(value)
+    return value

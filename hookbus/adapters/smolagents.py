@@ -1,0 +1,161 @@
+"""smolagents: every call of a tool, of a managed agent and of a model, through hooks of hookbus.
+
+Not covered: tools that a remote executor ships away to run elsewhere, and a program that calls the
+`forward` of a tool.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextvars import ContextVar
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, default_bus
+
+from ._models import hook_models
+from ._patches import Between, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall, named
+from ._vocabulary import Once, Vocabulary, refusal
+
+SUPPORTED: Final = Between("1.23.0", "1.26.0")
+
+_WORDS: Final = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
+
+
+def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+    """Let the tools, agents and models of smolagents run on hookbus, those there are and those to
+    come.
+
+    `tool_call` is every call of a tool (sender: the `Tool`), of `final_answer` (`kind="output"`)
+    and of a managed agent (sender: the agent, `kind="agent"`), by an agent, its code or a program.
+    `model_call` is `Model.generate`, `model_stream` `generate_stream`, `agent_run` and
+    `agent_stream` are `agent.run`.
+
+    A refused call is an observation where a `ToolCallingAgent` waits, so that the results of its
+    other calls are kept. In the code of a `CodeAgent` and in a program it is a `HookBlocked`: the
+    code stops, and the model reads why. So is a refused `final_answer`, which is no answer.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts smolagents back as it was; twice is once.
+
+    Raises:
+        HookError: if smolagents is not installed, is another version, or runs on hookbus already.
+    """
+    with Patches("smolagents", SUPPORTED) as patches:
+        agents, models, tools = (
+            import_module(f"smolagents.{name}") for name in ("agents", "models", "tools")
+        )
+        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=_WORDS, say=say)
+        gate.seam(tools.BaseTool, "__call__", _called)
+        gate.seam(agents.MultiStepAgent, "__call__", _managed)
+        patches.wrap(agents.ToolCallingAgent, "execute_tool_call", _waited_for)
+        hook_models(
+            gate.vocabulary, models.Model,
+            {"generate": "model_call", "generate_stream": "model_stream"},
+        )  # fmt: skip
+        _hook_runs(gate.vocabulary, agents.MultiStepAgent)
+    return patches.restore
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+_WAITS: Final[ContextVar[tuple[Any, str] | None]] = ContextVar("hookbus_smolagents", default=None)
+"""The agent that waits for a text, and the name of what it calls."""
+
+
+def _waited_for(owner: type, stock: Any) -> Any:
+    @functools.wraps(stock)
+    def execute_tool_call(agent: Any, tool_name: str, arguments: Any) -> Any:
+        token = _WAITS.set((agent, tool_name))
+        try:
+            return stock(agent, tool_name, arguments)
+        finally:
+            _WAITS.reset(token)
+
+    return execute_tool_call
+
+
+def _who_waits(called: Any) -> Any:
+    agent, name = _WAITS.get() or (None, "")
+    if agent is None:
+        return None
+    own = agent.tools.get(name), agent.managed_agents.get(name)
+    return agent if any(each is called for each in own) else None
+
+
+def _called(stock: Any, tool: Any, *args: Any, **kwargs: Any) -> Any:
+    names, given = [*getattr(tool, "inputs", ())], args[0] if len(args) == 1 else None
+    own = {each: kwargs.pop(each) for each in ("sanitize_inputs_outputs",) if each in kwargs}
+    if isinstance(given, dict) and not kwargs and {*given} <= {*names}:
+        args, kwargs = (), given
+    kind = "output" if tool.name == "final_answer" else _kind(tool)
+    return _read(stock, tool, kind, named(names, args, kwargs), own)
+
+
+def _kind(tool: Any) -> str:
+    return "mcp" if type(tool).__module__.partition(".")[0] == "mcpadapt" else "function"
+
+
+def _managed(stock: Any, agent: Any, *args: Any, **kwargs: Any) -> Any:
+    return _read(stock, agent, "agent", named(["task"], args, kwargs), {})
+
+
+def _read(stock: Any, tool: Any, kind: str, given: Any, own: dict[str, Any]) -> Any:
+    """Return the call and its body; `own` are options of smolagents' own."""
+    arguments, spread = given
+
+    def body(arguments: dict[str, Any]) -> Any:
+        by_place, by_name = spread(arguments)
+        token = _WAITS.set(None)
+        try:
+            return stock(tool, *by_place, **by_name, **own)
+        finally:
+            _WAITS.reset(token)
+
+    return ToolCall(tool.name, arguments, None, kind, tool, _who_waits(tool)), body
+
+
+@functools.cache
+def _text() -> Any:
+    return import_module("smolagents.agent_types").AgentText
+
+
+def _shown(raw: Any) -> Any:
+    return str(raw) if isinstance(raw, _text()) else raw
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    return _text()(value) if isinstance(raw, _text()) and isinstance(value, str) else value
+
+
+def _refused(refused: Refusal) -> Any:
+    if refused.call.agent is None or refused.call.kind == "output":
+        raise refused.blocked
+    return refused.text
+
+
+# -- agents ----------------------------------------------------------------------------------------
+
+
+def _hook_runs(words: Vocabulary, cls: Any) -> None:
+    def ran(owner: type, stock: Any) -> Any:
+        @functools.wraps(stock)
+        def run(agent: Any, task: Any, stream: bool = False, *args: Any, **kwargs: Any) -> Any:
+            attempt = Once(
+                agent, "run", owner, lambda input: stock(agent, input, stream, *args, **kwargs)
+            )
+            if not words.patches.is_live or attempt.is_asked:
+                return stock(agent, task, stream, *args, **kwargs)
+            if stream:
+                return words.stream("agent_stream", attempt, agent, task)
+            return words.run("agent_run", attempt, agent, task)
+
+        return run
+
+    words.patches.wrap(cls, "run", ran)

@@ -1,0 +1,227 @@
+"""Strands Agents: every call of a tool, of a model and of an agent, through hooks of hookbus.
+
+Not covered: a decorated function that a program calls as the function it is, `structured_output` of
+a model that is called by itself, and tools that run at the model's provider. The parts that a tool
+gives before its result are not shown to receivers of `tool_call`, and a hand-off of a swarm whose
+result is refused has happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from importlib import import_module
+from typing import Any, Final
+
+from hookbus import Bus, HookBlocked, default_bus
+
+from ._patches import Between, Patches, Uninstall
+from ._tools import Gate, Refusal, Results, ToolCall
+from ._vocabulary import Attempt, Once, refusal
+
+SUPPORTED: Final = Between("1.45.0", "1.62.0")
+"""Versions of strands-agents."""
+
+_KINDS: Final = {
+    "MCPAgentTool": "mcp",
+    "_AgentAsTool": "agent",
+    "Subagent": "agent",
+    "StructuredOutputTool": "output",
+}
+"""What tools are, by their class or one above it: most are not imported until they are used."""
+
+
+def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+    """Let the tools, models and agents of Strands run on hookbus, those there are and those to
+    come.
+
+    `tool_call` (sender: the `AgentTool`) is every `stream` of a tool, by an agent, a swarm, a graph
+    or `agent.tool`, after all hooks and middleware have changed it; what the tool gives before its
+    result goes on live. `model_stream` (sender: the `Model`) is that of a model, `agent_stream`
+    (sender: the `Agent`) is `stream_async`, which all ways to call an agent come through. A refused
+    call is a tool result with status error.
+
+    Args:
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+
+    Returns:
+        A function that puts Strands back as it was; twice is once.
+
+    Raises:
+        HookError: if strands-agents is not installed, is another version, or runs on hookbus
+            already.
+    """
+    with Patches("strands-agents", SUPPORTED) as patches:
+        results = Results(_shown, _packed, _refused)
+        gate = Gate(
+            patches, bus, results, words=("tool_call", "model_stream", "agent_stream"), say=say
+        )
+        _hook_tools(gate)
+        _hook_models(gate)
+        _hook_agents(gate)
+    return patches.restore
+
+
+# -- tools -----------------------------------------------------------------------------------------
+
+
+class _Interrupted(Exception):
+    """A tool asks a person: it has no result yet."""
+
+
+class _Stream:
+    """A call of a tool, under way in a task beside the one that reads what the tool gives.
+
+    So the tool runs where its receivers do, and it goes on when its reader asks for more.
+    """
+
+    def __init__(self, gate: Gate, depth: int, call: ToolCall, run: Callable[..., Any]) -> None:
+        self._gate, self._depth, self._call, self._run = gate, depth, call, run
+        self._parts: asyncio.Queue[Any] = asyncio.Queue()
+        self._ended, self._last = object(), None
+
+    async def parts(self) -> AsyncGenerator[Any, None]:
+        """Give what the tool gives, and last what came out of the hooked call."""
+        task = asyncio.ensure_future(self._gate.run_async(self._call, self._body, self._depth))
+        task.add_done_callback(lambda _: self._parts.put_nowait(self._ended))
+        try:
+            while (part := await self._parts.get()) is not self._ended:
+                yield part
+                self._parts.task_done()
+            result = await task
+            if result is not _result(self._last):
+                yield _events().ToolResultEvent(result)
+            elif self._last is not None:
+                yield self._last
+        except _Interrupted:
+            yield self._last
+        finally:
+            if task.cancel():
+                await asyncio.wait({task})
+
+    async def _body(self, arguments: dict[str, Any]) -> Any:
+        events = _events()
+        async with aclosing(self._run(arguments)) as parts:
+            async for part in parts:
+                before, self._last = self._last, part
+                if before is not None:
+                    await self._give(before)
+                if isinstance(part, events.ToolInterruptEvent):
+                    raise _Interrupted
+                if isinstance(part, events.ToolResultEvent):
+                    break
+                if isinstance(part, events.ToolStreamEvent):
+                    self._last = None
+                    await self._give(part)
+        return _result(self._last)
+
+    async def _give(self, part: Any) -> None:
+        self._parts.put_nowait(part)
+        await self._parts.join()
+
+
+def _hook_tools(gate: Gate) -> None:
+    def streamed(owner: type, stock: Any) -> Any:
+        @functools.wraps(stock)
+        def stream(tool: Any, tool_use: Any, invocation_state: Any, **options: Any) -> Any:
+            def run(arguments: dict[str, Any]) -> Any:
+                return stock(tool, {**tool_use, "input": arguments}, invocation_state, **options)
+
+            call = ToolCall(
+                tool_use["name"], dict(tool_use.get("input") or {}), tool_use.get("toolUseId"),
+                _kind(tool, tool_use["name"]), tool, (invocation_state or {}).get("agent"),
+                options.get("structured_output_context"),
+            )  # fmt: skip
+            return _Stream(gate, type(tool).__mro__.index(owner), call, run).parts()
+
+        return stream
+
+    base = import_module("strands.types.tools").AgentTool
+    gate.patches.wrap(base, "stream", streamed)
+
+
+def _events() -> Any:
+    return import_module("strands.types._events")
+
+
+def _result(last: Any) -> Any:
+    """Return the result that the last part of a tool is, or holds."""
+    return getattr(last, "tool_result", last)
+
+
+def _kind(tool: Any, name: str) -> str:
+    names = (cls.__name__ for cls in type(tool).__mro__)
+    found = next((_KINDS[each] for each in names if each in _KINDS), "function")
+    return "handoff" if name == "handoff_to_agent" else found
+
+
+def _shown(raw: Any) -> Any:
+    """Show a text where the result is one; else what it holds, with structured content."""
+    if not isinstance(raw, dict) or "content" not in raw:
+        return raw
+    more = {key: each for key, each in raw.items() if key not in ("toolUseId", "status")}
+    blocks = raw["content"]
+    if len(more) > 1:
+        return more
+    if all([*block] == ["text"] for block in blocks):
+        return "\n".join(block["text"] for block in blocks)
+    return blocks[0]["json"] if [[*block] for block in blocks] == [["json"]] else blocks
+
+
+def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if isinstance(value, dict) and "content" in value:
+        held = value
+    elif isinstance(value, list) and isinstance(_shown(raw), list):
+        held = {"content": value}
+    else:
+        held = {"content": [{"text": value} if isinstance(value, str) else {"json": value}]}
+    status = raw.get("status", "success") if isinstance(raw, dict) else "success"
+    return {"status": status, **held, "toolUseId": call.call_id}
+
+
+def _refused(refused: Refusal) -> Any:
+    call = refused.call
+    if call.context is not None:  # a refused output: it was taken already
+        call.context.results.pop(call.call_id, None)
+    return {
+        "toolUseId": call.call_id,
+        "status": "error",
+        "content": [{"text": refused.text}],
+    }
+
+
+# -- models and agents -----------------------------------------------------------------------------
+
+
+def _hook_models(gate: Gate) -> None:
+    def streamed(owner: type, stock: Any) -> Any:
+        @functools.wraps(stock)
+        def stream(
+            model: Any, messages: Any, tool_specs: Any = None, system_prompt: Any = None,
+            **options: Any,
+        ) -> Any:  # fmt: skip
+            options = {"tool_specs": tool_specs, "system_prompt": system_prompt, **options}
+            asked = Once(model, "stream", owner, lambda given, more: stock(model, given, **more))
+            if not gate.patches.is_live or asked.is_asked:
+                return stock(model, messages, **options)
+            words = gate.vocabulary
+            return words.stream_async("model_stream", asked, model, messages, options, None)
+
+        return stream
+
+    gate.patches.wrap(import_module("strands.models.model").Model, "stream", streamed)
+
+
+def _hook_agents(gate: Gate) -> None:
+    def streamed(owner: type, stock: Any) -> Any:
+        @functools.wraps(stock)
+        def stream_async(agent: Any, prompt: Any = None, **options: Any) -> Any:
+            attempt = Attempt(lambda given: stock(agent, given, **options))
+            return gate.vocabulary.stream_async("agent_stream", attempt, agent, prompt)
+
+        return stream_async
+
+    gate.patches.wrap(import_module("strands.agent.agent").Agent, "stream_async", streamed)
