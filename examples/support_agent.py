@@ -49,8 +49,10 @@ def never_more_than_paid(agent, arguments):
     return {"arguments": {**arguments, "cents": min(arguments["cents"], paid)}}
 
 
-@signal("pre_tool").connect_via(SupportAgent, role="guard", timeout=60.0, when={"name": "refund"})
-def a_person_agrees(agent, arguments):
+@signal("pre_tool").connect_via(SupportAgent, role="guard", timeout=60.0)
+def a_person_agrees(agent, name, arguments):
+    if name != "refund":
+        return None
     # A plain `def` with a deadline: it waits in a thread of its own.
     if not 0 < arguments["cents"] <= MOST_CENTS:
         return Block(f"{arguments['cents']} cents are not between 1 and {MOST_CENTS}")

@@ -14,5 +14,5 @@ def work():
 
 
 agenticx.install()
-connect("tool_call", "args")
+connect("tool_call", "arguments")
 tell(work)

@@ -38,5 +38,5 @@ def work():
 
 
 agno.install()
-connect("tool_call", "args")
+connect("tool_call", "arguments")
 tell(work)

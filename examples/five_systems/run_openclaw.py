@@ -20,5 +20,5 @@ async def ask():
     return said
 
 
-connect("tool_call", "params")
+connect("tool_call", "arguments")
 tell(lambda: asyncio.run(ask()))

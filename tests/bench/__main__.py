@@ -9,6 +9,7 @@ import platform
 import re
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from subprocess import TimeoutExpired
@@ -45,11 +46,13 @@ def full(options: argparse.Namespace) -> int:
     with Bench(effort) as bench:
         rows = [row for row in all_rows() if _is_wanted(row.key, options.only)]
         goals = [_measured(bench, row) for row in rows]
-        peers = _with_peers(goals, effort) if options.peers else []
-        table.goals(goals, peers)
+        if goals:
+            peers = _with_peers(goals, effort) if options.peers else []
+            table.goals(goals, peers)
         record["goals"] = [asdict(row) for row in goals]
+        record["costs"] = [asdict(row) for row in _costs(bench, options.only)]
         if not options.only:
-            record |= _costs_and_growth(bench, options.long)
+            record |= _growth(bench, options.long)
     print(
         f"\nPython {platform.python_version()}, {platform.machine()}; "
         f"{time.perf_counter() - began:.0f} s"
@@ -61,21 +64,22 @@ def full(options: argparse.Namespace) -> int:
     return 0
 
 
-def _costs_and_growth(bench: Bench, long: bool) -> dict[str, Any]:
-    switched_on = []
+def _costs(bench: Bench, only: list[str] | None) -> Iterator[Measured]:
     for row in costs.rows():
-        switched_on.append(_measured(bench, row))
-        table.costs(switched_on[-1])
+        if _is_wanted(row.key, only):
+            measured = _measured(bench, row)
+            table.costs(measured)
+            yield measured
+
+
+def _growth(bench: Bench, long: bool) -> dict[str, Any]:
     receivers = growth.by_receivers(bench)
     growth.print_receivers(receivers)
     instances = (
         growth.by_instances(growth.INSTANCES_LONG, 100_000) if long else growth.by_instances()
     )
     growth.print_instances(instances)
-    return {
-        "costs": [asdict(row) for row in switched_on], "receivers": receivers,
-        "instances": instances,
-    }  # fmt: skip
+    return {"receivers": receivers, "instances": instances}
 
 
 def _with_peers(goals: list[Measured], effort: Effort) -> list[str]:
@@ -124,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--only", nargs="+", metavar="ROW",
-        help="only these goals, such as P4,P17 or 'P10 connect'",
+        help="only these rows: P4,P17, or 'P10 connect'; costs for what each thing costs",
     )  # fmt: skip
     parser.add_argument(
         "--profile", metavar="CASE",

@@ -51,6 +51,7 @@ def switched_on(colour: Colour) -> dict[str, Case]:
     cases = {
         "bare method": method(BARE[colour](), Expect(0, RESULT), pre, post),
         "hookable, nobody listens": method(hooked(colour), Expect(0, RESULT), pre, post),
+        **one_of_each(colour),
         "1 pre + 1 post": with_options({}),
         "1 pre + 1 post, role guard": with_options({"role": "guard"}),
         "1 pre + 1 post, on_error block": with_options({"on_error": "block"}),
@@ -70,6 +71,21 @@ def switched_on(colour: Colour) -> dict[str, Case]:
         cases["1 pre + 1 post, async"] = with_options({}, apre, apost)
         cases["both have timeout=, async"] = with_options({"timeout": DEADLINE}, apre, apost)
     return cases
+
+
+def one_of_each(colour: Colour) -> dict[str, Case]:
+    """A guard, a modifier that changes an argument, an observer: each alone."""
+
+    def of(pre: Function, role: str, result: Any = RESULT) -> Case:
+        return method(hooked(colour, pre=[pre], options={"role": role}), Expect(1, result), pre)
+
+    return {
+        "a guard": of(make_pre("sync"), "guard"),
+        "a modifier that changes an argument": of(
+            make_pre("sync", changes=True), "modify", {**RESULT, "msg": "hi!"}
+        ),
+        "an observer": of(make_pre("sync"), "observe"),
+    }  # fmt: skip
 
 
 def asking_for_ctx(colour: Colour) -> Case:

@@ -86,10 +86,12 @@ def goals(rows: Sequence[Measured], peers: Sequence[str] = ()) -> None:
 
 def costs(row: Measured) -> None:
     """Print what is switched on and costs, next to the bare method."""
+    bare = next(iter(row.ns.values()), 0.0)
     lines = [
-        [name, nanoseconds(ns), number(row.ratios.get(name, 1.0))] for name, ns in row.ns.items()
+        [name, nanoseconds(ns), nanoseconds(ns - bare), number(row.ratios.get(name, 1.0))]
+        for name, ns in row.ns.items()
     ]
-    show(f"What it costs: {row.title}", ["", "", "x bare"], lines)
+    show(f"What it costs: {row.title}", ["", "a call", "more", "x bare"], lines)
     for name, problem in row.failed.items():
         print(f"{name}: not timed: {problem}")
 

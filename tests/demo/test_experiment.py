@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from hookbus.demo.timeline import Timeline, telling_timelines
 
 from .conftest import Suites
 
+ROOT = Path(__file__).parents[2]
 BARE = inspect.getattr_static(FunctionsRuntime, "run_function")
 
 ROWS = {
@@ -155,6 +157,24 @@ def test_the_table_says_what_it_measures_and_names_the_upper_bounds(experiment: 
         "a README takes it as it is"
     )
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_page_and_the_readme_say_what_the_demo_prints(
+    experiment: Experiment, timelines: list[Timeline]
+) -> None:
+    page = (ROOT / "docs/explanation/attacks.md").read_text().splitlines()
+    text = printed(show_experiment, experiment) + printed(show_timelines, timelines)
+    both, _, _ = text.partition("\nsanitiser: the user's task")  # the page tells one of the two
+    told = both[both.index("allow-list (upper bound):") :].splitlines()
+    assert [line for line in told if line not in page] == []
+    figures = [tuple(map(int, re.findall(r"\d+", line)))[:7] for line in page if "/144" in line]
+    assert figures == [
+        (alone, 16, attacked, 144, attacks, 144, calls)
+        for alone, attacked, attacks, calls, _ in ROWS.values()
+    ]
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    for said in ("143 of 144 attacks succeed without hooks", "46 past an allow-list", "9 past two"):
+        assert said in readme
 
 
 @pytest.mark.parametrize("width", [72, 80, 100, 140])

@@ -44,6 +44,7 @@ def environment(folder: Path) -> dict[str, str]:
     return {
         **kept,
         "PYTHONPATH": os.pathsep.join([str(folder), str(Path(hookbus.__file__).parents[1])]),
+        "PYTEST_ADDOPTS": "-p no:langsmith_plugin",  # which takes seconds to import
     }
 
 

@@ -6,9 +6,13 @@ from textwrap import dedent
 
 import pytest
 
+from hookbus import adapters
+
 from .run import EXAMPLES, run_script
 
-SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+OF_FRAMEWORKS = {f"{name}_agent" for name in adapters.__all__}
+"""They need a package of their own and are run by its contract, inside its environment."""
+SCRIPTS = [path for path in sorted(EXAMPLES.glob("*.py")) if path.stem not in OF_FRAMEWORKS]
 
 
 def with_script(name, folder, program):
