@@ -20,7 +20,7 @@ author = "the hookbus authors"
 html_title = "hookbus"
 language = "en"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "site_parts"]
+extensions = ["myst_nb", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "site_parts"]
 exclude_patterns = ["_static"]
 
 # -- pages -----------------------------------------------------------------------------------------
@@ -54,9 +54,9 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|contextlib|types|blinker|attrs|asyncio|threading)\..*"),
     ("py:.*", r"(os|pathlib|enum|logging)\..*"),
     # Type variables and aliases, which are names for readers of the code.
-    ("py:.*", r"(.*\.)?(P|T|R|F|T_co|R_co)(\.\w+)?"),
+    ("py:.*", r"(.*\.)?(P|T|R|F|G|E|C|Gate|T_co|R_co)(\.\w+)?"),
     ("py:.*", r"(.*\.)?(When|Rule|Merged|Mode|Steps|Undo|Uninstall|Function|FallbackOn)"),
-    ("py:.*", r"(.*\.)?(Role|OnError|Path|Options)"),
+    ("py:.*", r"(.*\.)?(Role|OnError|Path|Options|Unguarded|Guard|ConnectOptions|QuestionOptions)"),
     ("py:.*", r"(.*\.)?(_Hidden|Kinds|Connectable|Colour|Level|Status|Home|Void|Of|OfOne|OfMany)"),
     ("py:.*", r"(.*\.)?(Tool|Approve|Dispatch|ClawHook|Selection|Word)"),
     ("py:.*", r"typing\.(~P|Literal\['none')"),

@@ -24,7 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 from hookbus import explain
 from tests.systems import coverage
 
-NOT_EXECUTED = ("04_five_systems.ipynb",)
+NOT_EXECUTED = ("04_five_systems.ipynb", "07_six_frameworks.ipynb")
 """Notebooks that need other environments; they are shown as they are, with a note."""
 
 NOTE = (
@@ -41,6 +41,12 @@ KINDS = {
     "feature": "What it has", "defect": "What is wrong with it, and is not here",
     "preserve": "What an adapter must keep",
 }  # fmt: skip
+
+OVERLOADED = (
+    "hookbus._connections.marks", "hookbus._connections.signal", "hookbus._questions.hookspec",
+    "hookbus.plugins._api",
+)  # fmt: skip
+"""Modules whose overloads say with types what the docstrings say in words."""
 
 
 def copy_notebooks(examples: Path, target: Path) -> None:
@@ -223,7 +229,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     for field in PyObject.doc_field_types:
         if field.name == "variable":
             field.label = "Attributes"
-    overloaded = ModuleAnalyzer.for_module("hookbus._questions.hookspec")
-    overloaded.analyze()
-    overloaded.overloads.clear()  # five of them say with types what the docstring says in words
+    for name in OVERLOADED:
+        overloaded = ModuleAnalyzer.for_module(name)
+        overloaded.analyze()
+        overloaded.overloads.clear()
     return {"parallel_read_safe": True}

@@ -2,11 +2,12 @@
 '.[docs]'`.
 
 It is built with every warning an error. Then what was built is read: nothing may be loaded from
-elsewhere, every link inside leads to a page and a place on it, and the search knows the words of
-the pages. Exit code 1 where something is wrong.
+elsewhere, every link inside leads to a page and a place on it, notebooks show what they print, and
+the search knows the words of the pages. Exit code 1 where something is wrong.
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -73,6 +74,36 @@ def problems_of_styles(site: Path) -> list[str]:
     ]
 
 
+def problems_of_notebooks(pages: dict[Path, str], notebooks: dict[str, list[str]]) -> list[str]:
+    """Return the pages that show fewer outputs than their notebook has cells that print, and do
+    not say so.
+
+    Args:
+        pages: what was built, by path.
+        notebooks: the sources of the code cells, by name without ending.
+    """
+    found = []
+    for path, text in pages.items():
+        cells = notebooks.get(path.stem, []) if path.parent.name == "notebooks" else []
+        wanted = sum(re.search(r"^ *print\(", cell, re.MULTILINE) is not None for cell in cells)
+        shown = text.count('class="cell_output ')
+        if shown < wanted and "its outputs are not shown" not in text:
+            found.append(f"{path.name} shows {shown} outputs, and {wanted} of its cells print")
+    return found
+
+
+def cells_of(folder: Path) -> dict[str, list[str]]:
+    """Return the code cells of the notebooks in a folder, by name."""
+    return {
+        path.stem: [
+            "".join(cell["source"])
+            for cell in json.loads(path.read_text())["cells"]
+            if cell["cell_type"] == "code"
+        ]
+        for path in folder.glob("*.ipynb")
+    }
+
+
 def words_of_search(site: Path) -> set[str]:
     """Return the words that the search of the site knows."""
     index = (site / "searchindex.js").read_text()
@@ -87,8 +118,10 @@ def main() -> int:
     ]  # fmt: skip
     if subprocess.run(command).returncode:
         return 1
-    pages = {path: Page(path.read_text()) for path in sorted(SITE.rglob("*.html"))}
+    texts = {path: path.read_text() for path in sorted(SITE.rglob("*.html"))}
+    pages = {path: Page(text) for path, text in texts.items()}
     problems = problems_of(pages) + problems_of_styles(SITE)
+    problems += problems_of_notebooks(texts, cells_of(ROOT / "examples"))
     problems += [
         f"the search does not know {word!r}"
         for word in {"guard", "redact", "plugin"} - words_of_search(SITE)

@@ -20,7 +20,7 @@ from hookbus._connections.options import ROLES
 from hookbus._connections.phases import OFFERED, PHASES
 
 from . import floors
-from .docs_site import Page, problems_of
+from .docs_site import Page, cells_of, problems_of, problems_of_notebooks
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -29,11 +29,13 @@ TESTS = {
     for path in ROOT.glob("tests/**/*.py")
     for name in re.findall(r"def (test_\w+)", path.read_text())
 }
-ELSEWHERE = {f"from-{system}.md" for system in ("agentscope", "agenticx", "agno", "bub")}
+ELSEWHERE = {f"from-{system}.md" for system in ("agentscope", "agenticx", "agno", "bub")} | {
+    "under-your-framework.md"
+}
 """These need a package of their own and are run by its tests, inside its environment (`python -m
 tests.systems`).
 """
-PYTEST = ("-m", "pytest", "-qs", "-p", "no:cacheprovider", "-p", "no:asyncio")
+PYTEST = ("-m", "pytest", "-qs", "-p", "no:cacheprovider", "-p", "hookbus._pytest")
 PAGES = [
     page
     for page in sorted(DOCS.rglob("*.md"))
@@ -51,6 +53,12 @@ def program_of(text):
         lines.append(line if is_code and not is_end else "")
         is_code = line == "```python" or (is_code and not is_end)
     return "\n".join(lines) + "\n"
+
+
+def untimed(text):
+    """Return what is printed without what differs between runs: times, and where bars stand."""
+    bars = re.sub(r"[\u2580-\u259f│]+", " ", text)
+    return re.sub(r" +", " ", re.sub(r"\d[\d.]* (ns|µs|ms|s)\b", "TIME", bars)).strip()
 
 
 def promised(text):
@@ -77,14 +85,21 @@ def test_a_page_runs_and_prints_what_it_says(page, tmp_path):
     path = tmp_path / f"{page.stem}.py"
     path.write_text(program_of(text))
     environment = {**os.environ, "PYTHONPATH": str(Path(hookbus.__file__).parent.parent)}
+    environment.pop("COLUMNS", None)
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others take seconds to import
     run = [sys.executable, "-W", "error", *(PYTEST if "\ndef test_" in text else ()), str(path)]
     ran = subprocess.run(
         run, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    printed = iter(line.strip() for line in ran.stdout.splitlines())
-    missing = [line for line in promised(text) if line not in printed]
+    printed = iter(untimed(line) for line in ran.stdout.splitlines())
+    missing = [line for line in promised(text) if untimed(line) not in printed]
     assert not missing, f"these were not printed, or not in this order: {missing}\n{ran.stdout}"
+
+
+def test_times_and_bars_are_all_that_may_differ():
+    assert untimed("  a   142 µs  ███  x") == untimed("  a     7 ms        █  x")
+    assert untimed("  a   142 µs  ███  x") != untimed("  a   142 µs  ███  y")
 
 
 def test_there_are_pages_and_a_page_that_lies_is_found():
@@ -155,7 +170,7 @@ def test_every_module_has_its_place_in_the_picture_and_says_what_it_is_for():
         for path in Path(hookbus.__file__).parent.iterdir()
     }
     assert {name for floor in floors.floors() for name in floor} == modules - {
-        "__init__", "__pycache__", "py",
+        "__init__", "__main__", "__pycache__", "py",
     }  # fmt: skip
     assert all(floors.job_of(name) for floor in floors.floors() for name in floor)
 
@@ -190,3 +205,13 @@ def test_what_is_loaded_from_elsewhere_and_links_to_nowhere_are_found():
         "index.html loads https://cdn.example/x.js", "index.html links to #gone",
         "index.html links to b.html"
     ]  # fmt: skip
+
+
+def test_a_page_of_a_notebook_without_its_outputs_is_found():
+    cells, page = cells_of(ROOT / "examples"), DOCS / "notebooks" / "01_first_hook.html"
+    assert len(cells) == 7 and sum("print(" in cell for cell in cells[page.stem]) > 5
+    shown = '<div class="cell_output docutils container">'
+    [problem] = problems_of_notebooks({page: shown}, cells)
+    assert problem.startswith("01_first_hook.html shows 1 outputs")
+    assert problems_of_notebooks({page: shown * 10}, cells) == []
+    assert problems_of_notebooks({page: "its outputs are not shown"}, cells) == []

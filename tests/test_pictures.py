@@ -3,11 +3,23 @@ nothing can break out of.
 """
 
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, Replace, explain, hookable, hookspec, modes, report
+from hookbus import (
+    Block,
+    Bus,
+    Drop,
+    HookBlocked,
+    Replace,
+    explain,
+    hookable,
+    hookspec,
+    modes,
+    report,
+)
 from hookbus._views.html import COLOURS
 from hookbus.events import Finished, Lost, Started
 from hookbus.testing import record
@@ -40,6 +52,17 @@ def Agent(bus):
     return Agent
 
 
+def terminal(monkeypatch, width):
+    """Let what is printed be printed to a terminal of this width."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", str(width))
+
+
+@pytest.fixture
+def wide(monkeypatch):
+    terminal(monkeypatch, 120)
+
+
 def bundle_of(shown):
     """Return text and HTML as IPython takes them, after the checks every picture must pass."""
     bundle = shown._repr_mimebundle_(include=None, exclude=None)
@@ -62,7 +85,7 @@ def rows_of(tree):
     return [["".join(cell.itertext()) for cell in row][:3] for row in tree.iter("tr")][1:]
 
 
-def test_a_recording_shows_who_was_called_in_which_call_and_what_receivers_did(bus, Agent):
+def test_a_recording_shows_who_was_called_in_which_call_and_what_receivers_did(bus, Agent, wide):
     bus.signal("pre_reply").connect(lambda agent, msg: {"msg": msg.lower()}, name="lower")
     bus.signal("pre_act").connect(
         lambda agent, command: Block("no removing"), role="guard", name="careful"
@@ -70,7 +93,7 @@ def test_a_recording_shows_who_was_called_in_which_call_and_what_receivers_did(b
     with record(bus) as fired, pytest.raises(HookBlocked):
         Agent().reply("RM")
     text, tree = bundle_of(fired)
-    name = Agent.__qualname__
+    name = "Agent"
     expected = [
         (f"reply(msg='RM') of {name}: HookBlocked", "raised"),
         ("lower changed msg: 'RM' → 'rm'", "changed"),
@@ -94,7 +117,7 @@ def test_a_recording_shows_who_was_called_in_which_call_and_what_receivers_did(b
     assert ["█" in line for line in lines[1:]] == [True, False, True, False]
 
 
-def test_a_bar_stands_where_its_call_was_and_is_as_long(bus):
+def test_a_bar_stands_where_its_call_was_and_is_as_long(bus, wide):
     events = [
         Started(call_id=1, parent_id=None, hook="outer", sender="A at 0x1", at=100.0, arguments=()),
         Started(call_id=2, parent_id=1, hook="inner", sender="A at 0x1", at=106.0, arguments=()),
@@ -268,7 +291,7 @@ def test_a_function_and_a_question_are_named_once_and_a_class_is_named_as_one(bu
     with record(bus) as fired:
         told("hi"), Agent.make()
     whats = [row[0] for row in rows_of(bundle_of(fired)[1])]
-    assert whats == ["tell(msg='hi') of told()", "who()", f"make() of class {Agent.__qualname__}"]
+    assert whats == ["tell(msg='hi') of told()", "who()", "make() of class Agent"]
 
 
 def test_an_empty_recording_and_a_lost_receiver_are_shown(bus):
@@ -328,4 +351,175 @@ def test_a_report_draws_hooks_receivers_and_every_finding(bus, Agent):
     bus.signal("pre_nobody").connect(lambda agent: None, name="waiting")
     _, tree = bundle_of(report(bus))
     assert [heading.text for heading in tree.iter("h4")] == ["hooks", "receivers", "findings"]
-    assert [item.text for item in tree.iter("li")] == list(report(bus).findings) != []
+    here = f" ({__file__}:"
+    findings = [re.sub(re.escape(here) + r"\d+\)", "", each) for each in report(bus).findings]
+    assert [item.text for item in tree.iter("li")] == findings != list(report(bus).findings)
+
+
+# -- a person's eye --------------------------------------------------------------------------------
+
+
+def whats(fired):
+    return [row[0] for row in rows_of(bundle_of(fired)[1])]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_every_picture_is_as_wide_as_the_terminal(bus, Agent, monkeypatch, width):
+    def a_modifier_with_quite_a_long_name(agent, msg):
+        return {"msg": msg.replace("x", "y")}
+
+    bus.signal("pre_reply").connect(a_modifier_with_quite_a_long_name, timeout=2.0, priority=7)
+    bus.signal("pre_act").connect(lambda agent: 1 / 0, name="breaks", before="who")
+    with record(bus) as fired:
+        Agent().reply("a sentence with some words in it, and x at the end of it " * 3)
+    terminal(monkeypatch, width)
+    for shown in (fired, explain(Agent().reply), report(bus)):
+        lines = str(shown).splitlines()
+        assert max(map(len, lines)) <= width and len(lines) > 1
+    monkeypatch.undo()
+    assert max(map(len, str(report(bus)).splitlines())) <= 100, "the same where none shows it"
+
+
+def test_a_value_that_changes_shows_the_first_place_where_it_does(bus, Agent, monkeypatch):
+    long = "the beginning of the sentence is the same, and only then comes "
+    nested = {"query": long, "tags": ["a", "b"], "page": {"limit": 10}}
+
+    class Odd:
+        def __eq__(self, other):
+            raise RuntimeError("not today")
+
+        def __repr__(self):
+            raise RuntimeError("not today")
+
+        __hash__ = object.__hash__
+
+    class Named:
+        def __init__(self, name):
+            self.name = name
+
+        def __repr__(self):
+            return f"Named(text={long!r}, name={self.name!r})"
+
+    endless = []
+    endless.append(endless)
+    cases = [
+        ("a", "b", "command: 'a' → 'b'"),
+        (long + "me", long + "you", "command: '… then comes me' → '… then comes you'"),
+        (nested, {**nested, "page": {"limit": 3}}, "command['page']['limit']: 10 → 3"),
+        (nested, {**nested, "tags": ["a", "c", "b"]}, "command['tags'][1]: 'b' → 'c'"),
+        (nested, {**nested, "more": None}, "command['more']: nothing → None"),
+        ([1, 2], [1], "command[1]: 2 → nothing"),
+        ({"a": 1}, [1], "command: {'a': 1} → [1]"),
+        (1, True, "command: 1 → True"),
+        (Named("Ada"), Named("Bob"), "command: …es ', name='Ada') → …es ', name='Bob')"),
+        ([Odd()], [Odd()], "command"),
+        ([Odd()], [3], "command[0]: <Odd> → 3"),
+        (endless, [[[[]]]], "command[0][0][0][0]: "),
+        (["same"] * 10_000, ["same"] * 9_999 + ["other"], "command"),
+        ("a\x1b[31m", "b\u202e", "command: 'a\\x1b[31m' → 'b\\u202e'"),
+    ]
+    for before, after, expected in cases:
+        patch = lambda agent, after=after: {"command": after}  # noqa: E731
+        with bus.signal("pre_act").connected_to(patch, name="it"), record(bus) as fired:
+            Agent().act(before)
+        said = whats(fired)[1]
+        assert said.startswith(f"it changed {expected}"), said
+        assert len(said) < 200
+
+
+def test_what_is_done_to_the_items_of_a_stream_is_one_line_with_a_count(Agent, monkeypatch):
+    def shout(agent, item):
+        return Drop() if item in ("b", "c") else item.upper()
+
+    for values, expected in (
+        (True, ["shout changed 3 items, the first: 'a' → 'A'",
+                "shout dropped 2 items, the first: 'b'"]),
+        (False, ["shout changed 3 items", "shout dropped 2 items"]),
+    ):  # fmt: skip
+        bus = Bus(values=values)
+
+        @hookable("stream", bus=bus)
+        def stream(items):
+            yield from items
+
+        bus.signal("item_stream").connect(lambda sender, item: shout(sender, item), name="shout")
+        with record(bus) as fired:
+            assert list(stream("abcde")) == ["A", "D", "E"]
+        text, tree = bundle_of(fired)
+        assert whats(fired)[1:] == expected
+        assert [row[1] for row in rows_of(tree)] == ["returned", "changed", "dropped"]
+        assert "3 changed, 2 dropped" in text.splitlines()[0]
+        with record(bus) as fired:
+            list(stream("b")), list(stream("a"))
+        said = whats(fired)[1::2]
+        bare = ["shout dropped item", "shout changed item"]
+        assert said == ([f"{bare[0]}: 'b'", f"{bare[1]}: 'a' → 'A'"] if values else bare)
+
+
+def test_a_stream_whose_consumer_has_left_says_so(bus):
+    @hookable("stream", bus=bus)
+    def stream():
+        yield from "abc"
+
+    with record(bus) as fired:
+        left = stream()
+        next(left)
+        left.close()
+    assert whats(fired) == ["stream(): left by its consumer"]
+    assert "1 left" in str(fired).splitlines()[0] and "GeneratorExit" not in str(fired)
+
+
+def test_attempts_are_bars_in_the_order_they_were_made(bus):
+    class Agent:
+        fails = 2
+
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            return self.act(msg)
+
+        @hookable("act", bus=bus)
+        def act(self, command):
+            self.fails -= 1
+            if self.fails >= 0:
+                raise KeyError(command)
+
+    def retry(agent, call_next):
+        while True:
+            try:
+                return call_next()
+            except KeyError:
+                pass
+
+    bus.signal("around_reply").connect(retry, name="retry")
+    bus.signal("around_act").connect(lambda agent, call_next: call_next(), name="once")
+    with record(bus) as fired:
+        Agent().reply("hi")
+    text, tree = bundle_of(fired)
+    attempts = [line for line in text.splitlines() if "attempt" in line]
+    assert [line.split()[0] for line in attempts] == ["raised", "raised", "returned"]
+    assert any("█" in line for line in attempts) and "4 calls" in text.splitlines()[0]
+    assert [row[0].split("(")[0] for row in rows_of(tree)] == [
+        "reply", "attempt 1 of retry", "act", "attempt 2 of retry", "act", "attempt 3 of retry",
+        "act",
+    ]  # fmt: skip
+
+
+def test_explain_and_report_say_what_is_unusual_and_each_place_once(bus, Agent, wide):
+    def usual(agent, msg): ...
+    def closes(agent, msg): ...
+    def broken(agent, msg):
+        raise KeyError
+
+    pre = bus.signal("pre_reply")
+    pre.connect(usual)
+    pre.connect(closes, on_error="block", priority=3, timeout=0.5)
+    pre.connect(broken, weak=False)
+    Agent().reply("a")
+    title, head, first, second, *_ = str(explain(Agent.reply)).splitlines()
+    assert title == "reply of any Agent (sync)" and head.split()[-2:] == ["notes", "where"]
+    assert "  priority 3, timeout 0.5 s, on_error block  " in first
+    assert second.split()[:4] == ["2", "usual", "modify", "ANY"]
+    text = str(report(bus))
+    assert "failed open once" in text and "priority 3" in text and "failures" not in text
+    for receiver in (usual, closes):
+        assert text.count(f"{__file__.rpartition('/')[2]}:{receiver.__code__.co_firstlineno}") == 1
