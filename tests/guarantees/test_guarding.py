@@ -266,8 +266,8 @@ def test_require_asks_of_every_class_and_every_function_that_declares_the_hook(b
 def test_require_does_not_pass_an_override_that_nothing_sees(bus):
     Bank = make(bus, "sync")
     bus.signal("pre_pay").connect(agrees, sender=Bank, role="guard")
-    type("Sly", (Bank,), {"pay": lambda self: 0})
-    with pytest.raises(HookError, match="Sly.pay, which overrides a hookable: nothing sees it"):
+    Sly = type("Sly", (Bank,), {"pay": lambda self: 0})
+    with pytest.raises(HookError, match=f"{Sly.__name__}.pay, which overrides a hookable: nothing sees it"):
         bus.require("pay")
 
 
