@@ -267,7 +267,8 @@ def test_require_does_not_pass_an_override_that_nothing_sees(bus):
     Bank = make(bus, "sync")
     bus.signal("pre_pay").connect(agrees, sender=Bank, role="guard")
     Sly = type("Sly", (Bank,), {"pay": lambda self: 0})
-    with pytest.raises(HookError, match=f"{Sly.__name__}.pay, which overrides a hookable: nothing sees it"):
+    unseen = f"{Sly.__name__}.pay, which overrides a hookable: nothing sees it"
+    with pytest.raises(HookError, match=unseen):
         bus.require("pay")
 
 
