@@ -19,7 +19,7 @@ from .exceptions import HookBlocked, HookError, ReceiverError
 if TYPE_CHECKING:
     from . import events, modes
     from ._calls.context import CallNext, HookContext
-    from ._calls.verdicts import Block, Drop, Replace
+    from ._calls.verdicts import Ask, Block, Drop, Replace
     from ._instrument import hook_overrides, instrument
     from ._questions.hookspec import hookspec
     from ._views.explain import explain
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "ANY", "Block", "Bus", "CallNext", "Connection", "Drop", "HookBlocked", "HookContext",
+    "ANY", "Ask", "Block", "Bus", "CallNext", "Connection", "Drop", "HookBlocked", "HookContext",
     "HookError", "HookSignal", "ReceiverError", "Replace", "default_bus", "events", "exceptions",
     "explain", "hook_overrides", "hookable", "hookspec", "instrument", "load_plugins", "modes",
     "receives", "report", "signal", "surrounding",
 ]  # fmt: skip
 
 _ROOMS = {
-    "Block": "_calls.verdicts", "CallNext": "_calls.context", "Drop": "_calls.verdicts",
-    "HookContext": "_calls.context", "Replace": "_calls.verdicts", "events": "events",
-    "explain": "_views.explain", "hook_overrides": "_instrument",
+    "Ask": "_calls.verdicts", "Block": "_calls.verdicts", "CallNext": "_calls.context",
+    "Drop": "_calls.verdicts", "HookContext": "_calls.context", "Replace": "_calls.verdicts",
+    "events": "events", "explain": "_views.explain", "hook_overrides": "_instrument",
     "hookspec": "_questions.hookspec", "instrument": "_instrument",
     "load_plugins": "plugins._start", "modes": "modes", "report": "_views.report",
 }  # fmt: skip

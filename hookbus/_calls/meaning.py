@@ -17,7 +17,7 @@ from .context import Call, ReadOnly
 from .failing import block, failed, told
 from .plan import Seat
 from .telling import ONLY_A_MODIFIER, tell_change, tell_changes
-from .verdicts import VERDICTS, Block, Drop, Replace
+from .verdicts import VERDICTS, Ask, Block, Drop, Replace
 
 DROPPED: Final = object()
 """What an item becomes that does not reach the consumer."""
@@ -66,7 +66,8 @@ def meant(call: Call, seat: Seat, answer: Any) -> Any:
     if issubclass(kind, Block):
         block(call, seat, answer)
     is_item = seat.phase == "item"
-    if is_verdict_class(answer) or (issubclass(kind, Drop) and not is_item):
+    is_drop = issubclass(kind, Drop) and not is_item
+    if is_verdict_class(answer) or issubclass(kind, Ask) or is_drop:
         new = "the new item, Drop()" if is_item else "the new result, Replace(result)"
         wrong_return(seat, answer, f"None, {new} or Block(reason)")
     if issubclass(kind, Drop):
@@ -84,6 +85,10 @@ def refused(call: Call, seat: Seat, answer: Any) -> None:
     """Block by the answer of a guard; an answer that is none is its failure, which blocks, too."""
     if issubclass(type(answer), Block):
         (block if seat.receiver.options.enforce else told)(call, seat, answer)
+        return
+    if issubclass(type(answer), Ask) and seat.phase == "pre":
+        nobody = Block(f"{answer.question}: nobody is there to say yes", code=answer.code)
+        (block if seat.receiver.options.enforce else told)(call, seat, nobody)
         return
     try:
         wrong_return(seat, answer, "None or Block(reason)")

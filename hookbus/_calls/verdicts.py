@@ -40,6 +40,21 @@ class Block:
 
 
 @attrs.frozen
+class Ask:
+    """A guard's answer of `pre`: somebody must say yes to this call. Nobody there to ask is a no.
+
+    Attributes:
+        question: what the person reads, such as `"pay 500 to Ada?"`.
+        code: a short word for programs.
+        details: what is for the person and for records only; it is never in a text.
+    """
+
+    question: str
+    code: str | None = attrs.field(default=None, kw_only=True)
+    details: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, repr=False)
+
+
+@attrs.frozen
 class Replace:
     """A receiver's verdict: this is the result. In `pre` the method is not run, in `error` the call
     is rescued.
@@ -55,4 +70,4 @@ class Drop:
     """An `item` receiver's verdict: this item of the stream does not reach the consumer."""
 
 
-VERDICTS: Final = (Block, Replace, Drop)
+VERDICTS: Final = (Ask, Block, Replace, Drop)

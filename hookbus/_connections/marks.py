@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Final, Literal, Unpack, overload
 
 from blinker import ANY
@@ -56,7 +57,7 @@ def receives(name: str, /, **options: Any) -> Callable[[F], F]:
 
 def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
     """Return what `receives` marks of a plugin: attribute, signal and options. An override has the
-    marks of what it overrides.
+    marks of what it overrides; a function that the object itself holds has its own.
 
     Raises:
         HookError: if nothing is marked.
@@ -66,6 +67,9 @@ def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
         for attribute, raw in vars(base).items():
             method = getattr(raw, "__func__", raw)
             found[attribute] = getattr(method, _MARK, found.get(attribute, ()))
+    for attribute, own in getattr(plugin, "__dict__", {}).items():
+        if isinstance(own, FunctionType):
+            found[attribute] = getattr(own, _MARK, ())
     flat = [(attribute, *mark) for attribute, marks in found.items() for mark in marks]
     if not flat:
         is_class = isinstance(plugin, type)

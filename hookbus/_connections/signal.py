@@ -32,9 +32,9 @@ from .wanted import Connectable
 
 if TYPE_CHECKING:
     from .._bus import Bus
-    from .._calls.verdicts import Block
+    from .._calls.verdicts import Ask, Block
 
-    Guard = Callable[..., Block | Awaitable[Block | None] | None]
+    Guard = Callable[..., Block | Ask | Awaitable[Block | Ask | None] | None]
 
 F = TypeVar("F", bound=Callable[..., Any])
 G = TypeVar("G", bound="Guard")

@@ -1,0 +1,25 @@
+"""Guards that people need, ready: each is plugged in with `bus.plug(guard)`, which gives its off
+switch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    pass
+
+__all__: list[str] = []
+
+_ROOMS: dict[str, str] = {}
+"""What is loaded when it is first asked for: each needs libraries of its own."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
