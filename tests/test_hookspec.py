@@ -320,6 +320,25 @@ def test_a_mark_may_give_its_receiver_a_name(bus):
         reply("bad")
 
 
+def test_a_function_that_a_plugin_holds_is_connected_as_its_methods_are(bus):
+    class Plugin:
+        def __init__(self, answer):
+            @receives("pre_reply")
+            def look(sender):
+                return answer
+
+            self.look = look
+
+    @hookable("reply", bus=bus)
+    def reply(msg):
+        return msg
+
+    unplug = bus.plug(Plugin({"msg": "b"}))
+    assert reply("a") == "b"
+    unplug()
+    assert reply("a") == "a"
+
+
 def test_who_plugs_a_class_is_told_to_plug_an_object(bus):
     class Plugin:
         @receives("pre_reply")

@@ -67,12 +67,13 @@ def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
         for attribute, raw in vars(base).items():
             method = getattr(raw, "__func__", raw)
             found[attribute] = getattr(method, _MARK, found.get(attribute, ()))
-    for attribute, own in getattr(plugin, "__dict__", {}).items():
+    is_class = isinstance(plugin, type)
+    held = {} if is_class else getattr(plugin, "__dict__", {})
+    for attribute, own in held.items():
         if isinstance(own, FunctionType):
             found[attribute] = getattr(own, _MARK, ())
     flat = [(attribute, *mark) for attribute, marks in found.items() for mark in marks]
     if not flat:
-        is_class = isinstance(plugin, type)
         nothing = " has no method marked with @receives('pre_...')"
         raise HookError(f"{describe(plugin)}{': plug an object of it' if is_class else nothing}")
     return flat
