@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from blinker import ANY
 
+from ._approver import Answered
 from ._connections.connection import Connection
 from ._connections.listeners import EventSignal
 from ._connections.marks import marked
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from .events import Event
 
 
-class Bus(Drained):
+class Bus(Answered, Drained):
     """Hooks and signals that belong together. There is `default_bus`; a bus of one's own keeps
     tests or tenants apart.
 

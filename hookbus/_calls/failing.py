@@ -116,9 +116,10 @@ def _of_host(call: Call) -> Any:
 
 def _blocked(call: Call) -> HookBlocked:
     seat, verdict = call.blocked
-    return HookBlocked(
+    raised: HookBlocked = verdict.raises(
         verdict.reason, seat.receiver.name, call.plan.hook.name, verdict=verdict, call_id=call.id
     )
+    return raised
 
 
 def stand(call: Call) -> NoReturn:

@@ -86,10 +86,6 @@ def refused(call: Call, seat: Seat, answer: Any) -> None:
     if issubclass(type(answer), Block):
         (block if seat.receiver.options.enforce else told)(call, seat, answer)
         return
-    if issubclass(type(answer), Ask) and seat.phase == "pre":
-        nobody = Block(f"{answer.question}: nobody is there to say yes", code=answer.code)
-        (block if seat.receiver.options.enforce else told)(call, seat, nobody)
-        return
     try:
         wrong_return(seat, answer, "None or Block(reason)")
     except HookError as error:

@@ -100,7 +100,8 @@ class Turns(Called):
     def turn(self, seat: Seat, kind: str, names: tuple[str, str] | None = None) -> str:
         """Write the turn of one receiver."""
         name, receiver = names or (self.give("seat", seat), self._receiver(seat))
-        pieces = {"seat": name, "call": self.call, "condition": self.condition(seat, name)}
+        condition = self.condition(seat, name)
+        pieces: dict[str, Any] = {"seat": name, "call": self.call, "condition": condition}
         noted = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
         read = (
             f"misfit({name})"
@@ -108,14 +109,19 @@ class Turns(Called):
             else self._read(seat, kind, name, receiver)
         )
         more = {"conditional"} if self.is_conditional(seat) else set()
-        if kind == "guard" and "hears_asked" not in self.flags and seat.problem is None:
-            return self.fill(story.GUARD, more, {"ask": read}, **pieces)
+        if self._is_alone(kind) and seat.problem is None:
+            take = self.fill(self.taking(kind), **pieces)
+            return self.fill(story.GUARD, more, {"ask": read, "take": take}, **pieces)
         more |= {"several"} if self.is_beside(seat) else set()
         more |= {"timed"} if kind in ("look", "maybe wait") and seat.timeout is None else set()
         more |= (
             {"rare"} if seat.phase in ("error", "item", "answer") else set()
         )  # who has had a turn there is noted at once
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
+
+    def _is_alone(self, kind: str) -> bool:
+        """Tell whether what a guard answers is looked at once its own `try` is over."""
+        return kind in ("guard", "weigh") and "hears_asked" not in self.flags
 
     def is_conditional(self, seat: Seat) -> bool:
         receiver = seat.receiver
@@ -171,7 +177,7 @@ class Turns(Called):
         if kind in ("wait", "maybe wait"):
             text = story.WAIT if kind == "wait" else story.MAYBE_WAIT
             return self.fill(text, more, parts, looked=looked, **pieces)
-        if kind == "guard" and "hears_asked" not in self.flags:
+        if self._is_alone(kind):
             return self.fill(story.ASK, more, parts, **pieces)
         more |= {"long"} if parts["view"] else set()
         if parts["settle"]:
@@ -188,7 +194,9 @@ class Turns(Called):
         """Return the text of what is done with an answer."""
         return {
             "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
-            "guard": "refused({call}, {seat}, answer)", "look": "decided({call}, {seat}, answer)",
+            "guard": "refused({call}, {seat}, answer)",
+            "weigh": "asking = weighed({call}, {seat}, answer, asking)",
+            "look": "decided({call}, {seat}, answer)",
             "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak"
         }[kind]  # fmt: skip
 

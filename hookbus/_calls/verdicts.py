@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import attrs
+
+from ..exceptions import HookBlocked
 
 
 class _Nothing(enum.Enum):
@@ -31,8 +33,10 @@ class Block:
         result: what the caller gets instead of `HookBlocked`; the call stays blocked.
         code: a short word for programs.
         details: what is for records only; it is never in a text.
+        raises: the class of what its caller gets otherwise, of all blocks of a class.
     """
 
+    raises: ClassVar[type[HookBlocked]] = HookBlocked
     reason: str
     result: Any = attrs.field(default=NOTHING, kw_only=True)
     code: str | None = attrs.field(default=None, kw_only=True)

@@ -11,7 +11,7 @@ from .. import events
 from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
 from ..exceptions import HookBlocked
-from . import attempts, deadline, elsewhere, failing, meaning, story, telling
+from . import approving, attempts, deadline, elsewhere, failing, meaning, story, telling
 from .background import start
 from .beside import beside
 from .called import mine
@@ -26,6 +26,7 @@ _HELPERS: Final = {
     meaning: "DROPPED PLAIN check_untampered claimed decided holds is_awaitable judged meant "
     "misfit refused rescued revised settled unawaited",
     failing: "deferred escaped failed is_own_block over parted stand",
+    approving: "weighed",
     telling: "begun finished tell_turn",
     attempts: "again attempted check_open closed closed_async judged_around opened recorded tried",
     deadline: "timed timed_async within",
@@ -73,6 +74,7 @@ class Writer(Turns):
             "eager": observed or wants_ctx or around or hook.is_stream or asked,
             "raises": around and any(seat.receiver.on_error == "raise" for seat in plan.answers),
             "noted": asked or events.Attempted in heard,
+            "guarded": bool(plan.pre.guard or plan.unaskable),
             "flagged": bool(plan.pre.modify) or around or rescue or hook.is_stream,
         }
         self.flags |= {name for name, is_so in holds.items() if is_so}
@@ -115,6 +117,7 @@ class Writer(Turns):
         unnoted = ["nobody has had a turn"]
         tools = {
             **TOOLS,
+            "approve": approving.approve_async if self.hook.is_async else approving.approve,
             "as_items": partial(attempts.as_items, is_async=self.hook.is_async),
             "plan": self.plan,
             "body": self.hook.body,
@@ -133,7 +136,8 @@ class Writer(Turns):
     # -- the whole ---------------------------------------------------------------------------------
 
     def _call(self) -> str:
-        inside = self._around() if self.count else self.inside()
+        inside = lines(self.fill(story.UNCHANGED), self.inside())
+        inside = self._around() if self.count else inside
         run = self.fill(story.RUN, parts={"inside": inside, "error": self._error()})
         return self._function(story.CALL, run=run)
 
@@ -144,7 +148,10 @@ class Writer(Turns):
         leave = self.fill(story.LEAVE)
         arounds = self._functions() if self.count else ""
         self.pieces["source"] = source
-        return self._function(story.STREAM, pump=pump, leave=leave, arounds=arounds)
+        unchanged = self.fill(story.UNCHANGED)
+        return self._function(
+            story.STREAM, pump=pump, leave=leave, arounds=arounds, unchanged=unchanged
+        )
 
     def _function(self, text: str, **parts: str) -> str:
         frame = self._frame()
@@ -162,8 +169,8 @@ class Writer(Turns):
             begin = f"first, {self.star} = {self.star}[0], {self.star}[1:]\n{begin}"
         if self.hook.given.sender:  # which stays who it is, whatever the arguments become
             begin = f"sender = {mine(self.hook.given.sender)}\n{begin}"
-        pre = [self.modifiers(plan.pre.modify, "patch"), self.turns(plan.pre.guard, "guard"),
-               self.turns(plan.unaskable, "guard"), self.observers(plan.pre.observe)]  # fmt: skip
+        pre = [self.modifiers(plan.pre.modify, "patch"), self._guards(),
+               self.observers(plan.pre.observe)]
         final = self.observers(plan.final.observe, "leaving") or "pass"
         return {
             "begin": begin,
@@ -175,6 +182,11 @@ class Writer(Turns):
                 self.observers(plan.post.observe),
             ),
         }
+
+    def _guards(self) -> str:
+        """Write the turns of the guards of `pre`, and that somebody is asked where they ask."""
+        guards = self.turns((*self.plan.pre.guard, *self.plan.unaskable), "weigh")
+        return self.fill(story.GUARDS, parts={"turns": guards}, call=self.call) if guards else ""
 
     def _error(self) -> str:
         error = self.plan.error
@@ -252,11 +264,17 @@ class Writer(Turns):
         )
         changed, shut, result = f"mark_{i}, mark_{i + 1}", " or call.is_over", "answer"
         if i == self.count - 1:
+            edited = self.flags >= {"nested", "guarded"}  # by who says yes
             changed, result = f"mark_{i}", "result"
+            changed += f", {self.pieces['params']}" if edited and self.names else ""
             late = self._late(i - 1)
             shut = " or call.is_over or call.blocked is not None" + (f" or {late}" if late else "")
-            guards = self.turns(self.plan.pre.guard, "guard")
-            parts = {"guards": guards, "inside": self.inside(), "pump": self._pump(["inner"])}
+            parts = {
+                "guards": self._guards(),
+                "unchanged": self.fill(story.UNCHANGED),
+                "inside": self.inside(),
+                "pump": self._pump(["inner"]),
+            }
             deeper = self.fill(story.INNERMOST, parts=parts, i=i, late=self._late(i))
         else:
             deeper = self.fill(story.DEEPER, parts={"level": self._level(i + 1)}, i=i, j=i + 1)

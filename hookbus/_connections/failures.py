@@ -105,6 +105,8 @@ def is_of_engine(code: CodeType) -> bool:
     return code.co_filename.startswith(_ENGINE)
 
 
-_ENGINE: Final = ("<hookbus ", join(dirname(dirname(log.__code__.co_filename)), "_"))
-"""How the names of files begin in which hookbus runs calls; its demo and its guests have receivers.
+_HOME: Final = dirname(dirname(log.__code__.co_filename))
+_ENGINE: Final = ("<hookbus ", join(_HOME, "_"), join(_HOME, "approvals", "_"))
+"""How the names of files begin in which hookbus runs calls; its demo and other guests have
+receivers.
 """

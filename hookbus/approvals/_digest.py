@@ -1,0 +1,67 @@
+"""What an approval is for, as a number that nobody can guess: RFC 8785 canonical JSON, keyed."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .. import HookError
+
+LABELS: Final = frozenset({"agent", "call_id", "tool"})
+"""What a framework says around a `tool_call`: other with each call, or no value at all. The class
+of the tool is part of a digest as the sender's.
+"""
+
+
+def covered(hook: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that are approved: all, but a `tool_call`'s labels."""
+    is_tool_call = hook == "tool_call" and {"name", "arguments"} <= arguments.keys()
+    labels = LABELS if is_tool_call else frozenset[str]()
+    return {name: value for name, value in arguments.items() if name not in labels}
+
+
+def canonical(value: Any, name: str) -> bytes:
+    """Return a value as canonical JSON.
+
+    Raises:
+        HookError: naming what has none: a value of another type than those of JSON (a subclass,
+            too), a whole number beyond 2**53, NaN, a key that is no text, a lone surrogate.
+    """
+    _check(value, name)
+    try:
+        import rfc8785
+    except ImportError as error:
+        raise HookError("approvals need rfc8785: pip install 'hookbus[approvals]'") from error
+    try:
+        return rfc8785.dumps(value)
+    except (rfc8785.CanonicalizationError, RecursionError, UnicodeError) as error:
+        what = "it holds itself" if isinstance(error, RecursionError) else "it is no exact JSON"
+        raise HookError(f"{name} has no canonical JSON: {what}") from None
+
+
+def digest_of(key: bytes, hook: str, sender: str, receiver: str, arguments: bytes) -> str:
+    """Return the digest of a call: of hook, class of the sender, asking guard and arguments."""
+    said = json.dumps([hook, sender, receiver]).encode() + b"\n" + arguments
+    return hmac.digest(key, said, "sha256").hex()
+
+
+def _check(value: Any, name: str, depth: int = 0) -> None:
+    """Refuse what is not of a type of JSON itself: a subclass may show each reader another value.
+    """
+    kind = type(value)
+    if depth > 100:
+        raise HookError(f"{name} has no canonical JSON: it is nested more than 100 deep")
+    if kind is dict:
+        for key, inner in value.items():
+            if type(key) is not str:
+                raise HookError(f"{name} has no canonical JSON: its key {key!r:.40} is no text")
+            _check(inner, f"{name}[{key!r:.40}]", depth + 1)
+    elif kind is list or kind is tuple:
+        for i, inner in enumerate(value):
+            _check(inner, f"{name}[{i}]", depth + 1)
+    elif kind not in (str, int, float, bool, type(None)):
+        raise HookError(
+            f"{name} is a {kind.__qualname__}, which has no canonical JSON: pass text or a number"
+        )

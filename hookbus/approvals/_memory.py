@@ -1,0 +1,103 @@
+"""What an approver keeps in this process: its key, yeses for a time, and who waits."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from threading import TIMEOUT_MAX
+from typing import Any, Final
+
+from .. import HookError
+from ._digest import canonical
+from ._words import Approved, Denied, Request
+
+MOST: Final = 10_000
+"""So many yeses and parked requests are remembered; the oldest go first, which asks again."""
+
+
+class Memory:
+    """Yeses that hold for a time, and the numbers of requests that wait, by their digests."""
+
+    def __init__(self) -> None:
+        self.key = secrets.token_bytes(32)
+        self._lock = threading.Lock()
+        self._yeses: OrderedDict[str, tuple[float, Approved]] = OrderedDict()
+        self._parked: OrderedDict[str, str] = OrderedDict()
+
+    def known(self, request: Request) -> Approved | None:
+        """Return the yes that still holds for such a call."""
+        with self._lock:
+            until, answer = self._yeses.get(request.digest, (0.0, None))
+        return answer if until > time.time() else None
+
+    def note(self, request: Request, answer: Any) -> None:
+        """Keep a yes for as long as it says."""
+        if isinstance(answer, Approved) and answer.remember is not None:
+            with self._lock:
+                self._yeses[request.digest] = time.time() + answer.remember, answer
+                while len(self._yeses) > MOST:
+                    self._yeses.popitem(last=False)
+
+    def parked(self, request: Request) -> str:
+        """Return the number that such a call waits under, from now on that of this request."""
+        with self._lock:
+            while len(self._parked) >= MOST:
+                self._parked.popitem(last=False)
+            return self._parked.setdefault(request.digest, request.id)
+
+    def waiting(self, request: Request) -> str:
+        """Return the number that such a call has waited under, else that of this request."""
+        return self._parked.get(request.digest, request.id)
+
+    def answered(self, request: Request) -> None:
+        """Forget that such a call waits."""
+        with self._lock:
+            self._parked.pop(request.digest, None)
+
+
+def check_answer(answer: Any, request: Request) -> None:
+    """Refuse what is no answer to a request.
+
+    Raises:
+        HookError: saying what it must be.
+    """
+    if isinstance(answer, type) or not isinstance(answer, (Approved, Denied)):
+        kind = answer.__name__ if isinstance(answer, type) else type(answer).__name__
+        raise HookError(f"{kind} is no answer: give Approved(by) or Denied(reason)")
+    if isinstance(answer, Denied):
+        if not isinstance(answer.reason, str):
+            raise HookError(f"Denied({answer.reason!r:.40}): the reason must be a text")
+        return
+    if not isinstance(answer.by, str) or not answer.by:
+        raise HookError(f"Approved(by={answer.by!r:.40}): say who says yes")
+    if answer.remember is not None:
+        _check_remember(answer)
+    if answer.arguments is not None:
+        _check_edited(answer.arguments, request)
+
+
+def check_seconds(name: str, seconds: Any) -> None:
+    """Refuse what is no time to wait.
+
+    Raises:
+        HookError: if it is no positive number of at most `TIMEOUT_MAX`.
+    """
+    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not is_number or not 0 < seconds <= TIMEOUT_MAX:
+        raise HookError(f"{name}={seconds!r:.40} must be a number of seconds above 0")
+
+
+def _check_remember(answer: Approved) -> None:
+    check_seconds("remember", answer.remember)
+    if answer.arguments is not None:
+        raise HookError("remember= is for the call as it was asked: leave arguments= out")
+
+
+def _check_edited(edited: Any, request: Request) -> None:
+    if not isinstance(edited, Mapping) or edited.keys() != request.arguments.keys():
+        names = ", ".join(request.arguments)
+        raise HookError(f"arguments= takes all arguments, as they are to be: {names}")
+    canonical(dict(edited), "arguments")

@@ -1,0 +1,81 @@
+"""The terminal: somebody at the keyboard of this program answers."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import json
+import sys
+import threading
+from concurrent.futures import Future
+from typing import Any, Final
+
+from ._memory import Memory
+from ._words import Approved, Denied, Request
+
+
+def shown(text: str) -> str:
+    """Return a text whose unprintable characters are written out: what a model wrote must not steer
+    a terminal.
+    """
+    return "".join(
+        char if char.isprintable() or char == "\n" else f"\\u{ord(char):04x}" for char in text
+    )
+
+
+class Terminal:
+    """Asks on stdout and reads from stdin, one request at a time; what is not yes is no."""
+
+    name = "terminal"
+
+    def __init__(self) -> None:
+        self.key = Memory().key
+        self._lock = threading.Lock()
+        self._last: dict[tuple[str, str], Request] = {}
+
+    def ask(self, request: Request) -> Any:
+        """Ask and wait; the end of the input is a no."""
+        with self._lock:
+            print(self._text(request), flush=True)
+            self._last[request.hook, request.receiver] = request
+            print("yes or no? ", end="", flush=True)
+            said = sys.stdin.readline()
+        if not said:
+            return Denied("nobody is at the terminal")
+        if said.strip().lower() in ("y", "yes"):
+            return Approved(getpass.getuser())
+        return Denied("said at the terminal", by=getpass.getuser())
+
+    async def ask_async(self, request: Request) -> Any:
+        """Ask in a thread of its own, so that other tasks go on."""
+        future: Future[Any] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(self.ask(request))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=run, name="hookbus: terminal", daemon=True).start()
+        return await asyncio.wrap_future(future)
+
+    def _text(self, request: Request) -> str:
+        """Return the request in words, with what is other than when it was last asked."""
+        last = self._last.get((request.hook, request.receiver))
+        before = last.arguments if last is not None else {}
+        whose = f"  {request.hook} of {request.sender}, asked by {request.receiver}"
+        lines = [request.question, whose]
+        for name, value in request.arguments.items():
+            line = f"  {name} = {_written(value)}"
+            if name in before and before[name] != value:
+                line += f"   (last time {_written(before[name])})"
+            lines.append(line)
+        return shown("\n".join(lines))
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+terminal: Final = Terminal()
+"""An approver that asks whoever is at the keyboard: `bus.approver(terminal)`."""
