@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from inspect import isawaitable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -14,7 +13,7 @@ import attrs
 from .. import Block, HookError
 from ._digest import canonical, covered, digest_of
 from ._memory import Memory, check_answer, check_seconds
-from ._words import Approved, Denied, Parked, Pending, Request
+from ._words import Approved, Parked, Pending, Request
 
 
 def answering(approver: Any, timeout: float | None = None) -> Answering:
@@ -44,22 +43,16 @@ class _Function:
         self.ask_async = self.ask
 
     def ask(self, request: Request) -> Any:
-        known = self._memory.known(request)
-        if known is not None:
-            return known
-        answer = self.function(attrs.evolve(request, id=self._memory.waiting(request)))
-        return self._later(request, answer) if isawaitable(answer) else self._noted(request, answer)
+        waiting = attrs.evolve(request, id=self._memory.waiting(request))
+        return self._memory.known(request) or self.function(waiting)
 
-    async def _later(self, request: Request, answer: Awaitable[Any]) -> Any:
-        return self._noted(request, await answer)
-
-    def _noted(self, request: Request, answer: Any) -> Any:
+    def noted(self, request: Request, answer: Any) -> Any:
+        """Keep what is to be remembered of an answer, and return it."""
         if isinstance(answer, Parked):
             return Parked(answer.id or self._memory.parked(request))
+        check_answer(answer, request)
         self._memory.answered(request)
-        if isinstance(answer, (Approved, Denied)):
-            check_answer(answer, request)
-            self._memory.note(request, answer)
+        self._memory.note(request, answer)
         return answer
 
 
@@ -71,6 +64,7 @@ class Answering:
         self.function = getattr(approver, "function", type(approver))
         self.name: str = getattr(approver, "name", type(approver).__name__)
         self.ask, self.ask_async = approver.ask, approver.ask_async
+        self._noted = getattr(approver, "noted", lambda request, answer: answer)
 
     def request(self, facts: Mapping[str, Any]) -> Request:
         """Return the request of a call.
@@ -103,6 +97,7 @@ class Answering:
         Raises:
             HookError: for an answer that is none.
         """
+        answer = self._noted(request, answer)
         if isinstance(answer, Parked):
             waiting = answer.id or request.id
             reason = f"{request.question}: waits for a yes, as request {waiting}; try again later"

@@ -34,7 +34,9 @@ class Memory:
         return answer if until > time.time() else None
 
     def note(self, request: Request, answer: Any) -> None:
-        """Keep a yes for as long as it says."""
+        """Keep a yes for as long as it says; using it does not make that longer."""
+        if self.known(request) is not None:
+            return
         if isinstance(answer, Approved) and answer.remember is not None:
             with self._lock:
                 self._yeses[request.digest] = time.time() + answer.remember, answer

@@ -85,6 +85,12 @@ class Store:
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
         """Use the answer to such a call, or park it, as the bus does."""
+        try:
+            return self._settled(request)
+        except HookError as error:
+            raise HookError(str(error)) from None  # by this room alone: its words may be said
+
+    def _settled(self, request: Request) -> Approved | Denied | Parked:
         with self._opened() as db:
             row = db.execute(
                 "SELECT * FROM requests WHERE digest = ? ORDER BY number DESC LIMIT 1",

@@ -1,0 +1,176 @@
+"""A desk: calls wait at it, in this process, until somebody answers."""
+
+import asyncio
+import io
+import sys
+import threading
+import time
+
+import pytest
+
+from hookbus import Ask, Bus, HookBlocked, HookError, hookable
+from hookbus.approvals import Approved, Denied, Desk, terminal
+
+
+@pytest.fixture
+def bus():
+    return Bus()
+
+
+@pytest.fixture
+def desk(bus):
+    bus.signal("pre_pay").connect(lambda sender, to: Ask(f"pay {to}?"), role="guard", weak=False)
+    return bus.approver(Desk())
+
+
+@pytest.fixture
+def pay(bus, desk):
+    @hookable("pay", bus=bus)
+    async def pay(to):
+        return to
+
+    return pay
+
+
+@pytest.fixture
+def pay_plainly(bus, desk):
+    @hookable("pay", bus=bus)
+    def pay_plainly(to):
+        return to
+
+    return pay_plainly
+
+
+async def test_a_task_waits_at_the_desk_until_somebody_answers(pay, desk):
+    task = asyncio.ensure_future(pay("bob"))
+    request = await desk.next()
+    assert desk.pending() == [request] and request.question == "pay bob?"
+    desk.answer(request.id, Approved("ada"))
+    assert await task == "bob" and desk.pending() == []
+
+
+async def test_each_looker_gets_another_request_and_one_that_ended_nobody(pay, desk):
+    lookers = [asyncio.ensure_future(desk.next()) for _ in range(2)]
+    await asyncio.sleep(0)
+    lookers.pop().cancel()
+    tasks = [asyncio.ensure_future(pay(i)) for i in range(3)]
+    first, second = await lookers[0], await desk.next()
+    assert first.arguments != second.arguments
+    tasks[2].cancel()
+    await asyncio.wait(tasks[2:])
+    assert len(desk.pending()) == 2
+    for request in desk.pending():
+        desk.answer(request.id, Denied("no", by="ada"))
+    for task in tasks[:2]:
+        with pytest.raises(HookBlocked, match="denied by ada: no"):
+            await task
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(desk.next(), 0.05)
+
+
+def test_a_plain_call_waits_in_its_thread(pay_plainly, desk):
+    ended = []
+    thread = threading.Thread(target=lambda: ended.append(pay_plainly("bob")))
+    thread.start()
+    request = asyncio.run(desk.next())
+    desk.answer(request.id, Approved("ada", arguments={"to": "eve"}))
+    thread.join(20)
+    assert ended == ["eve"]
+
+
+def test_the_first_answer_is_final(pay_plainly, desk):
+    with pytest.raises(HookError, match="no request 'x' waits at this desk"):
+        desk.answer("x", Approved("ada"))
+    thread = threading.Thread(target=lambda: pay_plainly("bob"))
+    thread.start()
+    request = asyncio.run(desk.next())
+    for wrong in (Approved, "yes", Approved(""), Approved("ada", arguments={"whom": "bob"})):
+        with pytest.raises(HookError):
+            desk.answer(request.id, wrong)
+    desk.answer(request.id, Approved("ada"))
+    with pytest.raises(HookError, match="no request"):
+        desk.answer(request.id, Denied("no"))
+    thread.join(20)
+
+
+async def test_an_answer_after_the_deadline_is_refused_and_the_call_was_blocked(bus, pay):
+    bus.approver(None)
+    desk = bus.approver(Desk(), timeout=0.1)
+    task = asyncio.ensure_future(pay("bob"))
+    request = await desk.next()
+    assert 0 < request.deadline - time.time() <= 0.1
+    with pytest.raises(HookBlocked):
+        await task
+    with pytest.raises(HookError):
+        desk.answer(request.id, Approved("ada"))
+    assert desk.pending() == []
+
+
+def test_a_plain_call_is_blocked_at_the_deadline_and_waits_no_more(bus, pay_plainly):
+    bus.approver(None)
+    desk = bus.approver(Desk(), timeout=0.05)
+    with pytest.raises(HookBlocked):
+        pay_plainly("bob")
+    until = time.monotonic() + 20
+    while desk.pending() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert desk.pending() == []
+
+
+async def test_a_remembered_yes_is_kept_by_the_desk(pay, desk):
+    task = asyncio.ensure_future(pay("bob"))
+    desk.answer((await desk.next()).id, Approved("ada", remember=60))
+    assert await task == "bob" and await pay("bob") == "bob"
+    task = asyncio.ensure_future(pay("eve"))
+    desk.answer((await desk.next()).id, Denied("no"))
+    with pytest.raises(HookBlocked):
+        await task
+
+
+# -- the terminal ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "typed, said",
+    [("yes\n", "bob"), ("Y\n", "bob"), ("no\n", None), ("yess\n", None), ("\n", None), ("", None)],
+)
+def test_what_is_not_yes_at_the_terminal_is_no(bus, pay_plainly, monkeypatch, typed, said):
+    bus.approver(None)
+    bus.approver(terminal)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    if said is not None:
+        assert pay_plainly("bob") == said
+        return
+    with pytest.raises(HookBlocked):
+        pay_plainly("bob")
+
+
+async def test_the_terminal_does_not_hold_the_loop_up(bus, pay, monkeypatch):
+    bus.approver(None)
+    bus.approver(terminal)
+    typed, turns = threading.Event(), []
+
+    class Slow(io.StringIO):
+        def readline(self, *args):
+            typed.wait(20)
+            return "yes\n"
+
+    monkeypatch.setattr(sys, "stdin", Slow())
+    task = asyncio.ensure_future(pay("bob"))
+    for _ in range(10):
+        await asyncio.sleep(0.001)
+        turns.append(task.done())
+    typed.set()
+    assert await task == "bob" and turns == [False] * 10
+
+
+def test_what_a_model_wrote_does_not_steer_the_terminal(bus, pay_plainly, monkeypatch, capsys):
+    bus.approver(None)
+    bus.approver(terminal)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("no\nno\n"))
+    for to in ("bob", "\x1b[2Jeve\u202e\r"):
+        with pytest.raises(HookBlocked):
+            pay_plainly(to)
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown and "\u202e" not in shown and "\r" not in shown
+    assert '(last time "bob")' in shown
