@@ -48,9 +48,11 @@ class Approver(Protocol):
 
     def request(self, facts: Mapping[str, Any]) -> Any:
         """Return the request of a call, with its `digest`; raise HookError for what has none."""
+        ...
 
     def verdict(self, request: Any, answer: Any) -> Block | tuple[str, Mapping[str, Any] | None]:
         """Return the no, or who said yes and the arguments as they edited them."""
+        ...
 
 
 def weighed(call: Call, seat: Seat, answer: Any, asks: Asking | None) -> Asking | None:
