@@ -65,7 +65,6 @@ def test_a_no_is_said_with_its_reason(bank, bus, asks):
      Approved("ada", arguments={"to": "bob", "amount": 1, "more": 2}), Approved("ada", remember=0),
      Approved("ada", arguments={"to": object(), "amount": 1}), Approved("ada", remember="long"),
      Approved("ada", remember=math.nan), Approved("ada", remember=True), Denied(None)],
-    ids=repr,
 )  # fmt: skip
 def test_any_other_answer_is_a_no(bank, bus, asks, answer):
     bus.approver(lambda request: answer)
