@@ -26,10 +26,6 @@ from .verdicts import Ask, Block
 
 __tracebackhide__: Final = True
 
-Asking = tuple[tuple[Seat, Ask], ...]
-"""The guards of one round that ask for a yes, and what they ask."""
-
-
 class Approver(Protocol):
     """Who answers for a bus, as `hookbus.approvals` makes it of what `bus.approver` is given.
 
@@ -55,93 +51,96 @@ class Approver(Protocol):
         ...
 
 
-def weighed(call: Call, seat: Seat, answer: Any, asks: Asking | None) -> Asking | None:
-    """Return who asks for a yes once this guard has answered; any other answer is refused."""
+def weighed(call: Call, seat: Seat, answer: Any, asking: Approval | None) -> Approval | None:
+    """Return what is asked for once this guard has answered; any other answer is refused."""
     if not issubclass(type(answer), Ask):
         refused(call, seat, answer)
     elif not seat.receiver.options.enforce:  # in shadow nobody is asked
         told(call, seat, Block(answer.question, code=answer.code, details=answer.details))
     else:
         call.said = "asked"
-        return *(asks or ()), (seat, answer)
-    return asks
-
-
-def approve(
-    call: Call, asks: Asking, values: tuple[Any, ...], before: Approval | None
-) -> Approval:
-    """Ask for a yes in a plain call; return it, or block the call.
-
-    Args:
-        values: the arguments as they are now.
-        before: the yes of the round before, where the person edited the arguments.
-    """
-    approval = Approval(call, asks, values)
-    if before is not None and before.covers(approval):
-        return before.again()
-    seat, ask = approval.seat, approval.approver.ask
-    try:
-        if seat.timeout is None:
-            answer = ask(approval.request)
-        else:
-            answer = timed(seat, ask, approval.request)
-        if is_awaitable(answer):
-            answer = _elsewhere(call, seat, answer)
-        return approval.settled(answer)
-    except BaseException as error:
-        failed(call, seat, error)
-        raise  # not reached: who answers for a bus closes
-
-
-async def approve_async(
-    call: Call, asks: Asking, values: tuple[Any, ...], before: Approval | None
-) -> Approval:
-    """Ask for a yes in a call that is awaited; likewise."""
-    approval = Approval(call, asks, values)
-    if before is not None and before.covers(approval):
-        return before.again()
-    seat, ask = approval.seat, approval.approver.ask_async
-    try:
-        if seat.timeout is None:
-            answer = ask(approval.request)
-            answer = await answer if is_awaitable(answer) else answer
-        elif approval.receiver.is_async:
-            answer = await within(seat, ask(approval.request))
-        else:
-            answer = await timed_async(seat, ask, approval.request)
-        return approval.settled(answer)
-    except BaseException as error:
-        failed(call, seat, error)
-        raise  # not reached, as above
-
-
-def _elsewhere(call: Call, seat: Seat, answer: Any) -> Any:
-    if not call.plan.hook.given.awaits:
-        close_unawaited(answer)
-        raise HookError("it is async, and the hook is a plain def: write a plain def approver")
-    return elsewhere(seat, lambda: answer)
+        asking = asking or Approval(call)
+        asking.asks.append((seat, answer))
+    return asking
 
 
 class Approval:
-    """The yes to one attempt: whose, and to which arguments.
+    """A yes to one attempt: who asks for it, and to which arguments it was given.
 
     Attributes:
-        values: the arguments as the person edited them, or None.
+        asks: the guards that ask, and what; of this round, where the person edits the arguments.
+        values: the arguments as the person edited them, until the guards have judged them.
     """
 
     values: tuple[Any, ...] | None = None
+    request: Any = None
 
-    def __init__(self, call: Call, asks: Asking, values: tuple[Any, ...]) -> None:
-        self.call, self._asking, self._values = call, asks, values
-        bus = call.plan.hook.bus
-        if bus._approver is None:
-            seat, ask = asks[0]
-            block(call, seat, Block(f"{ask.question}: nobody is there to say yes", code=ask.code))
-        self.approver: Approver = bus._approver
-        self.seat = _seat_of(call, self.approver)
-        self.receiver = self.seat.receiver
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.asks: list[tuple[Seat, Ask]] = []
+        self._approved: list[tuple[Seat, Ask]] = []
+
+    def approve(self, values: tuple[Any, ...]) -> None:
+        """Ask for a yes to these arguments in a plain call, or block it."""
+        if self._is_given(values):
+            return
+        seat, request = self._begin(values)
+        try:
+            ask = self.approver.ask
+            answer = ask(request) if seat.timeout is None else timed(seat, ask, request)
+            if is_awaitable(answer):
+                answer = self._elsewhere(seat, answer)
+            self._settle(seat, values, answer)
+        except BaseException as error:
+            failed(self.call, seat, error)
+            raise  # not reached: who answers for a bus closes
+
+    async def approve_async(self, values: tuple[Any, ...]) -> None:
+        """Ask for a yes in a call that is awaited; likewise."""
+        if self._is_given(values):
+            return
+        seat, request = self._begin(values)
+        try:
+            ask = self.approver.ask_async
+            if seat.timeout is None:
+                answer = ask(request)
+                answer = await answer if is_awaitable(answer) else answer
+            elif seat.receiver.is_async:
+                answer = await within(seat, ask(request))
+            else:
+                answer = await timed_async(seat, ask, request)
+            self._settle(seat, values, answer)
+        except BaseException as error:
+            failed(self.call, seat, error)
+            raise  # not reached: who answers for a bus closes
+
+    def check(self, values: tuple[Any, ...]) -> None:
+        """Block the call where it is not, right before the method, what was approved."""
+        if not self._is_of(values):
+            reason = "its arguments, or whose call it is, changed after it was approved"
+            block(self.call, self._approved[0][0], Block(reason, code="drift"))
+
+    def _is_given(self, values: tuple[Any, ...]) -> bool:
+        """Tell whether all who ask have the person's yes, to the arguments as they edited them."""
+        if self.values is None:
+            return False
+        seats = {seat for seat, _ in self._approved}
+        is_given = all(seat in seats for seat, _ in self.asks) and self._is_of(values)
+        self.values = None
+        return is_given
+
+    def _begin(self, values: tuple[Any, ...]) -> tuple[Seat, Any]:
+        """Return the seat of who answers, and the request."""
+        approver = self.call.plan.hook.bus._approver
+        if approver is None:
+            seat, ask = self.asks[0]
+            nobody = Block(f"{ask.question}: nobody is there to say yes", code=ask.code)
+            block(self.call, seat, nobody)
+        self.approver: Approver = approver
+        self._approved, self.asks = self.asks, []
         self.request = self._requested(values)
-        self.began = time.perf_counter()
+        self._began = time.perf_counter()
+        return _seat_of(self.call, approver), self.request
 
     def _requested(self, values: tuple[Any, ...]) -> Any:
         """Return the request with these arguments; what cannot be approved blocks."""
@@ -153,54 +152,41 @@ class Approval:
                 "hook": hook.name,
                 "sender": call.description,
                 "cls": call.sender if isinstance(call.sender, type) else type(call.sender),
-                "asks": [(seat.receiver.name, ask) for seat, ask in self._asking],
+                "asks": [(seat.receiver.name, ask) for seat, ask in self._approved],
                 "arguments": arguments,
                 "surrounding": current_surrounding(),
             })  # fmt: skip
         except HookError as error:
-            block(call, self._asking[0][0], Block(f"this call cannot be approved: {error}"))
-
-    def covers(self, other: Approval) -> bool:
-        """Tell whether this yes is to what is asked now, by guards that had asked before."""
-        seats = {seat for seat, _ in self._asking}
-        return all(seat in seats for seat, _ in other._asking) and self._is_of(other._values)
-
-    def again(self) -> Approval:
-        """Return this yes once more, after the guards have judged what the person edited."""
-        self.values = None
-        return self
-
-    def settled(self, answer: Any) -> Approval:
-        """Return the yes; a no ends the call."""
-        call, seat, ask = self.call, *self._asking[0]
-        verdict = self.approver.verdict(self.request, answer)
-        if isinstance(verdict, Block):
-            block(call, seat, attrs.evolve(verdict, code=verdict.code or ask.code))
-        by, edited = verdict
-        if edited is not None:
-            names = call.plan.signature.names
-            before = dict(zip(names, self._values))
-            after = {**before, **edited}
-            tell_changes(call, self.seat, before, after)
-            self.values = self._values = tuple(after[name] for name in names)
-            self.request = self._requested(self._values)
-        seconds = time.perf_counter() - self.began
-        for asking, _ in self._asking:
-            receiver = asking.receiver
-            tell(
-                call, Asked, receiver=receiver.name, role="guard", phase="pre", seconds=seconds,
-                answer="approved", by=by,
-            )  # fmt: skip
-        return self
-
-    def check(self, values: tuple[Any, ...]) -> None:
-        """Block the call where it is not, right before the method, what was approved."""
-        if not self._is_of(values):
-            reason = "its arguments, or whose call it is, changed after it was approved"
-            block(self.call, self._asking[0][0], Block(reason, code="drift"))
+            block(call, self._approved[0][0], Block(f"this call cannot be approved: {error}"))
 
     def _is_of(self, values: tuple[Any, ...]) -> bool:
         return bool(self._requested(values).digest == self.request.digest)
+
+    def _settle(self, seat: Seat, values: tuple[Any, ...], answer: Any) -> None:
+        """Take a yes, edited or not; a no ends the call."""
+        call, (asking, ask) = self.call, self._approved[0]
+        verdict = self.approver.verdict(self.request, answer)
+        if isinstance(verdict, Block):
+            block(call, asking, attrs.evolve(verdict, code=verdict.code or ask.code))
+        by, edited = verdict
+        if edited is not None:
+            before = dict(zip(call.plan.signature.names, values))
+            after = {**before, **edited}
+            tell_changes(call, seat, before, after)
+            self.values = tuple(after.values())
+            self.request = self._requested(self.values)
+        seconds = time.perf_counter() - self._began
+        for each, _ in self._approved:
+            tell(
+                call, Asked, receiver=each.receiver.name, role="guard", phase="pre",
+                seconds=seconds, answer="approved", by=by,
+            )  # fmt: skip
+
+    def _elsewhere(self, seat: Seat, answer: Any) -> Any:
+        if not self.call.plan.hook.given.awaits:
+            close_unawaited(answer)
+            raise HookError("it is async, and the hook is a plain def: write a plain def approver")
+        return elsewhere(seat, lambda: answer)
 
 
 def _seat_of(call: Call, approver: Approver) -> Seat:

@@ -86,6 +86,7 @@ class Writer(Turns):
             "marks": " = ".join(marks),
             "tuple": "".join(f"{mark}, " for mark in marks),
             "params": self.pieces["arguments"].rstrip(", "),
+            "approve": "approve_async" if hook.is_async else "approve",
             "closed": "closed_async" if hook.is_async else "closed",
             "values": self.pieces["shown"] if plan.shows_values else "None",
             **attempts.MARKS,
@@ -117,7 +118,6 @@ class Writer(Turns):
         unnoted = ["nobody has had a turn"]
         tools = {
             **TOOLS,
-            "approve": approving.approve_async if self.hook.is_async else approving.approve,
             "as_items": partial(attempts.as_items, is_async=self.hook.is_async),
             "plan": self.plan,
             "body": self.hook.body,
@@ -186,7 +186,7 @@ class Writer(Turns):
     def _guards(self) -> str:
         """Write the turns of the guards of `pre`, and that somebody is asked where they ask."""
         guards = self.turns((*self.plan.pre.guard, *self.plan.unaskable), "weigh")
-        return self.fill(story.GUARDS, parts={"turns": guards}, call=self.call) if guards else ""
+        return self.fill(story.GUARDS, parts={"turns": guards}) if guards else ""
 
     def _error(self) -> str:
         error = self.plan.error
