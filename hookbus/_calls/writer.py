@@ -74,7 +74,7 @@ class Writer(Turns):
             "eager": observed or wants_ctx or around or hook.is_stream or asked,
             "raises": around and any(seat.receiver.on_error == "raise" for seat in plan.answers),
             "noted": asked or events.Attempted in heard,
-            "guarded": bool(plan.pre.guard or plan.unaskable),
+            "guarded": bool(plan.pre.guard),
             "flagged": bool(plan.pre.modify) or around or rescue or hook.is_stream,
         }
         self.flags |= {name for name, is_so in holds.items() if is_so}
@@ -169,7 +169,7 @@ class Writer(Turns):
             begin = f"first, {self.star} = {self.star}[0], {self.star}[1:]\n{begin}"
         if self.hook.given.sender:  # which stays who it is, whatever the arguments become
             begin = f"sender = {mine(self.hook.given.sender)}\n{begin}"
-        pre = [self.modifiers(plan.pre.modify, "patch"), self._guards(),
+        pre = [self.modifiers(plan.pre.modify, "patch"), self._guards(*plan.unaskable),
                self.observers(plan.pre.observe)]
         final = self.observers(plan.final.observe, "leaving") or "pass"
         return {
@@ -183,10 +183,12 @@ class Writer(Turns):
             ),
         }
 
-    def _guards(self) -> str:
+    def _guards(self, *others: Seat) -> str:
         """Write the turns of the guards of `pre`, and that somebody is asked where they ask."""
-        guards = self.turns((*self.plan.pre.guard, *self.plan.unaskable), "weigh")
-        return self.fill(story.GUARDS, parts={"turns": guards}) if guards else ""
+        if not self.plan.pre.guard:
+            return self.turns(others, "guard")
+        turns = self.turns((*self.plan.pre.guard, *others), "weigh")
+        return self.fill(story.GUARDS, parts={"turns": turns})
 
     def _error(self) -> str:
         error = self.plan.error

@@ -64,8 +64,8 @@ def _default(one: Any) -> Any:
 class Says(_Described):
     """How somebody's turn ends.
 
-    `nothing`, `value`, `patch`, `replace`, `block` (with a `value`: `Block(reason, result=value)`)
-    and `drop` are returned,
+    `nothing`, `value`, `patch`, `replace`, `ask`, `block` (with a `value`: `Block(reason,
+    result=value)`) and `drop` are returned,
     `through` is an around's last result, and `no generator` a stream's around that is not one.
     `fail` raises the cause
     called `value`, `interrupt` a BaseException, `cancel` a CancelledError of its own; `hang` runs
@@ -160,6 +160,7 @@ class Program(_Described):
     takes: int | None = None  # the consumer of a stream leaves after so many items
     is_listening: bool = True
     has_values: bool = False
+    approves: str | None = None  # who answers for the bus says "yes" or "no"; or nobody is there
     is_guarded: bool = False  # every hookable `work` is guarded=True
     cuts_late: bool = (
         False  # everybody is disconnected between the call and its first await or item

@@ -18,18 +18,20 @@ class Failure(Exception):
 
 
 def decision(program: Program, receiver: Receiver) -> str:
-    """Return `"nothing"`, `"patch"`, `"supply"`, `"value"`, `"drop"` or `"block"`; any other answer
-    is a failure.
+    """Return `"nothing"`, `"patch"`, `"supply"`, `"value"`, `"drop"`, `"ask"` or `"block"`; any
+    other answer is a failure.
     """
     match receiver.phase, receiver.role, receiver.says.kind:
         case (_, _, "nothing" | "swallow"):
             return "nothing"
         case (phase, "observe", kind):
-            if kind in ("block", "replace", "drop") or (phase, kind) == ("pre", "patch"):
+            if kind in ("ask", "block", "replace", "drop") or (phase, kind) == ("pre", "patch"):
                 raise Failure
             return "nothing"
         case ("pre" | "item" | "post", _, "block"):
             return "block"
+        case ("pre", "guard", "ask"):
+            return "ask"
         case ("pre", "modify", "patch"):
             return "patch"
         case ("pre" | "error", "modify", "replace") if not program.is_stream or isinstance(

@@ -111,7 +111,7 @@ class Call:
             if decided == "supply":
                 supplied = self._supplied(connection)
                 break
-        self._guards("pre", self.arguments)
+        asking = self._guards("pre", self.arguments)
         if self.program.is_guarded and not any(map(is_watch, self.listeners.each("pre", "guard"))):
             self.listeners.closed_for_want_of_a_guard()
         if self.program.is_stream:
@@ -119,6 +119,7 @@ class Call:
             # nothing to withhold.
             for guard in self.listeners.each("post", "guard"):
                 self.listeners.fails(guard, "misuse")
+        self.listeners.approve(asking)
         self.listeners.observe("pre", self.arguments)
         return supplied
 
@@ -134,9 +135,10 @@ class Call:
 
     def _guards(
         self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()
-    ) -> None:
-        for connection in self.listeners.each(phase, "guard"):
-            self.listeners.ask(connection, arguments, extra)
+    ) -> list[Connection]:
+        """Ask the guards; return those that ask for a yes."""
+        guards = self.listeners.each(phase, "guard")
+        return [one for one in guards if self.listeners.ask(one, arguments, extra) == "ask"]
 
     # around and the body
 
@@ -144,7 +146,7 @@ class Call:
         arounds = self.listeners.plan.get(("around", "modify"), ())
         if level == len(arounds):
             if is_changed:
-                self._guards("pre", arguments)
+                self.listeners.approve(self._guards("pre", arguments))
             # Whoever comes later is shown what the method really got.
             self.arguments = dict(arguments)
             self.outcome = "returned"

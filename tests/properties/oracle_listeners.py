@@ -20,6 +20,11 @@ UNGUARDED = (
 )
 
 
+def question(connection: Connection) -> str:
+    """Return what a guard asks."""
+    return f"may it, {connection.receiver}?"
+
+
 class Fault(Exception):
     """An exception on its way through the story: its kind, what it says, and the receivers its
     notes name.
@@ -88,12 +93,22 @@ class Listeners:
         except Failure as failure:
             self.fails(connection, failure.kind)
             return None
-        if decided == "block" and not connection.enforce:
-            self.say("Blocked", receiver.name, f"no from {receiver.name}", receiver.phase, False)
+        if decided in ("ask", "block") and not connection.enforce:
+            reason = f"no from {receiver.name}" if decided == "block" else question(connection)
+            self.say("Blocked", receiver.name, reason, receiver.phase, False)
             return None
         if decided == "block":
             self.block(connection)
         return decided
+
+    def approve(self, asking: list[Connection]) -> None:
+        """Ask whoever answers for the bus, where anybody asks: anything but a yes blocks."""
+        if not asking or self.program.approves == "yes":
+            return
+        if self.program.approves is None:
+            self.withhold(asking[0], f"{question(asking[0])}: nobody is there to say yes")
+        asked = "\n".join(map(question, asking))
+        self.withhold(asking[0], f"{asked}: denied by ada: no")
 
     def observe(
         self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from hookbus import Block, Drop, Replace
+from hookbus import Ask, Block, Drop, Replace
 
 from .described import ABSENT, NAMES, Receiver, Says, plain
 from .scripts import Broken, Interrupt, Script, function, kind_of
@@ -124,6 +124,8 @@ class Turn:
             case "block":
                 reason = f"no from {self.receiver.name}"
                 return Block(reason) if says.value is ABSENT else Block(reason, result=says.value)
+            case "ask":
+                return Ask(f"may it, {self.receiver.name}?")
             case "drop":
                 return Drop()
             case "nothing":

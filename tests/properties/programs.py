@@ -57,6 +57,7 @@ ODD: Final = (
     *(
         Says("replace", 70),
         Says("replace", None),
+        Says("ask"),
         Says("drop"),
         Says("patch", {"a": 7}),
         Says("hang"),
@@ -113,6 +114,7 @@ def _program(choose: Choose, colour: str) -> Program:
         takes=choose(None, None, 0, 1, 2) if program.is_stream else None,
         is_listening=choose(True, True, True, False),
         has_values=choose(False, True),
+        approves=choose(None, "yes", "yes", "no"),
         is_guarded=_rarely(choose),
         cuts_late=_rarely(choose),
     )
@@ -202,7 +204,8 @@ def _useful(program: Program, phase: str, role: str) -> tuple[Says, ...]:
     supplied = (Says("replace", ("s1", "s2") if program.is_stream else "x"),) * 3
     if role != "modify":
         return (
-            *(Says(),) * 40,
+            *(Says(),) * 36,
+            *(Says("ask"),) * 4,
             *supplied,
             Says("patch", PATCHES[0]),
             *(Says("value", value) for value in VALUES),

@@ -10,6 +10,7 @@ from types import MethodType
 from typing import Any, Final
 
 from hookbus import ANY, Bus, HookError, hookable
+from hookbus.approvals import Approved, Denied
 
 from .described import Connection, Program, Result, plain
 from .players import callable_for
@@ -34,6 +35,9 @@ class Stage:
         self.caller: asyncio.Task[Any] | None = None
         self.released = threading.Event()
         self.bus = Bus(values=program.has_values)
+        if program.approves is not None:
+            said = Approved("ada") if program.approves == "yes" else Denied("no", "ada")
+            self.bus.approver(lambda request: said)
         self.keeper = type("Keeper", (), {})()
         self.players = {
             receiver.name: callable_for(self, receiver) for receiver in program.receivers
