@@ -6,11 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    pass
+    from ._hosts import public_hosts
+    from ._inside import inside
+    from ._limit import limit
+    from ._schema import schema
+    from ._tools import tools
 
-__all__: list[str] = []
+__all__ = ["inside", "limit", "public_hosts", "schema", "tools"]
 
-_ROOMS: dict[str, str] = {}
+_ROOMS = {
+    "inside": "_inside", "limit": "_limit", "public_hosts": "_hosts", "schema": "_schema",
+    "tools": "_tools",
+}  # fmt: skip
 """What is loaded when it is first asked for: each needs libraries of its own."""
 
 

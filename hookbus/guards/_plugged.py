@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fnmatch import translate
 from importlib import import_module
-from types import ModuleType
+from re import Pattern
+from re import compile as pattern
 from typing import Any
 
 from .. import HookError, receives
@@ -17,16 +19,20 @@ class Plugged:
         hook: the hook whose calls they judge.
     """
 
-    def __init__(self, hook: str = "tool_call") -> None:
+    def __init__(self, hook: str) -> None:
+        if not isinstance(hook, str) or not hook.isidentifier():
+            raise HookError(f"hook={hook!r:.40} must be the name of a hook, such as 'tool_call'")
         self.hook = hook
 
     def on(self, phase: str, receiver: Callable[..., Any], **options: Any) -> None:
-        """Have `plug` connect a function to a phase of the hook, or to a whole signal's name."""
-        name = phase if "_" in phase else f"{phase}_{self.hook}"
-        setattr(self, f"_receiver_{len(vars(self))}", receives(name, **options)(receiver))
+        """Have `plug` connect a function to a phase of the hook."""
+        name = f"{type(self).__name__}: {phase}" if phase != "pre" else type(self).__name__
+        options.setdefault("name", name)
+        marked = receives(f"{phase}_{self.hook}", **options)(receiver)
+        setattr(self, f"_receiver_{len(vars(self))}", marked)
 
 
-def library(name: str, guard: str) -> ModuleType:
+def library(name: str, guard: str) -> Any:
     """Return a module of the extra `guards`.
 
     Raises:
@@ -34,7 +40,83 @@ def library(name: str, guard: str) -> ModuleType:
     """
     try:
         return import_module(name)
-    except ImportError as error:
-        raise HookError(
-            f"guards.{guard} needs {name.partition('.')[0]}: pip install 'hookbus[guards]'"
-        ) from error
+    except ModuleNotFoundError as error:
+        needs = f"guards.{guard} needs {error.name}"
+        raise HookError(f"{needs}: pip install 'hookbus[guards]'") from None
+
+
+def glob(text: Any, what: str) -> Pattern[str]:
+    """Return what matches a glob, case and all.
+
+    Raises:
+        HookError: if it is no text, or an empty one.
+    """
+    if not isinstance(text, str) or not text:
+        raise HookError(f"{what}: {text!r:.40} is no pattern; write a text such as 'read_*'")
+    return pattern(translate(text))
+
+
+def globs(given: Any, what: str) -> list[str]:
+    """Return several globs, given as one or as several.
+
+    Raises:
+        HookError: if one of them is none.
+    """
+    several = [given] if isinstance(given, str) else given
+    if not isinstance(several, Iterable) or isinstance(several, Mapping):
+        raise HookError(f"{what} takes a glob or several, not {given!r:.40}")
+    listed = list(several)
+    for each in listed:
+        glob(each, what)
+    return listed
+
+
+def named(arguments: Any) -> Iterator[tuple[tuple[str, ...], str, Any]]:
+    """Yield every value in arguments, at any depth: the names that it stands under, its path, it.
+
+    Raises:
+        HookError: for what is no mapping with texts as keys, or is nested too deep.
+    """
+    if not isinstance(arguments, Mapping):
+        raise HookError("the arguments are no mapping of names to values")
+    yield from _below((), "", arguments)
+
+
+def _below(names: tuple[str, ...], path: str, value: Any) -> Iterator[tuple[Any, str, Any]]:
+    if len(names) + path.count("[") > 50:
+        raise HookError("the arguments are nested more than 50 deep")
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise HookError("the arguments have a key that is no text")
+            yield from _below((*names, key), f"{path}.{key}" if path else key, inner)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for i, inner in enumerate(value):
+            yield from _below(names, f"{path}[{i}]", inner)
+    else:
+        yield names, path, value
+
+
+class Covered:
+    """The arguments that globs cover, over names at any depth, whatever their case.
+
+    Raises:
+        HookError: if there is no glob, or one is none.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self._globs = [glob(each.casefold(), "arguments=") for each in globs(given, "arguments=")]
+        if not self._globs:
+            raise HookError("arguments= names no argument: then there is nothing to judge")
+
+    def of(self, arguments: Any) -> Iterator[tuple[str, Any]]:
+        """Yield the path and the value of each, but None, which is no value.
+
+        Raises:
+            HookError: as `named` does.
+        """
+        for names, path, value in named(arguments):
+            folded = [name.casefold() for name in names]
+            is_covered = any(each.match(name) for each in self._globs for name in folded)
+            if is_covered and value is not None:
+                yield path, value

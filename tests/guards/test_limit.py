@@ -1,0 +1,122 @@
+"""guards.limit: so many calls, and not one more."""
+
+import asyncio
+import math
+import os
+import threading
+import time
+
+import pytest
+
+from hookbus import Block, Bus, HookBlocked, HookError, hookable, surrounding
+from hookbus.guards import limit
+
+
+def allowed(call, count, name="read"):
+    """Return how many of so many calls went through."""
+    before = len(call.made)
+    for _ in range(count):
+        try:
+            call(name)
+        except HookBlocked as blocked:
+            assert blocked.verdict.code == "limit"
+    return len(call.made) - before
+
+
+def test_a_session_has_so_many_calls_and_those_without_one_share_theirs(call, bus):
+    bus.plug(limit(3))
+    for session in ("a", "b", 7, "7"):
+        with surrounding(session=session):
+            assert allowed(call, 5) == 3
+    assert allowed(call, 5) == 3 and allowed(call, 5) == 0
+
+
+def test_users_and_tools_have_theirs(call, bus):
+    unplug = bus.plug(limit(2, per="user"))
+    for user in ("ada", "bob"):
+        with surrounding(user=user, session=user * 2):
+            assert allowed(call, 3) == 2
+    unplug()
+    bus.plug(limit(2, per="tool"))
+    assert allowed(call, 3, "read") == 2 and allowed(call, 3, "write") == 2
+    with pytest.raises(HookBlocked, match="2 calls a tool are used up"):
+        call("read")
+
+
+def test_so_many_in_so_many_seconds_and_then_again(call, bus):
+    bus.plug(limit(2, per=1))
+    with pytest.raises(HookBlocked, match="2 calls in 1 seconds are used up"):
+        for _ in range(5):
+            call("read")
+    time.sleep(1.1)
+    assert allowed(call, 1) == 1
+
+
+def test_calls_that_another_guard_blocks_are_counted(call, bus):
+    bus.plug(limit(3))
+    no = bus.signal("pre_tool_call").connected_to(lambda sender: Block("no"), role="guard")
+    for _ in range(2):
+        with pytest.raises(HookBlocked, match="no"):
+            call("read")
+    no.disconnect()
+    assert allowed(call, 5) == 1
+
+
+def test_it_is_never_over_in_threads_side_by_side_and_in_tasks():
+    count = 100_000 if os.environ.get("HOOKBUS_LONG") else 4_000
+    bus, made = Bus(), []
+    bus.plug(limit(100))
+
+    @hookable("tool_call", bus=bus)
+    def tool_call(name, arguments):
+        made.append(name)
+
+    def many():
+        for _ in range(count // 8):
+            try:
+                tool_call("read", {})
+            except HookBlocked:
+                continue
+
+    threads = [threading.Thread(target=many) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 100
+
+    bus.plug(limit(50, per="tool", hook="other_call"))
+
+    @hookable("other_call", bus=bus)
+    async def other_call(name, arguments):
+        await asyncio.sleep(0)
+        made.append(name)
+
+    async def main():
+        calls = (other_call("read", {}) for _ in range(count))
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    asyncio.run(main())
+    assert len(made) == 150
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, 2.5, "3", None])
+def test_a_number_of_calls_that_is_none_is_refused(wrong):
+    with pytest.raises(HookError, match="say how many calls"):
+        limit(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["sesion", 0, 0.5, -1, True, None, 1.5, math.nan, math.inf])
+def test_a_span_that_is_none_is_refused(wrong):
+    with pytest.raises(HookError, match="per="):
+        limit(3, per=wrong)
+
+
+def test_a_storage_that_is_none_is_refused_and_one_that_fails_blocks(call, bus, monkeypatch):
+    with pytest.raises(HookError, match="storage='redsi://x' cannot be used"):
+        limit(3, storage="redsi://x")
+    bus.plug(limit(3, storage="memory://"))
+    monkeypatch.setattr("limits.storage.MemoryStorage.acquire_entry", lambda *a, **k: 1 / 0)
+    with pytest.raises(HookBlocked, match="guard failed: ZeroDivisionError"):
+        call("read")
+    assert call.made == []

@@ -1,0 +1,70 @@
+"""guards.schema: a model of pydantic judges arguments."""
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+
+from hookbus import HookBlocked, HookError
+from hookbus.guards import schema
+
+
+class To(BaseModel):
+    name: str
+
+
+class Pay(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    to: To
+    amount: int = Field(gt=0, le=500)
+    note: str = ""
+
+
+class Read(BaseModel):
+    path: str
+
+
+def test_a_call_that_fits_goes_through_unchanged(call, bus):
+    bus.plug(schema({"pay": Pay, "read": Read}))
+    call("pay", to={"name": "ada"}, amount=3)
+    call("read", path="x")
+    assert call.made == [("pay", {"to": {"name": "ada"}, "amount": 3}), ("read", {"path": "x"})]
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [({"to": {"name": "ada"}, "amount": "3"}, "amount: Input should be a valid integer"),
+     ({"to": {"name": "ada"}, "amount": 501}, "amount: Input should be less than or equal to 500"),
+     ({"to": {"name": "ada"}, "amount": True}, "amount: "), ({"amount": 3}, "to: Field required"),
+     ({"to": {"name": "ada"}, "amount": 3, "more": 1}, "more: Extra inputs are not permitted"),
+     ({"to": {"name": "ada", "x": 1}, "amount": 3}, "to.x: Extra inputs are not permitted"),
+     ({"to": {"name": "ada"}, "amount": 3.0}, "amount: "),
+     ({"to": {"name": 7}, "amount": 3}, "to.name"),
+     ({"to": {"name": "ada"}, "amount": float("nan")}, "no JSON"), ({"to": {1}}, "no JSON"),
+     ([1], "arguments: "), (None, "arguments: "), ("secret", "arguments: ")],
+    ids=repr,
+)  # fmt: skip
+def test_a_call_that_does_not_fit_is_told_by_names_and_without_values(call, bus, arguments, said):
+    bus.plug(schema({"pay": Pay}))
+    with pytest.raises(HookBlocked) as error:
+        call.given("pay", arguments)
+    reason = error.value.reason
+    assert said in reason and "secret" not in reason and "501" not in reason
+    assert error.value.verdict.code == "schema" and call.made == []
+
+
+def test_a_tool_without_a_model_is_blocked_and_one_model_is_for_all(call, bus):
+    unplug = bus.plug(schema({"read": Read}))
+    with pytest.raises(HookBlocked, match="no schema says what 'reed' takes; did you mean 'read'"):
+        call("reed", path="x")
+    unplug()
+    bus.plug(schema(Read))
+    call("anything", path="x")
+    with pytest.raises(HookBlocked):
+        call("anything", url="x")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{}, int, "Pay", {"pay": dict}, Pay(to=To(name="a"), amount=1), None]
+)
+def test_what_is_no_model_is_refused(wrong):
+    with pytest.raises(HookError, match="schema"):
+        schema(wrong)
