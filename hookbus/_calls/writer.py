@@ -148,10 +148,7 @@ class Writer(Turns):
         leave = self.fill(story.LEAVE)
         arounds = self._functions() if self.count else ""
         self.pieces["source"] = source
-        unchanged = self.fill(story.UNCHANGED)
-        return self._function(
-            story.STREAM, pump=pump, leave=leave, arounds=arounds, unchanged=unchanged
-        )
+        return self._function(story.STREAM, pump=pump, leave=leave, arounds=arounds)
 
     def _function(self, text: str, **parts: str) -> str:
         frame = self._frame()
@@ -175,6 +172,7 @@ class Writer(Turns):
         return {
             "begin": begin,
             "pre": lines(*pre),
+            "unchanged": self.fill(story.UNCHANGED),
             "end": self.fill(story.END, parts={"final": final}),
             "post": lines(
                 self.modifiers(plan.post.modify, "post"),
