@@ -61,7 +61,8 @@ PARSERS = [
 ]  # fmt: skip
 UNICODE = [
     "ⓔxample.com", "example。com", "127。0。0。1", "①②⑦.⓪.⓪.①", "１２７.0.0.1", "ｌocalhost",
-    "münchen.de", "exаmple.com", "example.com\u200b", "\u202eexample.com", "example\u00ad.com", "ℋost", "K.com",
+    "münchen.de", "exаmple.com", "example.com\u200b", "\u202eexample.com", "example\u00ad.com",
+    "ℋost", "K.com",
     "localhoﬆ", "127.0.0.1\u3002",
 ]  # fmt: skip
 NAMES = [
