@@ -6,17 +6,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._arounds import cache, fallback, retry, timeout
+    from ._budget import budget
     from ._hosts import public_hosts
     from ._inside import inside
     from ._limit import limit
     from ._schema import schema
     from ._tools import tools
 
-__all__ = ["inside", "limit", "public_hosts", "schema", "tools"]
+__all__ = [
+    "budget", "cache", "fallback", "inside", "limit", "public_hosts", "retry", "schema", "timeout",
+    "tools",
+]  # fmt: skip
 
 _ROOMS = {
-    "inside": "_inside", "limit": "_limit", "public_hosts": "_hosts", "schema": "_schema",
-    "tools": "_tools",
+    "budget": "_budget", "cache": "_arounds", "fallback": "_arounds", "inside": "_inside",
+    "limit": "_limit", "public_hosts": "_hosts", "retry": "_arounds", "schema": "_schema",
+    "timeout": "_arounds", "tools": "_tools",
 }  # fmt: skip
 """What is loaded when it is first asked for: each needs libraries of its own."""
 

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from .. import Block, HookError
-from ._plugged import Plugged, library
+from ._plugged import FIRST, Plugged, library
 
 FOREVER: Final = 30 * 24 * 3600
 """For so many seconds a call counts for its session, user or tool."""
 
 STORAGE_SECONDS: Final = 5.0
-FIRST: Final = 1e6
-"""The priority that has it count what other guards block, too."""
 
 
 class limit(Plugged):
@@ -54,6 +52,7 @@ class limit(Plugged):
         each = per if seconds == FOREVER else f"in {per:g} seconds"
         self._said = f"{calls} calls {'a ' if seconds == FOREVER else ''}{each} are used up"
         options = {} if storage is None else {"timeout": STORAGE_SECONDS}
+        # First, so that what other guards block is counted, too.
         self.on("pre", self._judge_of(), role="guard", priority=FIRST, **options)
 
     def _judge_of(self) -> Any:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import translate
 from importlib import import_module
+from inspect import iscoroutinefunction
 from re import Pattern
 from re import compile as pattern
-from typing import Any
+from typing import Any, Final
 
-from .. import HookError, receives
+from .. import HookContext, HookError, receives
+
+FIRST: Final = 1e6
+"""The priority of what comes before the receivers of others; negative, after them."""
+
+LAST: Final = -FIRST
 
 
 class Plugged:
@@ -30,6 +36,17 @@ class Plugged:
         options.setdefault("name", name)
         marked = receives(f"{phase}_{self.hook}", **options)(receiver)
         setattr(self, f"_receiver_{len(vars(self))}", marked)
+
+
+def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an `around` of two functions of `call_next` and `ctx`: for a plain hook, for an async
+    one. A stream goes through the plain one.
+    """
+
+    def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:
+        return (awaited if iscoroutinefunction(call_next) else plain)(call_next, ctx)
+
+    return around
 
 
 def library(name: str, guard: str) -> Any:

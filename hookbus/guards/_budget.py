@@ -1,0 +1,238 @@
+"""How many tokens, or how much money, calls of models may use."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+import attrs
+
+from .. import Block, HookBlocked, HookContext, HookError
+from ._plugged import LAST, Plugged, either, library, named
+
+BYTES_A_TOKEN: Final = 2
+"""Few enough that an estimate is rather too high: English has about four, CJK three."""
+
+_MOST: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_IN: Final = ("input_tokens", "prompt_tokens")
+_OUT: Final = ("output_tokens", "completion_tokens")
+
+
+class budget(Plugged):
+    """A guard that reserves what a call of a model may use at most, and settles by what it used.
+
+    Reserved is the estimated input, a token for two bytes, and `options["max_tokens"]`, or the
+    model's own `max_tokens`; a call that says neither is blocked. Settled is what the result's
+    `usage` says. A call that raised, was cancelled or said nothing has used what it reserved;
+    one that did not run, nothing.
+
+    Args:
+        tokens: how many, input and output together.
+        money: how many US dollars, by genai-prices; a model whose price is not known is blocked.
+        per: `"session"` or `"user"`, as `with surrounding(session=..., user=...)` says around the
+            call; all calls without one have one budget.
+        hook: the hook whose calls use it; it has the arguments `model`, `messages`, `options`.
+
+    Raises:
+        HookError: for an amount that is none, or no amount at all.
+    """
+
+    def __init__(
+        self, tokens: int | None = None, money: float | Decimal | None = None,
+        per: Literal["session", "user"] = "session", *, hook: str = "model_call",
+    ) -> None:  # fmt: skip
+        super().__init__(hook)
+        if tokens is None and money is None:
+            raise HookError("budget() has no amount: say tokens= or money=")
+        if per not in ("session", "user"):
+            raise HookError(f"per={per!r:.40} must be 'session' or 'user'")
+        self._most = _Amount(_whole(tokens), _dollars(money))
+        self._price = None if money is None else _prices()
+        self._per, self._lock = per, threading.Lock()
+        self._used: dict[str, _Amount] = {}
+        self._key = f"hookbus budget {id(self)}"
+        self.on("pre", self._reserve_of(), role="guard", priority=LAST)
+        self.on("around", either(self._attempt, self._attempt_async), priority=LAST)
+        self.on("finally", self._release_of(), role="observe")
+
+    def _reserve_of(self) -> Callable[..., Block | None]:
+        def reserve(
+            sender: Any, model: Any, messages: Any, options: Any, ctx: HookContext
+        ) -> Block | None:
+            estimated = _estimated(messages), _most_output(options, model)
+            if estimated[1] is None:
+                return Block("no max_tokens says what the call may use", code="budget")
+            try:
+                most = self._amount(_name_of(model), estimated[0], estimated[1])
+            except LookupError:
+                return Block("no price is known for the model", code="budget")
+            whose = ctx.surrounding.get(self._per)
+            account = "" if whose is None else f"{type(whose).__name__} {whose}"
+            with self._lock:
+                used = self._used.get(account, _Amount())
+                if said := (used + most).over(self._most):
+                    return Block(f"the budget of {said} a {self._per} is used up", code="budget")
+                self._used[account] = used + most
+            reserved = _Reserved(account, most, _name_of(model))
+            ctx.state.setdefault(self._key, []).append(reserved)
+            return None
+
+        return reserve
+
+    def _attempt(self, call_next: Callable[[], Any], ctx: HookContext) -> Any:
+        try:
+            result = call_next()
+        except BaseException as error:
+            self._ended(ctx, error)
+            raise
+        self._ended(ctx, None, result)
+        return result
+
+    async def _attempt_async(self, call_next: Callable[[], Any], ctx: HookContext) -> Any:
+        try:
+            result = await call_next()
+        except BaseException as error:
+            self._ended(ctx, error)
+            raise
+        self._ended(ctx, None, result)
+        return result
+
+    def _ended(self, ctx: HookContext, error: BaseException | None, result: Any = None) -> None:
+        """Settle the attempt that ended, if it says what it used; else it used what it reserved."""
+        if isinstance(error, HookBlocked) and error.hook == ctx.hook:
+            return  # it did not run
+        reserved: _Reserved = ctx.state[self._key].pop()
+        usage = None if error is not None else _usage(result)
+        if usage is not None:
+            self._settle(reserved, self._amount(reserved.model, *usage))
+
+    def _release_of(self) -> Callable[..., None]:
+        def release(sender: Any, ctx: HookContext) -> None:
+            for reserved in ctx.state.pop(self._key, ()):
+                self._settle(reserved, _Amount())
+
+        return release
+
+    def _settle(self, reserved: _Reserved, used: _Amount) -> None:
+        with self._lock:
+            self._used[reserved.account] += used - reserved.amount
+
+    def _amount(self, model: str | None, given: int, got: int) -> _Amount:
+        price = Decimal() if self._price is None else self._price(model, given, got)
+        return _Amount(given + got, price)
+
+
+@attrs.frozen
+class _Amount:
+    """Tokens and dollars; as a limit, None is none."""
+
+    tokens: Any = 0
+    money: Any = Decimal()
+
+    def __add__(self, other: _Amount) -> _Amount:
+        return _Amount(self.tokens + other.tokens, self.money + other.money)
+
+    def __sub__(self, other: _Amount) -> _Amount:
+        return _Amount(self.tokens - other.tokens, self.money - other.money)
+
+    def over(self, most: _Amount) -> str | None:
+        """Return, in words, the limit that this is over."""
+        if most.tokens is not None and self.tokens > most.tokens:
+            return f"{most.tokens} tokens"
+        if most.money is not None and self.money > most.money:
+            return f"${most.money}"
+        return None
+
+
+@attrs.frozen
+class _Reserved:
+    account: str
+    amount: _Amount
+    model: str | None
+
+
+def _estimated(messages: Any) -> int:
+    written = json.dumps(messages, default=repr, ensure_ascii=False)
+    return math.ceil(len(written.encode("utf-8", "surrogatepass")) / BYTES_A_TOKEN)
+
+
+def _most_output(options: Any, model: Any) -> int | None:
+    """Return how many tokens the answer may have, where the options or the model say so."""
+    said = [
+        value
+        for names, _, value in named(options or {})
+        if names[-1] in _MOST and _is_count(value)
+    ]
+    if not said:
+        said = [value for name in _MOST if _is_count(value := getattr(model, name, None))]
+    several = (options or {}).get("n")
+    return max(said) * (several if _is_count(several) else 1) if said else None
+
+
+def _name_of(model: Any) -> str | None:
+    if isinstance(model, str):
+        return model
+    for name in ("model_name", "model", "model_id"):
+        if isinstance(found := getattr(model, name, None), str):
+            return found
+    return None
+
+
+def _usage(result: Any) -> tuple[int, int] | None:
+    """Return the tokens of input and output that a result says it used, wherever its framework
+    says so.
+    """
+    for name in ("usage", "usage_metadata"):
+        usage = _of(result, name)
+        given, got = ([_of(usage, each) for each in names] for names in (_IN, _OUT))
+        counts = [next(filter(_is_count, found), None) for found in (given, got)]
+        if counts[0] is not None and counts[1] is not None:
+            return counts[0], counts[1]
+    return None
+
+
+def _of(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _prices() -> Callable[[str | None, int, int], Decimal]:
+    prices = library("genai_prices", "budget")
+
+    def price(model: str | None, given: int, got: int) -> Decimal:
+        if model is None:
+            raise LookupError("the model has no name")
+        usage = prices.Usage(input_tokens=given, output_tokens=got)
+        try:
+            found = prices.calc_price(usage, model_ref=model)
+        except LookupError:
+            provider, slash, name = model.replace(":", "/", 1).partition("/")
+            if not slash:
+                raise
+            found = prices.calc_price(usage, model_ref=name, provider_id=provider)
+        total: Decimal = found.total_price
+        return total
+
+    return price
+
+
+def _whole(tokens: Any) -> int | None:
+    if tokens is not None and (not _is_count(tokens) or tokens < 1):
+        raise HookError(f"tokens={tokens!r:.40} must be a whole number of at least 1")
+    return tokens  # type: ignore[no-any-return]
+
+
+def _dollars(money: Any) -> Decimal | None:
+    if money is None:
+        return None
+    is_number = isinstance(money, (int, float, Decimal)) and not isinstance(money, bool)
+    if not is_number or not math.isfinite(money) or money <= 0:
+        raise HookError(f"money={money!r:.40} must be a number of dollars above 0")
+    return Decimal(str(money))
