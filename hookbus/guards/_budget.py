@@ -162,7 +162,7 @@ def _estimated(messages: Any) -> int:
 
 def _most_output(options: Any, model: Any) -> int | None:
     """Return how many tokens the answer may have, where the options or the model say so."""
-    said = [
+    said: list[Any] = [
         value
         for names, _, value in named(options or {})
         if names[-1] in _MOST and _is_count(value)

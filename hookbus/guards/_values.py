@@ -1,0 +1,90 @@
+"""Texts in values of any depth, changed: a copy, or the very object where nothing changed."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import attrs
+
+from .. import HookError
+
+DEEPEST: Final = 50
+
+
+def changed(value: Any, change: Callable[[str], str], depth: int = 0) -> Any:
+    """Return a value with its texts changed, those of keys, bytes and long numbers, too.
+
+    It looks into mappings, lists, tuples, sets, models of pydantic, dataclasses and attrs classes;
+    another object is as it was.
+
+    Raises:
+        HookError: for what is nested too deep, or for two keys that would be one.
+    """
+    if depth > DEEPEST:
+        raise HookError(f"it is nested more than {DEEPEST} deep")
+    if isinstance(value, str):
+        text = str.__str__(value)
+        new = change(text)
+        return value if new == text else new
+    if isinstance(value, (bytes, bytearray)):
+        text = value.decode("latin-1").replace("\0", "")
+        new = change(text)
+        return value if new == text else new.encode()
+    if isinstance(value, (int, float)) and abs(value) >= 10**12:
+        text = repr(value)
+        new = change(text)
+        return value if new == text else new
+    if isinstance(value, Mapping):
+        return _mapping(value, change, depth + 1)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        items = list(value)
+        new_items = [changed(each, change, depth + 1) for each in items]
+        return value if _same(items, new_items) else _made(value, new_items)
+    return _object(value, change, depth + 1)
+
+
+def _mapping(value: Mapping[Any, Any], change: Callable[[str], str], depth: int) -> Any:
+    keys, items = list(value), list(value.values())
+    new_keys = [changed(each, change, depth) for each in keys]
+    new_items = [changed(each, change, depth) for each in items]
+    if _same([*keys, *items], [*new_keys, *new_items]):
+        return value
+    new = dict(zip(new_keys, new_items, strict=True))
+    if len(new) < len(keys):
+        raise HookError("two keys of a mapping would be one")
+    return new
+
+
+def _object(value: Any, change: Callable[[str], str], depth: int) -> Any:
+    kind = type(value)
+    if hasattr(kind, "model_fields") and hasattr(kind, "model_copy"):
+        fields: Iterable[str] = [name for name, _ in value]
+    elif dataclasses.is_dataclass(kind):
+        fields = [field.name for field in dataclasses.fields(kind)]
+    elif attrs.has(kind):
+        fields = [field.name for field in attrs.fields(kind)]
+    else:
+        return value
+    old = {name: getattr(value, name) for name in fields}
+    new = {name: changed(each, change, depth) for name, each in old.items()}
+    update = {name: each for name, each in new.items() if each is not old[name]}
+    if not update:
+        return value
+    if hasattr(kind, "model_copy"):
+        return value.model_copy(update=update)
+    copied = copy.copy(value)
+    for name, each in update.items():
+        object.__setattr__(copied, name, each)
+    return copied
+
+
+def _made(value: Any, items: list[Any]) -> Any:
+    kind = type(value)
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+
+
+def _same(old: list[Any], new: list[Any]) -> bool:
+    return all(one is other for one, other in zip(old, new, strict=True))
