@@ -11,18 +11,21 @@ if TYPE_CHECKING:
     from ._hosts import public_hosts
     from ._inside import inside
     from ._limit import limit
+    from ._provenance import provenance
+    from ._quarantine import quarantine
     from ._redact import redact
     from ._schema import schema
     from ._tools import tools
 
 __all__ = [
-    "budget", "cache", "fallback", "inside", "limit", "public_hosts", "redact", "retry", "schema",
-    "timeout", "tools",
+    "budget", "cache", "fallback", "inside", "limit", "provenance", "public_hosts", "quarantine",
+    "redact", "retry", "schema", "timeout", "tools",
 ]  # fmt: skip
 
 _ROOMS = {
     "budget": "_budget", "cache": "_arounds", "fallback": "_arounds", "inside": "_inside",
-    "limit": "_limit", "public_hosts": "_hosts", "redact": "_redact", "retry": "_arounds",
+    "limit": "_limit", "provenance": "_provenance", "public_hosts": "_hosts",
+    "quarantine": "_quarantine", "redact": "_redact", "retry": "_arounds",
     "schema": "_schema", "timeout": "_arounds", "tools": "_tools",
 }  # fmt: skip
 """What is loaded when it is first asked for: each needs libraries of its own."""

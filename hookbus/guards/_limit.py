@@ -51,7 +51,7 @@ class limit(Plugged):
         self._per, self._lock = per, threading.Lock()
         each = per if seconds == FOREVER else f"in {per:g} seconds"
         self._said = f"{calls} calls {'a ' if seconds == FOREVER else ''}{each} are used up"
-        options = {} if storage is None else {"timeout": STORAGE_SECONDS}
+        options: dict[str, Any] = {} if storage is None else {"timeout": STORAGE_SECONDS}
         # First, so that what other guards block is counted, too.
         self.on("pre", self._judge_of(), role="guard", priority=FIRST, **options)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import translate
 from importlib import import_module
 from inspect import iscoroutinefunction
 from re import Pattern
 from re import compile as pattern
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from .. import HookContext, HookError, receives
 
@@ -16,6 +18,11 @@ FIRST: Final = 1e6
 """The priority of what comes before the receivers of others; negative, after them."""
 
 LAST: Final = -FIRST
+
+SESSIONS: Final = 1_000
+"""So many sessions are remembered."""
+
+T = TypeVar("T")
 
 
 class Plugged:
@@ -30,12 +37,36 @@ class Plugged:
             raise HookError(f"hook={hook!r:.40} must be the name of a hook, such as 'tool_call'")
         self.hook = hook
 
-    def on(self, phase: str, receiver: Callable[..., Any], **options: Any) -> None:
-        """Have `plug` connect a function to a phase of the hook."""
-        name = f"{type(self).__name__}: {phase}" if phase != "pre" else type(self).__name__
-        options.setdefault("name", name)
-        marked = receives(f"{phase}_{self.hook}", **options)(receiver)
+    def on(
+        self, phase: str, receiver: Callable[..., Any], hook: str | None = None, **options: Any
+    ) -> None:
+        """Have `plug` connect a function to a phase of the hook, or of another one."""
+        where = [each for each in (phase if phase != "pre" else None, hook) if each]
+        options.setdefault("name", ": ".join([type(self).__name__, *where]))
+        marked = receives(f"{phase}_{hook or self.hook}", **options)(receiver)
         setattr(self, f"_receiver_{len(vars(self))}", marked)
+
+
+class Sessions(Generic[T]):
+    """What is kept for each session, as long as it is one of the last.
+
+    Args:
+        make: makes it for a new one.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make, self._lock = make, threading.Lock()
+        self._kept: OrderedDict[str, T] = OrderedDict()
+
+    def of(self, session: Any) -> T:
+        """Return what is kept for a session; None is the session of all that have none."""
+        name = f"{type(session).__name__} {session}"
+        with self._lock:
+            found = self._kept.setdefault(name, self._make())
+            self._kept.move_to_end(name)
+            if len(self._kept) > SESSIONS:
+                self._kept.popitem(last=False)
+        return found
 
 
 def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from contextlib import aclosing, closing
 from inspect import isasyncgen, isgenerator
@@ -11,7 +10,7 @@ from typing import Any, Final
 
 from .. import HookContext, HookError, Replace
 from ._found import Finder, Finding
-from ._plugged import FIRST, LAST, Plugged, either, glob, globs
+from ._plugged import FIRST, LAST, Plugged, Sessions, either, glob, globs
 from ._values import changed
 
 HELD: Final = 16_384
@@ -19,9 +18,6 @@ HELD: Final = 16_384
 
 CONTEXT: Final = 64
 """So many characters that have left a stream are still looked at, before what comes."""
-
-SESSIONS: Final = 1_000
-"""For so many sessions it is known what their tokens stand for."""
 
 _LABELS: Final = frozenset({"name", "call_id", "kind", "model", "tool", "agent"})
 
@@ -54,8 +50,7 @@ class redact(Plugged):
         several = [patterns] if isinstance(patterns, str) else list(patterns)
         self._finder = Finder(secrets, personal, several)
         self._back = [glob(each, "reversible=") for each in globs(reversible, "reversible=")]
-        self._sessions: OrderedDict[str, _Tokens] = OrderedDict()
-        self._lock = threading.Lock()
+        self._sessions = Sessions(lambda: _Tokens(is_kept=True))
         closed: dict[str, Any] = {"role": "modify", "on_error": "block", "priority": LAST}
         self.on("pre", self._arguments_of(), **closed)
         self.on("post", self._result_of(), **closed)
@@ -70,15 +65,7 @@ class redact(Plugged):
         return self._tokens(session).instead(text, self._finder.of(text))
 
     def _tokens(self, session: Any) -> _Tokens:
-        if not self._back:
-            return _Tokens(is_kept=False)
-        name = f"{type(session).__name__} {session}"
-        with self._lock:
-            tokens = self._sessions.setdefault(name, _Tokens(is_kept=True))
-            self._sessions.move_to_end(name)
-            if len(self._sessions) > SESSIONS:
-                self._sessions.popitem(last=False)
-        return tokens
+        return self._sessions.of(session) if self._back else _Tokens(is_kept=False)
 
     def _of(self, ctx: HookContext) -> tuple[_Tokens, Callable[[str], str]]:
         tokens = self._tokens(ctx.surrounding.get("session"))

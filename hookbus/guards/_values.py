@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
@@ -59,26 +59,54 @@ def _mapping(value: Mapping[Any, Any], change: Callable[[str], str], depth: int)
 
 
 def _object(value: Any, change: Callable[[str], str], depth: int) -> Any:
-    kind = type(value)
-    if hasattr(kind, "model_fields") and hasattr(kind, "model_copy"):
-        fields: Iterable[str] = [name for name, _ in value]
-    elif dataclasses.is_dataclass(kind):
-        fields = [field.name for field in dataclasses.fields(kind)]
-    elif attrs.has(kind):
-        fields = [field.name for field in attrs.fields(kind)]
-    else:
-        return value
-    old = {name: getattr(value, name) for name in fields}
+    old = _fields(value)
     new = {name: changed(each, change, depth) for name, each in old.items()}
     update = {name: each for name, each in new.items() if each is not old[name]}
     if not update:
         return value
-    if hasattr(kind, "model_copy"):
+    if hasattr(type(value), "model_copy"):
         return value.model_copy(update=update)
     copied = copy.copy(value)
     for name, each in update.items():
         object.__setattr__(copied, name, each)
     return copied
+
+
+def leaves(value: Any, depth: int = 0) -> Iterator[Any]:
+    """Yield what a value holds, keys, too: texts, numbers, and objects that cannot be looked into.
+
+    Raises:
+        HookError: for what is nested too deep.
+    """
+    if depth > DEEPEST:
+        raise HookError(f"it is nested more than {DEEPEST} deep")
+    if isinstance(value, (str, bytes)):
+        inside: Any = None
+    elif isinstance(value, Mapping):
+        inside = [*value, *value.values()]
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        inside = value
+    else:
+        inside = list(_fields(value).values()) or None
+    if inside is None:
+        yield value
+    else:
+        for each in inside:
+            yield from leaves(each, depth + 1)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """Return what an object of a kind that is known has, by name."""
+    kind = type(value)
+    if hasattr(kind, "model_fields") and hasattr(kind, "model_copy"):
+        return dict(value)
+    if dataclasses.is_dataclass(kind):
+        names = [field.name for field in dataclasses.fields(kind)]
+    elif attrs.has(kind):
+        names = [field.name for field in attrs.fields(kind)]
+    else:
+        return {}
+    return {name: getattr(value, name) for name in names}
 
 
 def _made(value: Any, items: list[Any]) -> Any:
