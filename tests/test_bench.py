@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from tests.bench import chart, costs, table
+from tests.bench import chart, costs, costs_guards, table
 from tests.bench.__main__ import main
 from tests.bench.calls import method
 from tests.bench.harness import Bench, Case, Effort, Expect, Figure, Measured, Row, rotated
@@ -222,7 +222,7 @@ def test_the_short_form_says_what_is_knowingly_missed():
 
 CELLS = [
     pytest.param(row, id=row.key)
-    for row in [*all_rows(), *costs.rows()]
+    for row in [*all_rows(), *costs.rows(), *costs_guards.rows()]
     if isinstance(row, Row) and row.missing is None and "10,000" not in row.key
 ]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import Any
 
-from . import chart, costs, growth, table
+from . import chart, costs, costs_guards, growth, table
 from .harness import Bench, Effort, Figure, Measured, Row
 from .peers import PEERS, measuring
 from .profiling import profile
@@ -65,7 +65,7 @@ def full(options: argparse.Namespace) -> int:
 
 
 def _costs(bench: Bench, only: list[str] | None) -> Iterator[Measured]:
-    for row in costs.rows():
+    for row in (*costs.rows(), *costs_guards.rows()):
         if _is_wanted(row.key, only):
             measured = _measured(bench, row)
             table.costs(measured)

@@ -1,0 +1,154 @@
+"""What a ready guard costs, beside the same check written by hand with the same libraries.
+
+By hand a check knows the one argument it is for. A guard looks through all of them at any depth,
+and is closed where it cannot.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from fnmatch import translate
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict
+
+from hookbus import Bus, guards, hookable
+
+from .calls import method
+from .harness import Case, Expect, Row
+
+Check = Callable[[str, dict[str, Any]], bool]
+MAIL = {"to": "Ada Lovelace", "text": "The meeting is at ten, in the room upstairs."}
+FILE = {"path": "notes/today.txt"}
+PAGE = {"url": "https://93.184.216.34/index.html"}
+
+
+def rows() -> Iterator[Row]:
+    """Yield one row per guard: the bare function, the check by hand, the guard."""
+    for name, make in _GUARDS.items():
+        yield Row(f"costs guards {name}", f"guards.{name}", partial(_cases, make))
+
+
+def _cases(make: Callable[[], tuple[Any, Check, dict[str, Any]]]) -> dict[str, Case]:
+    guard, is_fine, arguments = make()
+    bus = Bus()
+    bus.plug(guard)
+
+    class Bare:
+        def reply(self, name: str, arguments: dict[str, Any]) -> Any:
+            return arguments
+
+    class ByHand:
+        def reply(self, name: str, arguments: dict[str, Any]) -> Any:
+            if not is_fine(name, arguments):
+                raise PermissionError(name)
+            return arguments
+
+    class Guarded:
+        @hookable("tool_call", bus=bus)
+        def reply(self, name: str, arguments: dict[str, Any]) -> Any:
+            return arguments
+
+    cases = {"bare": Bare(), "by hand": ByHand(), "hookbus": Guarded()}
+    expect = Expect(0, arguments)
+    return {name: method(owner, expect, args=("send", arguments)) for name, owner in cases.items()}
+
+
+def _tools() -> tuple[Any, Check, dict[str, Any]]:
+    allowed = [re.compile(translate(glob)) for glob in ("read_*", "list_*", "send")]
+    denied = [re.compile(translate(glob)) for glob in ("delete_*", "drop_*")]
+
+    def is_fine(name: str, arguments: dict[str, Any]) -> bool:
+        return not any(p.match(name) for p in denied) and any(p.match(name) for p in allowed)
+
+    lists = {"allow": ["read_*", "list_*", "send"], "deny": ["delete_*", "drop_*"]}
+    return guards.tools(**lists), is_fine, MAIL
+
+
+def _inside() -> tuple[Any, Check, dict[str, Any]]:
+    here = os.path.realpath(os.getcwd())
+
+    def is_fine(name: str, arguments: dict[str, Any]) -> bool:
+        return os.path.realpath(arguments["path"]).startswith(here + os.sep)
+
+    return guards.inside(here), is_fine, FILE
+
+
+def _public_hosts() -> tuple[Any, Check, dict[str, Any]]:
+    def is_fine(name: str, arguments: dict[str, Any]) -> bool:
+        host = urlsplit(arguments["url"]).hostname
+        answers = socket.getaddrinfo(host, 443, type=socket.SOCK_STREAM)
+        return all(ipaddress.ip_address(answer[4][0]).is_global for answer in answers)
+
+    return guards.public_hosts(), is_fine, PAGE
+
+
+class Mail(BaseModel):
+    """What `send` takes."""
+
+    model_config = ConfigDict(extra="forbid")
+    to: str
+    text: str
+
+
+def _schema() -> tuple[Any, Check, dict[str, Any]]:
+    def is_fine(name: str, arguments: dict[str, Any]) -> bool:
+        return bool(Mail.model_validate(arguments))
+
+    return guards.schema(Mail), is_fine, MAIL
+
+
+def _limit() -> tuple[Any, Check, dict[str, Any]]:
+    made, lock = deque[float](), threading.Lock()
+
+    def is_fine(name: str, arguments: dict[str, Any]) -> bool:
+        now = time.time()
+        with lock:
+            while made and made[0] < now - 1:
+                made.popleft()
+            made.append(now)
+            return len(made) <= 10_000_000
+
+    return guards.limit(10_000_000, per=1), is_fine, MAIL
+
+
+def _redact() -> tuple[Any, Check, dict[str, Any]]:
+    find = guards.redact()
+
+    def is_fine(name: str, arguments: dict[str, Any]) -> bool:
+        return all(find.text(text) == text for text in arguments.values())
+
+    return guards.redact(), is_fine, MAIL
+
+
+def _provenance() -> tuple[Any, Check, dict[str, Any]]:
+    said = "please write to ada lovelace about the meeting"
+    guard = guards.provenance({"send": "to"})
+    guard.heard(said)
+
+    def is_fine(name: str, arguments: dict[str, Any]) -> bool:
+        return name != "send" or arguments["to"].casefold() in said
+
+    return guard, is_fine, MAIL
+
+
+def _quarantine() -> tuple[Any, Check, dict[str, Any]]:
+    def is_fine(name: str, arguments: dict[str, Any]) -> bool:
+        return all(guards.quarantine.text(text) == text for text in arguments.values())
+
+    return guards.quarantine(), is_fine, MAIL
+
+
+_GUARDS = {
+    "tools": _tools, "inside": _inside, "public_hosts": _public_hosts, "schema": _schema,
+    "limit": _limit, "redact": _redact, "provenance": _provenance, "quarantine": _quarantine,
+}  # fmt: skip
