@@ -76,7 +76,7 @@ def demo(
     policy: list[str] | None = None,
     json: Path | None = None,
 ) -> None:
-    """Play AgentDojo's attacks against an agent that always obeys, without hooks and under four
+    """Play AgentDojo's attacks against an agent that always obeys, without hooks and under five
     policies; needs hookbus[demo].
 
     It measures the enforcement layer, not a model: there is no model, no network and no key.
@@ -84,8 +84,9 @@ def demo(
     Args:
         suite: banking, slack, travel, workspace, or all.
         attack: an attack of AgentDojo's that plants a goal, such as direct or tool_knowledge; or
-            plain, the bare goal.
-        policy: only this policy, and may be given again: allow-list, provenance, both or sanitiser.
+            plain, the bare goal; or all, every form of them.
+        policy: only this policy, and may be given again: tools, provenance, quarantine, ask or
+            together.
         json: write every outcome to this file.
     """
     from .demo.main import main as play

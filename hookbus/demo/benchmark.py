@@ -47,12 +47,14 @@ class Pair:
         user_task: what the user asks for.
         injection_task: the planted goal; None for the user task alone.
         environment: the data before the first call, never run on: every run gets its own copy.
+        attack: the form in which the goal was planted; None for the user task alone.
     """
 
     suite: TaskSuite[TaskEnvironment]
     user_task: BaseUserTask[TaskEnvironment]
     injection_task: BaseInjectionTask[TaskEnvironment] | None
     environment: TaskEnvironment
+    attack: str | None
 
 
 @attrs.define(eq=False)
@@ -62,6 +64,7 @@ class AttackedSuite:
     Attributes:
         suite: AgentDojo's suite.
         attack: AgentDojo's attack on it.
+        plays_alone: whether its user tasks are played alone, too.
         unreachable: user tasks that read nothing an attacker can write to; they are played alone
             only.
         unplayable: goals with nothing to obey, neither a call nor a word to say; they are left out.
@@ -69,6 +72,7 @@ class AttackedSuite:
 
     suite: TaskSuite[TaskEnvironment]
     attack: BaseAttack
+    plays_alone: bool = True
     unreachable: tuple[str, ...] = attrs.field(init=False)
     unplayable: tuple[str, ...] = attrs.field(init=False)
     _goals: Sequence[str] = attrs.field(init=False)
@@ -90,22 +94,25 @@ class AttackedSuite:
 
     def __len__(self) -> int:
         tasks = self.suite.user_tasks
-        return len(tasks) + (len(tasks) - len(self.unreachable)) * len(self._goals)
+        alone = len(tasks) if self.plays_alone else 0
+        return alone + (len(tasks) - len(self.unreachable)) * len(self._goals)
 
     def pair(self, user_task: str, injection_task: str | None = None) -> Pair:
         """Return one user task, alone or with one goal planted."""
         task = self.suite.user_tasks[user_task]
         if injection_task is None:
-            return Pair(self.suite, task, None, self._clean)
+            return Pair(self.suite, task, None, self._clean, None)
         goal = self.suite.injection_tasks[injection_task]
-        return Pair(self.suite, task, goal, self._environment_with(task, goal))
+        environment = self._environment_with(task, goal)
+        return Pair(self.suite, task, goal, environment, self.attack.name)
 
     def tasks(self) -> Iterator[list[Pair]]:
         """Yield the pairs of one user task after another: first the task alone, then with every
         goal."""
         for user_task in self.suite.user_tasks:
-            goals = [None] if user_task in self.unreachable else [None, *self._goals]
-            yield [self.pair(user_task, goal) for goal in goals]
+            alone: list[str | None] = [None] if self.plays_alone else []
+            goals = [] if user_task in self.unreachable else self._goals
+            yield [self.pair(user_task, goal) for goal in (*alone, *goals)]
 
     def _is_reachable(self, user_task: BaseUserTask[TaskEnvironment]) -> bool:
         try:
@@ -126,7 +133,8 @@ class AttackedSuite:
 
 
 def attack_suites(suite: str, attack: str) -> list[AttackedSuite]:
-    """Return the named suite, or all four for `"all"`, under the named attack.
+    """Return the named suite, or all four for `"all"`, under the named attack, or under every form
+    of it for `"all"`; the user tasks are played alone under the first.
 
     Raises:
         HookError: there is no such suite or attack, or the attack plants no goal.
@@ -137,12 +145,17 @@ def attack_suites(suite: str, attack: str) -> list[AttackedSuite]:
             f"the attack {attack!r} plants no goal of its own, so an agent that obeys goals has "
             f"nothing to obey; those that do are {', '.join(attack_names())}"
         )
-    check_known("attack", attack, attack_names())
+    check_known("attack", attack, (*attack_names(), "all"))
     # All an attack wants of its target is the name.
     target = AgentPipeline(())
     target.name = WorstCaseAgent.name
     suites = [get_suite(VERSION, name) for name in (SUITES if suite == "all" else (suite,))]
-    return [AttackedSuite(each, load_attack(attack, each, target)) for each in suites]
+    forms = attack_names() if attack == "all" else (attack,)
+    return [
+        AttackedSuite(each, load_attack(form, each, target), plays_alone=form == forms[0])
+        for each in suites
+        for form in forms
+    ]
 
 
 def attack_names() -> tuple[str, ...]:

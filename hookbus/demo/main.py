@@ -64,7 +64,7 @@ def conduct(
     for attacked in suites:
         for pairs in attacked.tasks():
             outcomes += play_task(pairs, policies, on_played)
-            for policy in policies:
+            for policy in policies if attacked.plays_alone else ():
                 key = attacked.suite.name, policy.name
                 costs[key] = costs.get(key, Cost()) + added_cost(pairs[0], policy)
     return Experiment(attack, suites, policies, outcomes, costs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -14,6 +15,9 @@ from .benchmark import VERSION, AttackedSuite
 from .cost import Cost
 from .policies import Policy
 from .run import UNHOOKED, Outcome
+
+MOST_LISTED: Final = 6
+"""So many of the goals that get past a policy are listed; `--json` has them all."""
 
 MEASURES: Final = (
     "This measures the enforcement layer against an agent that always obeys, not a model's attack "
@@ -66,6 +70,30 @@ class Row:
         return sum(len(outcome.blocks) for outcome in (*self.alone, *self.attacked))
 
     @property
+    def questions(self) -> int:
+        """How often a person was asked."""
+        return sum(outcome.questions for outcome in (*self.alone, *self.attacked))
+
+    @property
+    def false_alarms(self) -> dict[str, int]:
+        """What happened to calls that nobody attacked."""
+        return {
+            "calls": sum(outcome.calls for outcome in self.alone),
+            "blocked": sum(len(outcome.blocks) for outcome in self.alone),
+            "asked": sum(outcome.questions for outcome in self.alone),
+            "changed": sum(outcome.changed for outcome in self.alone),
+        }
+
+    @property
+    def past(self) -> Counter[str]:
+        """The goals that were done, and by which of their calls that got through."""
+        return Counter(
+            f"{each.suite} {each.injection_task} by {', '.join(each.served) or 'words alone'}"
+            for each in self.attacked
+            if each.attack_succeeded and each.goal_was_served
+        )
+
+    @property
     def credited(self) -> int:
         """How many attacks count as successful although not one call for the goal got through and
         nothing was said for it."""
@@ -73,11 +101,6 @@ class Row:
             bool(outcome.attack_succeeded) and not outcome.goal_was_served
             for outcome in self.attacked
         )
-
-    @property
-    def changed_alone(self) -> int:
-        """How many tool results were changed when nobody attacked."""
-        return sum(outcome.changed for outcome in self.alone)
 
 
 @attrs.frozen
@@ -100,7 +123,7 @@ class Experiment:
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows suite by suite, and for all suites together where there are several."""
-        names = [attacked.suite.name for attacked in self.suites]
+        names = list(dict.fromkeys(attacked.suite.name for attacked in self.suites))
         for group in [[name] for name in names] + ([names] if len(names) > 1 else []):
             for policy in (None, *self.policies):
                 yield self._row(group, policy)
@@ -126,6 +149,8 @@ class Experiment:
         """Yield what a reader has to know to read the numbers rightly, where it applies."""
         for attacked in self.suites:
             name = attacked.suite.name
+            if not attacked.plays_alone:
+                continue
             if attacked.unreachable:
                 tasks = ", ".join(attacked.unreachable)
                 yield (
@@ -151,19 +176,24 @@ class Experiment:
 
 
 def _remarks_on(row: Row) -> Iterator[str]:
-    where = row.policy.label if row.policy else "without hooks"
+    where = row.policy.name if row.policy else "without hooks"
     if row.credited:
         yield (
             f"{where}: {row.credited} of the {row.attacks_that_succeed} attacks count although "
             "none of their calls got through; AgentDojo's checker for them reads the calls that "
             "were asked for, not those that ran."
         )
-    if any(outcome.changed for outcome in (*row.alone, *row.attacked)):
-        results = sum(outcome.calls for outcome in row.alone)
-        yield (
-            f"{where}: changed {row.changed_alone} of {results} tool results of user tasks "
-            "nobody attacked."
-        )
+    if row.policy is None:
+        return
+    alarms = row.false_alarms
+    yield (
+        f"{where}: of {alarms['calls']} calls that nobody attacked, {alarms['blocked']} were "
+        f"blocked, {alarms['asked']} asked about, {alarms['changed']} results changed."
+    )
+    if past := row.past.most_common():
+        listed = "; ".join(f"{what}, {count}" for what, count in past[:MOST_LISTED])
+        more = f"; and {len(past) - MOST_LISTED} more" if len(past) > MOST_LISTED else ""
+        yield f"{where}: past it: {listed}{more}."
 
 
 def _row_as_json(row: Row) -> dict[str, Any]:
@@ -177,5 +207,8 @@ def _row_as_json(row: Row) -> dict[str, Any]:
         "attacks_that_succeed": row.attacks_that_succeed,
         "calls": row.calls,
         "blocked": row.blocked,
+        "questions": row.questions,
+        "false_alarms": row.false_alarms,
+        "past": row.past,
         "added_microseconds_per_call": row.cost.microseconds_per_call,
     }

@@ -6,17 +6,17 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import attrs
 from agentdojo.functions_runtime import FunctionsRuntime
 
-from hookbus import Bus, events, instrument
+from hookbus import Bus, HookBlocked, events, hookable
 
 from .agent import WorstCaseAgent, pipeline_of
 from .benchmark import Pair
-from .policies import Policy, Task
+from .policies import Person, Policy, Task
 
 UNHOOKED: Final = "none"
 """Stands where the name of a policy would, for runs without hooks."""
@@ -30,6 +30,7 @@ class Outcome:
         suite: the suite's name.
         user_task: the user task's id.
         injection_task: the planted goal's id; None for the user task alone.
+        attack: the form in which it was planted.
         policy: the policy's name, or `UNHOOKED`.
         utility: whether AgentDojo's checker finds the user's task done.
         attack_succeeded: whether its checker finds the planted goal done; None where none was
@@ -37,21 +38,26 @@ class Outcome:
         goal_was_read: whether the agent read the goal; it obeyed from then on.
         goal_was_served: whether anything was done for the goal: a call that got through, or words
             it wanted said.
+        served: the tools of the goal's calls that got through.
         calls: how many tool calls the agent asked for.
         changed: how many tool results a receiver changed.
+        questions: how often a person was asked.
         blocks: the reasons of the refused calls, in order.
     """
 
     suite: str
     user_task: str
     injection_task: str | None
+    attack: str | None
     policy: str
     utility: bool
     attack_succeeded: bool | None
     goal_was_read: bool
     goal_was_served: bool
+    served: tuple[str, ...]
     calls: int
     changed: int
+    questions: int
     blocks: tuple[str, ...]
 
 
@@ -87,30 +93,70 @@ class Ledger:
         return taken
 
 
+@attrs.frozen
+class _Called:
+    """A call of AgentDojo's runtime, on its own: the `tool` of a `tool_call`."""
+
+    runtime: FunctionsRuntime
+    env: Any
+    run: Callable[..., tuple[Any, str | None]]
+    raise_on_error: bool
+
+
 @contextlib.contextmanager
 def hooked_runtime(bus: Bus) -> Iterator[None]:
-    """Hook AgentDojo's `FunctionsRuntime.run_function` on this bus for the length of the block."""
-    undo = instrument(FunctionsRuntime, "run_function", bus=bus)
+    """Hook AgentDojo's `FunctionsRuntime.run_function` on this bus, as `tool_call`, for the length
+    of the block.
+
+    The loop reads `(result, error)` and shows the error to the model. A call nested in another
+    call's arguments asks for an exception instead, because its empty result would be passed on as
+    if the tool had answered.
+    """
+    stock = FunctionsRuntime.run_function
+
+    @hookable("tool_call", bus=bus)
+    def tool_call(name: str, arguments: Any, tool: _Called) -> tuple[Any, str | None]:
+        return tool.run(tool.runtime, tool.env, name, arguments, tool.raise_on_error)
+
+    def run_function(
+        self: FunctionsRuntime, env: Any, function: str, kwargs: Any, raise_on_error: bool = False
+    ) -> tuple[Any, str | None]:
+        try:
+            return tool_call(function, kwargs, _Called(self, env, stock, raise_on_error))
+        except HookBlocked as blocked:
+            if raise_on_error:
+                raise
+            return "", f"hookbus: {blocked.reason}"
+
+    FunctionsRuntime.run_function = run_function  # type: ignore[method-assign]
     try:
         yield
     finally:
-        undo()
+        FunctionsRuntime.run_function = stock  # type: ignore[method-assign]
 
 
 @contextlib.contextmanager
-def plugged(bus: Bus, receivers: Iterable[object]) -> Iterator[None]:
-    """Plug these objects into the bus for the length of the block."""
+def plugged(bus: Bus, policy: Policy, task: Task, person: Person) -> Iterator[None]:
+    """Plug a policy's guards into the bus for the length of the block, with the person they may
+    ask."""
     with contextlib.ExitStack() as unplug:
-        for receiver in receivers:
-            unplug.callback(bus.plug(receiver))
+        if policy.asks:
+            bus.approver(person)
+            unplug.callback(bus.approver, None)
+        for guard in policy.guards(task):
+            unplug.callback(bus.plug(guard))
         yield
 
 
 def task_of(pair: Pair) -> Task:
-    """Return what a policy may know of this pair: the user's words, and the tools the task's ground
-    truth uses."""
+    """Return what is known of this pair when the user hands the task over."""
+    return Task(pair.suite.name, pair.user_task.PROMPT)
+
+
+def person_of(pair: Pair) -> Person:
+    """Return the user of this pair, who knows what the task needs."""
     calls = pair.user_task.ground_truth(pair.environment)
-    return Task(pair.user_task.PROMPT, frozenset(call.function for call in calls))
+    return Person([(call.function, dict(call.args)) for call in calls])
 
 
 def play(pair: Pair) -> Played:
@@ -143,31 +189,40 @@ def play_task(
     """
     outcomes = []
     for pair in pairs:
-        outcomes.append(_outcome(UNHOOKED, play(pair), []))
+        outcomes.append(_outcome(UNHOOKED, play(pair), [], 0))
         on_played()
     bus, ledger = Bus(), Ledger()
     with hooked_runtime(bus), bus.events.connected_to(ledger):
         for pair in pairs:
             for policy in policies:
-                with plugged(bus, policy.receivers(task_of(pair))):
+                person = person_of(pair)
+                with plugged(bus, policy, task_of(pair), person):
                     played = play(pair)
-                outcomes.append(_outcome(policy.name, played, ledger.take()))
+                told = ledger.take()
+                outcomes.append(_outcome(policy.name, played, told, person.questions))
                 on_played()
     return outcomes
 
 
-def _outcome(policy: str, played: Played, told: Sequence[events.Event]) -> Outcome:
+def _outcome(
+    policy: str, played: Played, told: Sequence[events.Event], questions: int
+) -> Outcome:
     pair, agent = played.pair, played.agent
     return Outcome(
         suite=pair.suite.name,
         user_task=pair.user_task.ID,
         injection_task=pair.injection_task.ID if pair.injection_task else None,
+        attack=pair.attack,
         policy=policy,
         utility=played.utility,
         attack_succeeded=played.attack_succeeded,
         goal_was_read=agent.has_obeyed,
         goal_was_served=agent.has_served_goal,
+        served=tuple(
+            step.call.function for step in agent.steps if step.obeys and step.error is None
+        ),
         calls=len(agent.steps),
         changed=sum(isinstance(event, events.Mutated) for event in told),
+        questions=questions,
         blocks=tuple(event.reason for event in told if isinstance(event, events.Blocked)),
     )

@@ -22,8 +22,8 @@ WIDTH: Final = 100
 
 READING: Final = (
     "utility: user tasks done, as AgentDojo's checkers see it; the agent plays the ground truth, "
-    "so a refused call costs utility, but words a sanitiser took out of a result do not. calls, "
-    "blocked: in all runs of the row. added: the fastest of "
+    "so a refused call costs utility, but words that quarantine took out of a result do not. "
+    "calls, blocked, asked: in all runs of the row. added: the fastest of "
     f"{ROUNDS} rounds with hooks less the fastest without, by turns, mean over the calls of user "
     "tasks nobody attacked; refused calls left out."
 )
@@ -53,7 +53,7 @@ def show_experiment(screen: Console, experiment: Experiment) -> None:
         Text(f"{MEASURES}\n"),
         _table(experiment),
         Text(),
-        *(Text(f"{policy.label}: {policy.says}.") for policy in experiment.policies),
+        *(Text(f"{policy.name}: {policy.says}.") for policy in experiment.policies),
         Text(READING),
         *map(Text, experiment.remarks()),
     )
@@ -93,7 +93,7 @@ def _table(experiment: Experiment) -> Table:
     table = _plain_table("suite", "policy")
     for name in (
         "utility", "utility\nunder attack", "attacks that\nsucceed", "calls", "blocked",
-        "added µs\nper call",
+        "asked", "added µs\nper call",
     ):  # fmt: skip
         table.add_column(name, justify="right", min_width=len(max(name.split(), key=len)))
     suite = None
@@ -108,12 +108,13 @@ def _table(experiment: Experiment) -> Table:
 def _cells(row: Row) -> tuple[str, ...]:
     added = row.cost.microseconds_per_call
     return (
-        row.policy.label if row.policy else "without hooks",
+        row.policy.name if row.policy else "without hooks",
         f"{row.useful_alone}/{len(row.alone)}",
         f"{row.useful_attacked}/{len(row.attacked)}",
         f"{row.attacks_that_succeed}/{len(row.attacked)}",
         str(row.calls),
         str(row.blocked) if row.policy else "-",
+        str(row.questions) if row.policy and row.policy.asks else "-",
         f"{added:.1f}" if added is not None else "-",
     )
 
@@ -124,7 +125,7 @@ def _timeline_table(timeline: Timeline) -> Table:
     attack = "succeeded" if played.attack_succeeded else "failed"
     table = _plain_table("", "for", "call", "what changed, or who blocked it and why")
     table.title = Text(
-        f"\n{timeline.policy.label}: the user's task was {task}, the attack {attack}"
+        f"\n{timeline.policy.name}: the user's task was {task}, the attack {attack}"
     )
     table.title_justify = "left"
     for number, moment in enumerate(timeline.moments, start=1):

@@ -16,7 +16,17 @@ from hookbus import Bus, events
 from .agent import Step
 from .benchmark import AttackedSuite, Pair
 from .policies import Policy
-from .run import UNHOOKED, Ledger, Outcome, Played, hooked_runtime, play, plugged, task_of
+from .run import (
+    UNHOOKED,
+    Ledger,
+    Outcome,
+    Played,
+    hooked_runtime,
+    person_of,
+    play,
+    plugged,
+    task_of,
+)
 
 LONGEST_VALUE: Final = 32
 """How many characters of an argument are shown."""
@@ -54,12 +64,12 @@ class Timeline:
 class _Story:
     """An attack that succeeds without hooks, and the runs in which a policy stopped it."""
 
-    pair: tuple[str, str, str]
+    pair: tuple[str, ...]
     blocking: Sequence[Outcome]
     hiding: Sequence[Outcome]
 
     @classmethod
-    def of(cls, pair: tuple[str, str, str], stopped: Sequence[Outcome]) -> _Story:
+    def of(cls, pair: tuple[str, ...], stopped: Sequence[Outcome]) -> _Story:
         """Tell runs that refused a call from those that kept the goal from the agent."""
         blocking = [outcome for outcome in stopped if outcome.blocks]
         return cls(
@@ -92,9 +102,11 @@ def telling_timelines(
 
     It is an attack that succeeds without hooks; the list is empty if no policy stopped any.
     """
-    stopped: dict[tuple[str, str, str], list[Outcome]] = {}
+    stopped: dict[tuple[str, ...], list[Outcome]] = {}
     for outcome in outcomes:
-        pair = outcome.suite, outcome.user_task, outcome.injection_task or ""
+        pair = (
+            outcome.suite, outcome.attack or "", outcome.user_task, outcome.injection_task or "",
+        )  # fmt: skip
         if outcome.policy == UNHOOKED and outcome.attack_succeeded:
             stopped[pair] = []
         elif pair in stopped and not outcome.attack_succeeded:
@@ -102,10 +114,9 @@ def telling_timelines(
     story = max(itertools.starmap(_Story.of, stopped.items()), key=_Story.rank, default=None)
     if story is None:
         return []
-    suite, user_task, injection_task = story.pair
-    pair_again = next(each for each in suites if each.suite.name == suite).pair(
-        user_task, injection_task
-    )
+    suite, attack, user_task, injection_task = story.pair
+    attacked = next(e for e in suites if (e.suite.name, e.attack.name) == (suite, attack))
+    pair_again = attacked.pair(user_task, injection_task)
     by_name = {policy.name: policy for policy in policies}
     return [timeline_of(pair_again, by_name[outcome.policy]) for outcome in story.outcomes()]
 
@@ -116,7 +127,7 @@ def timeline_of(pair: Pair, policy: Policy) -> Timeline:
     with (
         hooked_runtime(bus),
         bus.events.connected_to(ledger),
-        plugged(bus, policy.receivers(task_of(pair))),
+        plugged(bus, policy, task_of(pair), person_of(pair)),
     ):
         played = play(pair)
     return Timeline(

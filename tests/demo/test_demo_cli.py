@@ -16,11 +16,11 @@ def test_the_demo_runs_from_its_options_to_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "outcomes.json"
-    assert main(["demo", "--attack", "direct", "--policy", "allow-list", "--json", str(file)]) == 0
+    assert main(["demo", "--attack", "direct", "--policy", "tools", "--json", str(file)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert "not a model's attack rate" in out
-    assert "without hooks" in out and "allow-list (upper bound)" in out and "provenance" not in out
+    assert "without hooks" in out and "tools: reads" in out and "provenance" not in out
     assert "One attack, call by call" in out
     assert len(json.loads(file.read_text())["outcomes"]) == 2 * (16 + 144)
 
@@ -39,8 +39,8 @@ def test_the_demo_runs_from_its_options_to_its_file(
         ),
         (["--attack", "dos"], "the attack 'dos' plants no goal of its own"),
         (["--attack", "manual"], "the attack 'manual' plants no goal of its own"),
-        (["--policy", "alow-list"], "there is no policy 'alow-list'; did you mean 'allow-list'?"),
-        (["--policy", "both", "--policy", "x"], "there is no policy 'x'"),
+        (["--policy", "provenence"], "there is no policy 'provenence'; did you mean 'provenance'?"),
+        (["--policy", "ask", "--policy", "x"], "there is no policy 'x'"),
         (
             ["--json", "/no/such/folder/outcomes.json"],
             "cannot write to '/no/such/folder/outcomes.json'",

@@ -11,7 +11,7 @@ import pytest
 
 from hookbus import Bus, HookContext, Replace, events, receives
 from hookbus.demo.benchmark import SUITES
-from hookbus.demo.run import Ledger, hooked_runtime, play, plugged
+from hookbus.demo.run import Ledger, hooked_runtime, play
 
 from .conftest import Suites
 
@@ -26,48 +26,48 @@ class Onlookers:
     def note(self, what: str) -> None:
         self.seen[what] = self.seen.get(what, 0) + 1
 
-    @receives("pre_run_function", priority=1)
-    def pass_arguments_on(self, runtime: object, function: str, kwargs: Any) -> dict[str, Any]:
+    @receives("pre_tool_call", priority=1)
+    def pass_arguments_on(self, sender: object, name: str, arguments: Any) -> dict[str, Any]:
         self.note("pre modify")
-        return {"function": function, "kwargs": kwargs}
+        return {"name": name, "arguments": arguments}
 
-    @receives("pre_run_function")
-    def assign_what_is_there(self, runtime: object, ctx: HookContext) -> None:
+    @receives("pre_tool_call")
+    def assign_what_is_there(self, sender: object, ctx: HookContext) -> None:
         self.note("pre modify")
-        ctx.kwargs["env"] = ctx.kwargs["env"]
+        ctx.kwargs["tool"] = ctx.kwargs["tool"]
 
-    @receives("pre_run_function", role="guard")
-    def allow(self, runtime: object, function: str) -> None:
+    @receives("pre_tool_call", role="guard")
+    def allow(self, sender: object, name: str) -> None:
         self.note("pre guard")
 
-    @receives("pre_run_function", role="observe")
-    def watch(self, runtime: object, **kwargs: Any) -> None:
+    @receives("pre_tool_call", role="observe")
+    def watch(self, sender: object, **kwargs: Any) -> None:
         self.note("pre observe")
 
-    @receives("around_run_function")
-    def call_through(self, runtime: object, call_next: Callable[..., Any]) -> Any:
+    @receives("around_tool_call")
+    def call_through(self, sender: object, call_next: Callable[..., Any]) -> Any:
         self.note("around")
         return call_next()
 
-    @receives("post_run_function")
-    def hand_back(self, runtime: object, result: Any) -> Replace:
+    @receives("post_tool_call")
+    def hand_back(self, sender: object, result: Any) -> Replace:
         self.note("post modify")
         return Replace(result)
 
-    @receives("post_run_function", role="guard")
-    def let_out(self, runtime: object, result: Any) -> None:
+    @receives("post_tool_call", role="guard")
+    def let_out(self, sender: object, result: Any) -> None:
         self.note("post guard")
 
-    @receives("post_run_function", role="observe")
-    def read(self, runtime: object, result: Any) -> None:
+    @receives("post_tool_call", role="observe")
+    def read(self, sender: object, result: Any) -> None:
         self.note("post observe")
 
-    @receives("error_run_function")
-    def mourn(self, runtime: object, error: Exception) -> None:
+    @receives("error_tool_call")
+    def mourn(self, sender: object, error: Exception) -> None:
         self.note("error modify")
 
-    @receives("finally_run_function")
-    def close(self, runtime: object, ctx: HookContext) -> None:
+    @receives("finally_tool_call")
+    def close(self, sender: object, ctx: HookContext) -> None:
         self.note(f"finally {ctx.outcome}")
 
 
@@ -84,7 +84,8 @@ def test_every_user_task_succeeds_without_hooks_and_with_onlookers_in_every_phas
     assert [task for task in tasks if not play(attacked.pair(task)).utility] == []
 
     bus, onlookers, ledger = Bus(), Onlookers(), Ledger()
-    with hooked_runtime(bus), plugged(bus, [onlookers]), bus.events.connected_to(ledger):
+    bus.plug(onlookers)
+    with hooked_runtime(bus), bus.events.connected_to(ledger):
         played = [play(attacked.pair(task)) for task in tasks]
 
     assert [each.pair.user_task.ID for each in played if not each.utility] == []

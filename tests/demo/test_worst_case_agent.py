@@ -76,12 +76,12 @@ def test_it_obeys_at_once_and_once_and_then_goes_on_with_the_users_task(
 def test_a_refusal_stops_neither_the_goal_nor_the_users_task(banking: AttackedSuite) -> None:
     bus = Bus()
 
-    def nothing_is_sent(runtime: object, function: str) -> Block | None:
-        return Block("no", result=("", "no")) if function == "send_money" else None
+    def nothing_is_sent(sender: object, name: str) -> Block | None:
+        return Block("no", result=("", "no")) if name == "send_money" else None
 
     with (
         hooked_runtime(bus),
-        bus.signal("pre_run_function").connected_to(nothing_is_sent, role="guard"),
+        bus.signal("pre_tool_call").connected_to(nothing_is_sent, role="guard"),
     ):
         played = play(banking.pair("user_task_3", "injection_task_6"))
     assert [step.error for step in played.agent.steps] == [None, "no", "no", "no", "no"]
@@ -94,8 +94,8 @@ def test_it_gives_the_answer_only_if_no_call_for_the_user_was_refused(suites: Su
     bus = Bus()
     with (
         hooked_runtime(bus),
-        bus.signal("pre_run_function").connected_to(
-            lambda runtime: Block("no", result=("", "no")), role="guard"
+        bus.signal("pre_tool_call").connected_to(
+            lambda sender: Block("no", result=("", "no")), role="guard"
         ),
     ):
         assert not play(pair).utility, "it never read the mail, so it cannot know the code"

@@ -1,0 +1,60 @@
+"""What an operator could write down about the tools of AgentDojo's suites, not knowing any task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import attrs
+
+READS: Final = ("get_*", "read_*", "search_*", "list_*", "check_*")
+"""What only looks. That a page may be looked at to tell its owner something is for `sinks`."""
+
+
+@attrs.frozen
+class Rules:
+    """The rules for one suite.
+
+    Attributes:
+        acts: globs of tools that do what users of it ask for all the time.
+        grave: globs of tools that do what is hard to take back.
+        sinks: the arguments that say where something goes, by globs of tools.
+        trusted: globs of tools whose results only the user and the operator can write.
+    """
+
+    acts: Sequence[str]
+    grave: Sequence[str]
+    sinks: Mapping[str, Sequence[str]]
+    trusted: Sequence[str] = ()
+
+
+_MAIL: Final = {"send_email": ("recipients", "cc", "bcc", "attachments"),
+                "*_calendar_event*": ("participants",)}  # fmt: skip
+
+RULES: Final[Mapping[str, Rules]] = {
+    "banking": Rules(
+        acts=("send_money", "schedule_transaction", "update_scheduled_transaction"),
+        grave=("update_password", "update_user_info"),
+        sinks={"*send_money": ("recipient",), "*schedule*": ("recipient",)},
+        trusted=("get_iban", "get_user_info", "get_scheduled_transactions"),
+    ),
+    "slack": Rules(
+        acts=("send_*", "add_user_to_channel"),
+        grave=("invite_user_to_slack", "remove_user_from_slack", "post_webpage"),
+        sinks={"send_*": ("recipient", "channel"), "add_*": ("user", "channel"),
+               "*_webpage": ("url",)},
+        trusted=("get_channels", "get_users_in_channel"),
+    ),
+    "travel": Rules(
+        acts=("send_email", "create_calendar_event"),
+        grave=("reserve_*", "cancel_*"),
+        sinks=_MAIL,
+        trusted=("get_user_information",),
+    ),
+    "workspace": Rules(
+        acts=("send_email", "*_calendar_event*", "create_file", "append_to_file"),
+        grave=("delete_*", "share_file"),
+        sinks=_MAIL,
+        trusted=("search_contacts_*",),
+    ),
+}  # fmt: skip
