@@ -7,6 +7,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from functools import partial
+from types import WrapperDescriptorType
 from typing import Any, Final, Generic, TypeVar
 
 V = TypeVar("V")
@@ -56,31 +57,45 @@ class IdentityMap(Generic[V]):
 
 
 _MROS: Final = "__hookbus_mros__"
+_IMMUTABLE: Final = 1 << 8
+
+mro_of: Final = type.__dict__["__mro__"].__get__
+"""Return the MRO that Python itself looks attributes up by, whatever a metaclass says of it."""
 
 
-def hold(cls: type, mro: tuple[type, ...], holder: object) -> None:
+def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:
     """Keep an MRO of a class as long as the class lives: no other MRO gets its place in memory, and
-    so its id, after `cls.__bases__ = ...`.
+    so its id, after `cls.__bases__ = ...`. False where the class takes no attribute.
     """
+    if cls.__flags__ & _IMMUTABLE:
+        return True  # its bases never change
     entry = id(holder), mro
     while not any(held == entry[0] and kept is mro for held, kept in vars(cls).get(_MROS, ())):
         try:
-            type.__setattr__(cls, _MROS, (*vars(cls).get(_MROS, ()), entry))
-        except TypeError:
-            return  # of a class that is not written in Python, whose bases never change
+            _in_c(cls, "__setattr__")(cls, _MROS, (*vars(cls).get(_MROS, ()), entry))
+        except Exception:
+            return False
+    return True
 
 
 def release(cls: type, holder: object) -> None:
     """Let go of what was held for a hook that is no more."""
     held = vars(cls).get(_MROS, ())
     if left := tuple(entry for entry in held if entry[0] != id(holder)):
-        type.__setattr__(cls, _MROS, left)
+        _in_c(cls, "__setattr__")(cls, _MROS, left)
     elif held:
-        type.__delattr__(cls, _MROS)
+        _in_c(cls, "__delattr__")(cls, _MROS)
 
 
-class Table(Unshipped):
-    """What runs the calls of a hook, by the id of the MRO of the first argument's class.
+def _in_c(cls: type, name: str) -> Any:
+    """Return how attributes of a class are changed, past what a metaclass of Python says."""
+    found = (vars(kind).get(name) for kind in mro_of(type(cls)))
+    return next(each for each in found if type(each) is WrapperDescriptorType)
+
+
+class Runs(Unshipped):
+    """What runs calls, by the id of the MRO of the first argument's class; a class that dies takes
+    its entry along.
 
     By the MRO and not by the class: a class may be equal to another one or refuse to be hashed, as
     its metaclass says, and it has another MRO once its bases were changed. Nothing here keeps a
@@ -91,6 +106,33 @@ class Table(Unshipped):
         super().__init__()
         self.is_used = False
         self._ends: dict[int, weakref.ref[Any]] = {}
+
+    def keep(self, cls: type, mro: tuple[type, ...], run: Run) -> None:
+        key = id(mro)
+        self._ends[key] = weakref.ref(cls, partial(self.pop, key))
+        self[key] = run
+        if len(self._ends) > 2 * len(self) + 8:
+            self._forget_ends()
+
+    def _forget_ends(self) -> None:
+        ends = self._ends  # no tuples are made on the way, so that nothing is collected
+        for number, reference in list(zip(list(ends), list(ends.values()))):
+            if reference() is None:
+                gone = ends.pop(number, None)
+                if gone is not None and gone() is not None:  # of a class that came meanwhile
+                    ends.setdefault(number, gone)
+
+    def end(self) -> None:
+        """Let go of everything; a new table is in force."""
+        self._ends.clear()
+        self.clear()
+
+
+class Table(Runs):
+    """What runs the calls of a hook."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._of_classes: IdentityMap[Table] = IdentityMap()
 
     def keep_of_class(
@@ -106,24 +148,9 @@ class Table(Unshipped):
             self.keep(*kind, by_class(found.get))
         found.keep(*line, run)
 
-    def keep(self, cls: type, mro: tuple[type, ...], run: Run) -> None:
-        key = id(mro)
-        self._ends[key] = weakref.ref(cls, partial(self.pop, key))
-        self[key] = run
-        if len(self._ends) > 2 * len(self) + 8:
-            ends = self._ends  # no tuples are made on the way, so that nothing is collected
-            for number, reference in list(zip(list(ends), list(ends.values()))):
-                if reference() is None:
-                    ends.pop(number, None)
 
-    def end(self) -> None:
-        """Let go of everything; a new table is in force."""
-        self._ends.clear()
-        self.clear()
-
-
-class Own(Unshipped):
-    """What runs the calls of one object with receivers of its own, by the id of its class's MRO.
+class Own(Runs):
+    """What runs the calls of one object with receivers of its own.
 
     It is replaced as a whole when they change: who is still building a plan puts it into the old
     one.
@@ -131,9 +158,5 @@ class Own(Unshipped):
 
     def __init__(self, owner: object = None, end: Callable[..., Any] | None = None) -> None:
         super().__init__()
-        self.is_used = False
         nobody: Callable[[], Any] = lambda: None  # noqa: E731
         self.reference = nobody if end is None else weakref.ref(owner, end)
-
-    def keep(self, mro: tuple[type, ...], run: Run) -> None:
-        self[id(mro)] = run

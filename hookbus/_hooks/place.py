@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from .identity import ALL, Run, hold
+from .identity import ALL, Line, Run, hold, mro_of
 
 if TYPE_CHECKING:
     from .hook import Hook
@@ -29,9 +29,7 @@ class Place:
         self._first = hook.first_of(values)
         self._own = hook.box_of(self._first[0]) if self._first else None
         # Before anything else is read of them: a plan belongs to the MROs it was made for.
-        classes: list[type] = [type(first) for first in self._first]
-        classes += [first for first in self._first if isinstance(first, type)]
-        self._mros = [(cls, cls.__mro__) for cls in classes]
+        self._mros = self._now()
         self.site, self.sender = hook.locate(values)
 
     def keep(self, run: Run) -> bool:
@@ -48,11 +46,15 @@ class Place:
             by_argument and isinstance(first, FunctionType)
         ):
             return False  # the first of `*args`, or a function: it is looked up each time
-        for cls, mro in self._mros:
-            hold(cls, mro, hook)
+        if isinstance(first, type) is not issubclass(type(first), type):
+            return False  # a proxy of a class, which may come to stand for another one
+        if not all(hold(*line, hook) for line in self._mros):
+            return False
+        if any(mro is not now for (_, mro), (_, now) in zip(self._mros, self._now())):
+            return False  # a thread or a signal handler has given it another class meanwhile
         (cls, mro), *of_class = self._mros
         if self._own is not None:
-            self._own.keep(mro, run)
+            self._own.keep(cls, mro, run)
         elif of_class:
             table.keep_of_class(run, hook._shell.by_class, *self._mros)
         elif hook._own_changed is self._own_changed and not hook.has_own(first):
@@ -62,3 +64,9 @@ class Place:
         else:
             return False
         return True
+
+    def _now(self) -> list[Line]:
+        """Return the class of the first argument, and the one that it is, each with its MRO."""
+        classes: list[type] = [type(first) for first in self._first]
+        classes += [first for first in self._first if issubclass(type(first), type)]
+        return [(cls, mro_of(cls)) for cls in classes]

@@ -1,6 +1,7 @@
 """Whose call it is: told by who calls right now, whatever classes say of themselves or become."""
 
 import asyncio
+import ctypes
 import gc
 import linecache
 
@@ -162,6 +163,58 @@ def test_a_new_class_is_never_run_as_one_whose_bases_were_changed(bus, make, col
         assert not is_blocked(colour, Left())
         Left.__bases__ = (Guarded,)
         assert all(is_blocked(colour, type("Other", (Guarded,), {})()) for _ in range(3))
+
+
+def test_a_class_that_takes_no_attribute_from_python_is_guarded_as_what_it_has_become(
+    bus, make, colour
+):
+    Base = make("Base")
+    Free, Guarded = type("Free", (Base,), {}), type("Guarded", (Base,), {})
+    bus.signal("pre_reply").connect(blocks, sender=Guarded, role="guard")
+    Child = type(ctypes.Structure)("Child", (Free, ctypes.Structure), {})
+    for _ in range(30):
+        Child.__bases__ = (Free, ctypes.Structure)
+        assert not is_blocked(colour, Child())
+        Child.__bases__ = (Free, Guarded, ctypes.Structure)
+        Child.__bases__ = (Guarded, ctypes.Structure)
+        assert is_blocked(colour, Child())
+
+
+def test_an_object_of_its_own_is_never_run_as_one_of_a_class_that_is_gone(bus, make, colour):
+    Base = make("Base")
+    Free, Guarded = type("Free", (Base,), {}), type("Guarded", (Base,), {})
+    bus.signal("pre_reply").connect(blocks, sender=Guarded, role="guard")
+    own = Base()
+    bus.signal("pre_reply").connect(lambda agent: None, sender=own)
+    for _ in range(10):
+        own.__class__ = type("Left", (Free,), {})
+        assert not is_blocked(colour, own)
+        own.__class__ = Base
+        gc.collect()
+        for other in [type("Other", (Guarded,), {}) for _ in range(5)]:
+            own.__class__ = other
+            assert is_blocked(colour, own)
+        own.__class__ = Base
+
+
+def test_an_agent_that_becomes_another_while_it_is_settled_who_runs_is_guarded_from_then_on(
+    bus, make, colour, monkeypatch
+):
+    Base = make("Base")
+    Free, Guarded = type("Free", (Base,), {}), type("Guarded", (Base,), {})
+    pre = bus.signal("pre_reply")
+    pre.connect(blocks, sender=Guarded, role="guard")
+    first, other = Guarded(), Guarded()
+    matching = pre.matching
+
+    def matching_meanwhile(sender):
+        first.__class__ = Free
+        return matching(sender)
+
+    monkeypatch.setattr(pre, "matching", matching_meanwhile)
+    call(colour, first.reply)
+    monkeypatch.undo()
+    assert not is_blocked(colour, first) and is_blocked(colour, other)
 
 
 def test_a_classmethod_is_guarded_for_each_class_alone(bus, colour):
