@@ -384,6 +384,15 @@ def test_a_method_is_never_the_sender_of_a_call(bus, Agent):
         bus.signal("pre_reply").connect(ok, sender=Agent.reply)
 
 
+def test_a_function_that_a_class_holds_is_a_method_and_never_the_sender_of_a_call(bus):
+    def reply(self, msg):
+        return msg
+
+    Agent = type("Agent", (), {"answer": hookable("reply", bus=bus)(reply)})
+    with pytest.raises(HookError, match="is a method and never .*: connect to Agent"):
+        bus.signal("pre_reply").connect(ok, sender=Agent.answer, role="guard")
+
+
 def test_a_listener_without_the_parentheses_of_connect_via_is_refused(bus):
     with pytest.raises(
         HookError, match=r"sender of events is the bus itself.*@events.connect_via\(\)"

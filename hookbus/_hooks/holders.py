@@ -10,6 +10,7 @@ from typing import Any
 from blinker import ANY
 
 from .._connections.receiver import Connected
+from .._connections.senders import name_of_sender
 from ..exceptions import HookError
 from .hook import Hook, hook_of, hooks_in
 from .overrides import with_subclasses
@@ -37,11 +38,9 @@ def check_sender(
             "to decorate a receiver, write @connect_via()"
         )
     cls = class_of(own, looked_at) if own is not None else None
-    if cls is None and own is not None and own.looks_like_method and own in hooks:
-        # A class that no module names, as one made inside a function: it is looked for among all
-        # there are.
-        everywhere = [each for each in with_subclasses([object]) if own.is_named_in(each)]
-        cls = class_of(own, lambda: everywhere)
+    if cls is None and own is not None and own in hooks and name_of_sender(sender) is None:
+        # The class, too, may be one that no module names, as one made inside a function.
+        cls = class_of(own, lambda: with_subclasses([object]))
     if cls is not None:
         raise HookError(
             f"{named} is a method and never the sender of a call: connect to {cls.__qualname__}, "
