@@ -7,6 +7,7 @@ import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Final
 
 from .. import Ask, Block, HookError
@@ -16,6 +17,7 @@ from ._values import leaves
 REMEMBERED: Final = 100
 """So many results of a session are known by what they said."""
 
+_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 _NUMBER: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
 
@@ -25,8 +27,9 @@ class provenance(Plugged):
 
     The user's words are the input of `agent_run` and `agent_stream` in the session, as
     `with surrounding(session=...)` says, of messages those of the role user, and what `heard` was
-    told. A text is accounted for if it stands there as a whole, whatever its case; a number, if
-    that number does. Everything else is asked about, which is a block where nobody can be asked.
+    told. A text is accounted for if it stands there as a whole, whatever the case of its ASCII
+    letters; a number, if that number does. Everything else is asked about, which is a block where
+    nobody can be asked.
 
     Args:
         sinks: what is judged: globs of tools, and for each the globs of its arguments, at any
@@ -156,7 +159,8 @@ def _of(value: Any, name: str) -> Any:
 
 
 def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    # No more than case and composition: letters that only look alike are somebody else's address.
+    return " ".join(unicodedata.normalize("NFC", text).translate(_LOWER).split())
 
 
 def _numbers(text: str) -> Iterator[Decimal]:

@@ -44,7 +44,8 @@ def test_what_the_user_said_goes_and_what_a_tool_said_is_asked_about(call, bus, 
 @pytest.mark.parametrize(
     "recipient",
     ["ada", "example.com", "ada@example.com.evil.test", "ada@example.co", "da@example.com",
-     "x-ada@example.com", "ada@example.com/x", "eve", ["ada@example.com", "eve"],
+     "x-ada@example.com", "ada@example.com/x", "eve", "\uff41da@example.com",
+     "\u0430da@example.com", "ada@exa\u017fmple.com", ["ada@example.com", "eve"],
      {"ada@example.com": "eve"}, 7, True, b"ada@example.com", object(), 1.0, float("nan")],
 )  # fmt: skip
 def test_a_part_of_a_word_and_what_is_no_text_are_asked_about(call, said, recipient):
