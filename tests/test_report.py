@@ -509,3 +509,19 @@ def test_who_was_asked_around_for_an_item_or_of_a_failure_has_fired(bus):
     with pytest.raises(LookupError):
         list(Streams().tokens("a"))
     assert "never fired" not in "\n".join(report(bus).findings)
+
+
+def test_a_receiver_may_say_what_it_has_found_out_itself(bus):
+    def watch(sender):
+        return None
+
+    def broken(sender):
+        return None
+
+    watch.findings = lambda: ["two accounts have the same name"]
+    broken.findings = lambda: 1 / 0
+    for receiver in (watch, broken):
+        bus.signal("pre_reply").connect(receiver)
+    told = "\n".join(report(bus).findings)
+    assert "on pre_reply: two accounts have the same name" in told
+    assert "on pre_reply could not say what it found: ZeroDivisionError" in told

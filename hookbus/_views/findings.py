@@ -114,6 +114,18 @@ def _code(hook: Hook) -> CodeType | None:
     return getattr(inspect.unwrap(hook.body), "__code__", None)
 
 
+def of_itself(receiver: Connected, it: str) -> Iterator[str]:
+    """Say what a receiver has found out: the texts that its attribute `findings` gives, if it has
+    one.
+    """
+    told = getattr(receiver.function, "findings", None)
+    if callable(told):
+        try:
+            yield from [f"{it}: {each}" for each in told()]
+        except Exception as error:  # a stranger's code, and a report is no place to fail
+            yield f"{it} could not say what it found: {type(error).__name__}"
+
+
 def of_observer(receiver: Connected, it: str) -> Iterator[str]:
     """Name an observer that holds calls up."""
     if receiver.role == "observe" and receiver.held_up:

@@ -102,8 +102,9 @@ def report(bus: Bus = default_bus) -> Report:
 
     That is receivers that never fired and why they never can, failed open, or failed and stopped a
     call, names nobody emits, modifiers that block but fail open, observers that hold calls up,
-    arounds that lose the result, matchers that can never match, receivers one line connected
-    several times, overrides that are not hooked, and workers past their deadline.
+    arounds that lose the result, what receivers have found out themselves, matchers that can never
+    match, receivers one line connected several times, overrides that are not hooked, and workers
+    past their deadline.
 
     Args:
         bus: which.
@@ -198,6 +199,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
                 times = _times(count) + ", last" * (count > 1)
                 yield f"{it} failed {how} {times}: {receiver.last_failure}"
         yield from _misfits(receiver, signal, declared)
+        yield from findings.of_itself(receiver, it)
         yield from findings.of_observer(receiver, it)
         if receiver.role == "around":
             yield from findings.of_around(receiver, it, declared)

@@ -23,6 +23,9 @@ _URL: Final = re.compile(
 behind a host that ends in `?` or `#`.
 """
 
+_FORM: Final = re.compile(r"(?i:https?|wss?|ftp)://|(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\Z")
+"""What a value looks like that is probably an address."""
+
 _LABEL: Final = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _NUMBER: Final = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 
@@ -66,7 +69,7 @@ class public_hosts(Plugged):
         for each in self._allowed:
             if "*" in each or "/" in each:
                 raise HookError(f"allow= takes exact names and addresses, not {each!r:.60}")
-        covered = Covered(arguments)
+        covered = Covered(arguments, ARGUMENTS, _FORM)
 
         def judge(sender: Any, arguments: Any) -> Block | None:
             try:
@@ -78,6 +81,7 @@ class public_hosts(Plugged):
                 return Block(str(error), code="host")
             return None
 
+        judge.findings = covered.findings  # type: ignore[attr-defined]
         # A name server may be slow: in a thread, so that it holds no loop up.
         self.on("pre", judge, role="guard", timeout=LOOKUP_SECONDS)
 

@@ -16,6 +16,11 @@ _SPECIAL: Final = "/\\.~$%:"
 _SLASHES: Final = frozenset("\u2044\u2215\u29f8\u2571\u2216\u29f5\u29f9\u2572")
 """What looks like a slash and is no compatibility form of one."""
 
+_FORM: Final = re.compile(
+    r"(?:~|\.{1,2})?[/\\]\S|[A-Za-z]:[/\\]|file:|(?:[\w.-]+/)+[\w-]+\.\w{1,8}\Z"
+)
+"""What a value looks like that is probably a path."""
+
 _ODD: Final = {
     "is an address or names a drive": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//"),
     "has a backslash": re.compile(r".*\\", re.DOTALL),
@@ -50,7 +55,7 @@ class inside(Plugged):
         if not folders:
             raise HookError("inside() lets no path through: name a folder")
         self._folders = [_folder(each) for each in folders]
-        covered = Covered(arguments)
+        covered = Covered(arguments, ARGUMENTS, _FORM)
 
         def judge(sender: Any, arguments: Any) -> Block | None:
             try:
@@ -62,6 +67,7 @@ class inside(Plugged):
                 return Block(str(error), code="path")
             return None
 
+        judge.findings = covered.findings  # type: ignore[attr-defined]
         self.on("pre", judge, role="guard")
 
     def _outside(self, value: Any) -> str | None:

@@ -19,6 +19,9 @@ FIRST: Final = 1e6
 
 LAST: Final = -FIRST
 
+NOTED: Final = 50
+"""So many arguments that no glob covers are noted."""
+
 SESSIONS: Final = 1_000
 """So many sessions are remembered."""
 
@@ -148,14 +151,23 @@ def _below(names: tuple[str, ...], path: str, value: Any) -> Iterator[tuple[Any,
 class Covered:
     """The arguments that globs cover, over names at any depth, whatever their case.
 
+    Args:
+        given: the globs.
+        usual: globs of names that are judged where nobody says otherwise.
+        form: what a value looks like that should be judged.
+
     Raises:
         HookError: if there is no glob, or one is none.
     """
 
-    def __init__(self, given: Any) -> None:
+    def __init__(
+        self, given: Any, usual: Iterable[str] = (), form: Pattern[str] | None = None
+    ) -> None:
         self._globs = [glob(each.casefold(), "arguments=") for each in globs(given, "arguments=")]
         if not self._globs:
             raise HookError("arguments= names no argument: then there is nothing to judge")
+        self._usual, self._form = [glob(each, "usual") for each in usual], form
+        self._passed: dict[str, None] = {}
 
     def of(self, arguments: Any) -> Iterator[tuple[str, Any]]:
         """Yield the path and the value of each, but None, which is no value.
@@ -165,6 +177,21 @@ class Covered:
         """
         for names, path, value in named(arguments):
             folded = [name.casefold() for name in names]
-            is_covered = any(each.match(name) for each in self._globs for name in folded)
-            if is_covered and value is not None:
+            if value is None:
+                continue
+            if any(each.match(name) for each in self._globs for name in folded):
                 yield path, value
+            elif names and len(self._passed) < NOTED and self._should(folded, value):
+                self._passed.setdefault(names[-1])
+
+    def _should(self, names: list[str], value: Any) -> bool:
+        """Tell whether a value that no glob covers looks like one that should be judged."""
+        if not isinstance(value, str) or self._form is None:
+            return False
+        is_usual = any(each.match(name) for each in self._usual for name in names)
+        return is_usual or self._form.match(value) is not None
+
+    def findings(self) -> list[str]:
+        """Say which arguments of the calls so far went past, as `report` does."""
+        said = "is not judged, and looks as if it should be: name it in arguments="
+        return [f"the argument {name[:60]!r} {said}" for name in self._passed]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hookbus import HookBlocked, HookError
+from hookbus import HookBlocked, HookError, report
 from hookbus.guards import inside
 
 UPS = [
@@ -126,6 +126,15 @@ def test_other_arguments_and_none_are_nobodys_path(call, bus, own):
     with pytest.raises(HookBlocked, match="text is outside the folders that are allowed"):
         call("read", text="/etc/passwd")
     unplug()
+
+
+def test_report_names_the_arguments_that_look_like_a_path_and_are_not_judged(call, bus, own):
+    bus.plug(inside(own, arguments="path"))
+    call("read", path="file.txt", text="what /etc says", target="/etc/passwd", n=7, script="a/b.py")
+    call("read", files=["one"], deep=[{"cwd": "here"}], target="~/x", note="either/or")
+    said = "is not judged, and looks as if it should be: name it in arguments="
+    found = [each.rpartition(": the argument ")[2] for each in report(bus).findings if said in each]
+    assert [each.split()[0] for each in found] == ["'target'", "'script'", "'files'", "'cwd'"]
 
 
 def test_each_of_several_folders_counts_and_a_name_that_begins_alike_does_not(call, bus, own):

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from hookbus import HookBlocked, HookError
+from hookbus import HookBlocked, HookError, report
 from hookbus.guards import public_hosts
 
 KNOWN = {
@@ -143,6 +143,13 @@ def test_names_are_found_at_any_depth_and_what_stands_under_them(call, bus, argu
         call.given("fetch", arguments)
     assert error.value.verdict.code == "host" and "10.0.0.1" not in error.value.reason
     assert call.made == []
+
+
+def test_report_names_the_arguments_that_look_like_an_address_and_are_not_judged(call, bus):
+    bus.plug(public_hosts(arguments="url"))
+    call("get", page="HTTPS://evil.test/x", server="10.0.0.1:80", text="see http://a.test", n=7)
+    found = [each for each in report(bus).findings if "is not judged" in each]
+    assert [each.split("argument ")[1].split()[0] for each in found] == ["'page'", "'server'"]
 
 
 def test_what_the_operator_allows_is_reached(call, bus):
