@@ -19,7 +19,7 @@ from ._connections.marks import marked
 from ._connections.options import check_timeout
 from ._connections.phases import ANSWER, PHASES
 from ._connections.receiver import Connected
-from ._connections.senders import check_can_call, is_shared
+from ._connections.senders import check_can_call, is_shared, own_class
 from ._connections.signal import HookSignal
 from ._hooks.guarding import check_guarded
 from ._hooks.holders import check_sender, check_serves, class_of
@@ -290,7 +290,7 @@ class Bus(Answered, Drained):
         if receiver.role == "guard" and not (signal.phase and is_met):
             self._unmet.wait(signal)
         if receiver.on_error == "block" and sender is not ANY:
-            cls = sender if isinstance(sender, type) else type(sender)
+            cls = own_class(sender)
             self._look_at(cls)
             warn_of_overrides(self, receiver.label, signal.hook, cls, below=cls is sender)
 

@@ -11,6 +11,7 @@ import attrs
 from .._connections.callables import place_of
 from .._connections.options import options_of
 from .._connections.receiver import Connected
+from .._connections.senders import own_class
 from .._connections.wanted import close_unawaited, is_awaitable
 from .._surroundings import current_surrounding
 from ..events import Asked
@@ -151,7 +152,7 @@ class Approval:
             return self.approver.request({
                 "hook": hook.name,
                 "sender": call.description,
-                "cls": call.sender if isinstance(call.sender, type) else type(call.sender),
+                "cls": own_class(call.sender),
                 "asks": [(seat.receiver.name, ask) for seat, ask in self._approved],
                 "arguments": arguments,
                 "surrounding": current_surrounding(),

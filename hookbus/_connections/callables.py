@@ -72,14 +72,15 @@ def layers(raw: Any) -> Iterator[FunctionType]:
     decorators say what they wrap.
     """
     below: tuple[Any, ...] = ()
-    if isinstance(raw, FunctionType):
+    kind = type(raw)  # a proxy that a class holds is not asked what it stands for
+    if kind is FunctionType:
         yield raw
         below = (raw.__dict__.get("__wrapped__"),)
-    elif isinstance(raw, property):
+    elif issubclass(kind, property):
         below = raw.fget, raw.fset, raw.fdel
-    elif isinstance(raw, (functools.cached_property, functools.partialmethod)):
+    elif issubclass(kind, (functools.cached_property, functools.partialmethod)):
         below = (raw.func,)
-    elif isinstance(raw, functools._lru_cache_wrapper):
+    elif issubclass(kind, functools._lru_cache_wrapper):
         below = (raw.__wrapped__,)
     for inner in below:
         yield from layers(inner)

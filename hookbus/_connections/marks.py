@@ -10,7 +10,7 @@ from blinker import ANY
 
 from ..exceptions import HookError
 from .options import ConnectOptions, Unguarded, check_names, options_of
-from .senders import describe
+from .senders import describe, is_class
 from .signal import F, G
 
 _MARK: Final = "__hookbus_receives__"
@@ -67,13 +67,12 @@ def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
         for attribute, raw in vars(base).items():
             method = getattr(raw, "__func__", raw)
             found[attribute] = getattr(method, _MARK, found.get(attribute, ()))
-    is_class = isinstance(plugin, type)
-    held = {} if is_class else getattr(plugin, "__dict__", {})
+    held = {} if (is_a_class := is_class(plugin)) else getattr(plugin, "__dict__", {})
     for attribute, own in held.items():
         if isinstance(own, FunctionType):
             found[attribute] = getattr(own, _MARK, ())
     flat = [(attribute, *mark) for attribute, marks in found.items() for mark in marks]
     if not flat:
         nothing = " has no method marked with @receives('pre_...')"
-        raise HookError(f"{describe(plugin)}{': plug an object of it' if is_class else nothing}")
+        raise HookError(f"{describe(plugin)}{': plug an object of it' if is_a_class else nothing}")
     return flat

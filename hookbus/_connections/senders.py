@@ -8,7 +8,7 @@ import typing
 import weakref
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from blinker import ANY
 
@@ -28,7 +28,7 @@ def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
     """
     if sender is ANY or sender is None:
         return [(FAR, ANY_ID, None)]
-    bases: tuple[type, ...] = sender.__mro__[1:] if isinstance(sender, type) else ()
+    bases: tuple[type, ...] = sender.__mro__[1:] if is_class(sender) else ()
     kind: type = type(sender)
     nearest: dict[int, tuple[float, int, Any]] = {}
     for distance, scope in enumerate((sender, *bases, *kind.__mro__)):
@@ -36,20 +36,32 @@ def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
     return [*nearest.values(), (FAR, ANY_ID, None)]
 
 
+def is_class(sender: object) -> TypeGuard[type]:
+    """Tell whether this is a class, without asking it for its `__class__`, which may be code of its
+    own.
+    """
+    return issubclass(type(sender), type)
+
+
+def own_class(sender: Any) -> type:
+    """Return the class of a sender, or the class that it is."""
+    return sender if is_class(sender) else type(sender)
+
+
 def is_shared(sender: object) -> bool:
     """Tell whether the calls of more than one object may concern this sender: a class, a function,
     `ANY`.
     """
-    return sender is ANY or isinstance(sender, (type, FunctionType))
+    return sender is ANY or type(sender) is FunctionType or is_class(sender)
 
 
 def describe(sender: Any, *, is_named: bool = False) -> str:
     """Name a sender without calling any code of its own; by its attribute `name`, too, where it is
     one of many tools or models.
     """
-    if isinstance(sender, type):
+    if is_class(sender):
         return f"class {sender.__qualname__}"
-    if isinstance(sender, FunctionType):
+    if type(sender) is FunctionType:
         return f"function {sender.__qualname__}"
     called = type(sender).__qualname__
     if is_named and type(name := _attributes_of(sender).get("name")) is str:
@@ -72,7 +84,7 @@ _QUALNAME: Final = type.__dict__["__qualname__"].__get__
 
 def name_of_sender(sender: Any) -> Name | None:
     """Return the name of a class or a function that its module may have under it, or None."""
-    if isinstance(sender, type):
+    if is_class(sender):
         module, name = _MODULE(sender), _QUALNAME(sender)
     else:
         module, name = sender.__module__, sender.__qualname__

@@ -9,7 +9,7 @@ from typing import Any, Final
 from blinker import ANY
 
 from .._connections.receiver import Connected
-from .._connections.senders import describe
+from .._connections.senders import describe, is_class
 from .._connections.signal import HookSignal
 from ..exceptions import HookError
 from .holders import hooks_called_by
@@ -95,11 +95,11 @@ def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:
     if sender is ANY or not any(True for _ in hooks_called_by(hooks, sender)):
         own = " (is it hookable on another bus?)" if hook_of(sender) else ""
         raise HookError(f"sender={describe(sender)} has no hookable {hooks[0].name!r}{own}")
-    is_class = isinstance(sender, type)
-    if is_class and any(hook in hooks for _, hook in hooks_in(sender.__mro__, as_class=True)):
+    mro = sender.__mro__ if is_class(sender) else None
+    if mro and any(hook in hooks for _, hook in hooks_in(mro, as_class=True)):
         return describe(sender), (sender, None)
     named = describe(sender, is_named=any(hook.given.sender for hook in hooks))
-    return named, (sender, sender.__mro__ if is_class else None)
+    return named, (sender, mro)
 
 
 def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:

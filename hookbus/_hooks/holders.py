@@ -10,7 +10,7 @@ from typing import Any
 from blinker import ANY
 
 from .._connections.receiver import Connected
-from .._connections.senders import name_of_sender
+from .._connections.senders import is_class, name_of_sender, own_class
 from ..exceptions import HookError
 from .hook import Hook, hook_of, hooks_in
 from .overrides import with_subclasses
@@ -86,7 +86,7 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
     """Refuse a class or an object of which these hooks are known only as functions, which are their
     own senders.
     """
-    cls = sender if isinstance(sender, type) else type(sender)
+    cls = own_class(sender)
     holders = [*cls.__mro__, *([sender] if cls is not sender else [])]
     held = [list(getattr(each, "__dict__", {}).items()) for each in holders]
     for attribute, raw in [pair for pairs in held for pair in pairs]:
@@ -114,7 +114,7 @@ def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool
         if own in hooks:
             yield own, False
         return
-    mro = (sender if isinstance(sender, type) else type(sender)).__mro__
+    mro = own_class(sender).__mro__
     for attribute in {hook.body.__name__ for hook in hooks}:
         for raw in [vars(base).get(attribute) for base in mro]:
             hook = hook_of(raw) if isinstance(raw, (FunctionType, classmethod)) else None
@@ -135,10 +135,10 @@ def may_call(sender: Any, declared: list[Hook]) -> bool:
         return hook_of(sender) in declared
     if any(hook.given.sender for hook in declared):
         return True
-    own = [] if isinstance(sender, type) else list(getattr(sender, "__dict__", {}).values())
+    own = [] if is_class(sender) else list(getattr(sender, "__dict__", {}).values())
     if any(hook_of(held) in declared for held in own):
         return True
-    for cls in with_subclasses([sender if isinstance(sender, type) else type(sender)]):
+    for cls in with_subclasses([own_class(sender)]):
         kind: type = type(cls)
         line = (*cls.__mro__, *kind.__mro__)
         held = (hook for flag in (False, True) for _, hook in hooks_in(line, flag))

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, Final
 
 from .._connections.callables import layers
 from .._connections.endings import at_end
 from .._connections.phases import Colour, Served
+from .._connections.senders import is_class, own_class
 from ..exceptions import HookError
 from .identity import Own, Run, Table, Unshipped, release
 from .place import Place
@@ -224,7 +225,7 @@ class Hook:
         """
         first = self.first_of(values)
         if self.given.sender is not None:
-            self.bus._look_at(first[0] if isinstance(first[0], type) else type(first[0]))
+            self.bus._look_at(own_class(first[0]))
             return self.site_as(None), first[0]
         if not first:
             return self.site_as(None), self.shell
@@ -235,10 +236,9 @@ class Hook:
         """Return where this hookable sits for this first argument."""
         if self.given.sender is not None:
             return self.site_as(None)
-        is_class = isinstance(first, type)
-        site = self._find_site(type(first).__mro__, first.__mro__ if is_class else ())
+        site = self._find_site(type(first).__mro__, first.__mro__ if is_class(first) else ())
         if site.attribute is not None:
-            self.bus._look_at(first if is_class else type(first))
+            self.bus._look_at(own_class(first))
         return site
 
     def site_of_class(self, cls: type) -> Site:
@@ -280,7 +280,7 @@ def hooks_in(mro: tuple[type, ...], as_class: bool = False) -> Iterator[tuple[st
     """
     for cls in mro:
         for attribute, raw in list(vars(cls).items()):
-            if isinstance(raw, classmethod) is as_class:
+            if issubclass(type(raw), classmethod) is as_class:
                 for function in layers(raw.__func__ if as_class else raw):
                     hook = hook_of(function)
                     if hook is not None:
@@ -291,8 +291,9 @@ def hook_of(function: object) -> Hook | None:
     """Return the hook of a hookable function, seen through a bound method, staticmethod or
     classmethod.
     """
-    function = getattr(function, "__func__", function)
-    hook = function.__dict__.get("__hookbus__") if isinstance(function, FunctionType) else None
+    if issubclass(type(function), (MethodType, staticmethod, classmethod)):
+        function = function.__func__  # type: ignore[attr-defined]
+    hook = function.__dict__.get("__hookbus__") if type(function) is FunctionType else None
     # functools.wraps copies the mark to whatever wraps a hookable; only the shell itself is one.
     return hook if isinstance(hook, Hook) and hook.shell is function else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
+from .._connections.senders import is_class
 from .identity import ALL, Line, Run, hold, mro_of
 
 if TYPE_CHECKING:
@@ -43,11 +44,9 @@ class Place:
         (first,) = self._first
         by_argument = hook.given.sender is not None
         if not (hook.function_signature.positional or by_argument) or (
-            by_argument and isinstance(first, FunctionType)
+            by_argument and type(first) is FunctionType
         ):
             return False  # the first of `*args`, or a function: it is looked up each time
-        if isinstance(first, type) is not issubclass(type(first), type):
-            return False  # a proxy of a class, which may come to stand for another one
         if not all(hold(*line, hook) for line in self._mros):
             return False
         if any(mro is not now for (_, mro), (_, now) in zip(self._mros, self._now())):
@@ -68,5 +67,5 @@ class Place:
     def _now(self) -> list[Line]:
         """Return the class of the first argument, and the one that it is, each with its MRO."""
         classes: list[type] = [type(first) for first in self._first]
-        classes += [first for first in self._first if issubclass(type(first), type)]
+        classes += [first for first in self._first if is_class(first)]
         return [(cls, mro_of(cls)) for cls in classes]

@@ -165,6 +165,26 @@ def test_a_new_class_is_never_run_as_one_whose_bases_were_changed(bus, make, col
         assert all(is_blocked(colour, type("Other", (Guarded,), {})()) for _ in range(3))
 
 
+class Unbound:
+    """What a framework puts where something is to be found later."""
+
+    @property
+    def __class__(self):
+        raise RuntimeError("working outside of a request")
+
+
+def test_what_cannot_be_asked_for_its_class_neither_breaks_a_call_nor_opens_it(bus, make, colour):
+    Agent, Free = make(current=Unbound()), make(bases=(Unbound,))
+    assert call(colour, Agent().reply) == call(colour, Free().reply) == [0]
+    bus.signal("pre_reply").connect(lambda agent: None)
+    assert call(colour, Agent().reply) == call(colour, Free().reply) == [0]
+    bus.signal("pre_reply").connect(blocks, sender=Agent, role="guard")
+    assert is_blocked(colour, Agent()) and not is_blocked(colour, Free())
+    bus.signal("pre_reply").connect(blocks, sender=Free, role="guard")
+    assert is_blocked(colour, Free())
+    bus.require("reply")
+
+
 def test_a_class_that_takes_no_attribute_from_python_is_guarded_as_what_it_has_become(
     bus, make, colour
 ):
