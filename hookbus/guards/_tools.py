@@ -37,7 +37,7 @@ class tools(Plugged):
     """
 
     def __init__(
-        self, *, allow: Rules = (), deny: Rules = (), ask: Rules = (), unknown: Unknown = "ask",
+        self, allow: Rules = (), deny: Rules = (), ask: Rules = (), unknown: Unknown = "ask", *,
         hook: str = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
