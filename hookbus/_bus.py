@@ -25,6 +25,7 @@ from ._hooks.guarding import check_guarded
 from ._hooks.holders import check_sender, check_serves, class_of
 from ._hooks.hook import Hook
 from ._hooks.identity import IdentityMap
+from ._hooks.operating import Operated
 from ._hooks.overrides import uncovered_overrides, warn_of_overrides, with_subclasses
 from ._hooks.unmet import Unmet
 from ._under_way import Drained, UnderWay
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from .events import Event
 
 
-class Bus(Answered, Drained):
+class Bus(Answered, Drained, Operated):
     """Hooks and signals that belong together. There is `default_bus`; a bus of one's own keeps
     tests or tenants apart.
 
@@ -110,7 +111,7 @@ class Bus(Answered, Drained):
     @property
     def is_observed(self) -> bool:
         """Whether anybody hears of calls."""
-        return any(kind.__name__ != "Lost" for kind in self.heard)
+        return any(kind.__name__ not in ("Lost", "Switched") for kind in self.heard)
 
     def require(self, hook: str, *, sender: Any = None, phase: str = "pre") -> None:
         """Check at start-up that a guard watches over every call of a hook.

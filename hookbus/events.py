@@ -46,7 +46,7 @@ class Event:
 
     Attributes:
         call_id: the number of the call, unique in this process; 0 where no call is concerned
-            (`Lost`).
+            (`Lost`, `Switched`).
         parent_id: the number of the observed call this one was made in, else None.
         hook: the name of the hook.
         sender: a description of the sender, never the object itself.
@@ -192,8 +192,19 @@ class Lost(Event):
     receiver: str
 
 
+@attrs.frozen(kw_only=True, slots=False)
+class Switched(Event):
+    """An operator switched a receiver: `"disable"`, `"enable"` or `"shadow"`; its `hook` is that of
+    the signal, its `sender` what the receiver is connected to, and `by` says who did it.
+    """
+
+    receiver: str
+    act: Literal["disable", "enable", "shadow"]
+    by: str
+
+
 KINDS: Final[tuple[type[Event], ...]] = (
-    Started, Asked, Mutated, Blocked, Failed, Attempted, Finished, Lost,
+    Started, Asked, Mutated, Blocked, Failed, Attempted, Finished, Lost, Switched,
 )  # fmt: skip
 """Every kind of event, which `bus.events.connect(listener, kinds=...)` chooses from."""
 

@@ -20,7 +20,7 @@ def read(name):
 
 
 FOLDERS = ("_connections", "_hooks", "_calls", "_questions", "_views")
-GUESTS = ("adapters", "approvals", "demo", "guards", "cli.py", "_pytest.py")
+GUESTS = ("adapters", "approvals", "demo", "guards", "_cli", "cli.py", "_pytest.py")
 ROOMS = ("adapters", "approvals", "guards")
 CORE = sorted([
     *(path for path in PACKAGE.glob("*.py") if path.name not in GUESTS),

@@ -37,6 +37,7 @@ class ConnectOptions(QuestionOptions, total=False):
     kinds: type[Event] | Iterable[type[Event]] | None
     enforce: bool
     background: bool
+    locked: bool
 
 
 ROLES: Final[dict[str | None, tuple[str, ...]]] = {
@@ -83,6 +84,7 @@ class Options(NamedTuple):
     kinds: tuple[type, ...] | None = None
     enforce: bool = True
     background: bool = False
+    locked: bool = False
 
     def check(self) -> None:
         # Only NaN differs from itself.
@@ -95,12 +97,17 @@ class Options(NamedTuple):
                     f"not {names if len(names) != 1 else names[0]!r:.60}"
                 )
         check_timeout(self.timeout)
-        for flag in ("once", "enforce", "background"):
+        for flag in ("once", "enforce", "background", "locked"):
             if not isinstance(getattr(self, flag), bool):
                 raise HookError(f"{flag}={getattr(self, flag)!r} must be True or False")
         if not self.enforce and self.role != "guard":
             raise HookError(
                 "enforce=False puts a guard in shadow: write role='guard' with it, or leave it out"
+            )
+        if self.locked and (self.role != "guard" or not self.enforce):
+            raise HookError(
+                "locked=True keeps a guard in force whoever asks: write role='guard' with it, and "
+                "leave enforce=False out"
             )
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             raise HookError(f"name={self.name!r} must be a text")
@@ -162,7 +169,7 @@ def options_of(
     timeout: float | None = None, when: When = None,
     once: bool = False, name: str | None = None, before: str | Iterable[str] = (),
     after: str | Iterable[str] = (), kinds: Any = None, enforce: bool = True,
-    background: bool = False,
+    background: bool = False, locked: bool = False,
 ) -> Options:  # fmt: skip
     """Return these options, checked; those who ask for nothing share theirs.
 
@@ -172,13 +179,13 @@ def options_of(
     # False equals 0, and must be refused where 0 is right; of `()` there is only one.
     is_usual = type(priority) is int and priority == 0 and once is False and enforce is True
     is_unsaid = timeout is None and when is None and name is None and kinds is None
-    is_unsaid = is_unsaid and background is False
+    is_unsaid = is_unsaid and background is locked is False
     is_free = before is after is _PLAIN.before and role is None and on_error is None
     if is_usual and is_unsaid and is_free:
         return _PLAIN
     options = Options(
         priority, role, on_error, timeout, when, once, name, _several(before), _several(after),
-        None if kinds is None else _several(kinds), enforce, background,
+        None if kinds is None else _several(kinds), enforce, background, locked,
     )  # fmt: skip
     options.check()
     return options

@@ -42,6 +42,7 @@ class Connected:
     Attributes:
         signal: the signal it is connected to.
         sender: gives the sender, which it does not keep alive; None for ANY.
+        said: the options it was connected with; `options` are what an operator has left.
         sequence: its place among the connections of its signal.
         place: the code that was written for it, or the module that defines it.
         role: modify, guard, observe; or around; or answer.
@@ -89,8 +90,8 @@ class Connected:
                 f"{function!r:.60} cannot be connected to {signal.name}: it is not callable, "
                 "give the function itself"
             )
-        self.signal, self.held, self.sender, self.options = signal, function, sender, options
-        self.sequence, self.key = sequence, key_of(function)
+        self.signal, self.held, self.sender, self.sequence = signal, function, sender, sequence
+        self.options, self.said, self.key = options, options, key_of(function)
         code = code_of(function)
         self.name = options.name or name_of(function)
         self.place = place_of(function) if code is None else code

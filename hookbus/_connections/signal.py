@@ -28,6 +28,7 @@ from .phases import ANSWER, split_signal_name
 from .receiver import Connected
 from .registry import Registry
 from .senders import is_shared
+from .switches import is_shadowed, switch
 from .wanted import Connectable
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class HookSignal(Broadcast):
         role: Role | None = None, on_error: OnError | None = None, timeout: float | None = None,
         when: When = None, once: bool = False, name: str | None = None,
         before: str | Iterable[str] = (), after: str | Iterable[str] = (), kinds: Any = None,
-        enforce: bool = True, background: bool = False,
+        enforce: bool = True, background: bool = False, locked: bool = False,
     ) -> F:  # fmt: skip
         """Connect a receiver to a sender and return the receiver.
 
@@ -127,12 +128,14 @@ class HookSignal(Broadcast):
                 or failure is told with `enforced=False`, and the call goes on.
             background: of observers only: start it and do not wait for it; `bus.drain(seconds)`
                 does. Its deadline is its own `timeout=`, and not the bus's.
+            locked: of guards only: nobody switches it off from outside, by `bus.switch` or
+                `hookbus attach`.
 
         Raises:
             HookError: for anything that cannot work, before anything has changed.
         """
         given = priority, role, on_error, timeout, when, once, name, before, after, kinds, enforce
-        self._connect(receiver, sender, weak, options_of(*given, background))
+        self._connect(receiver, sender, weak, options_of(*given, background, locked))
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
             self.receiver_connected.send(self, receiver=receiver, sender=sender, weak=bool(weak))
         return receiver
@@ -204,6 +207,8 @@ class HookSignal(Broadcast):
         new = Connected(self, function, scope.sender, options, self._next())
         if new.role == "guard":
             _warn_of_lost_verdict(new)
+            if home._shadows and is_shadowed(new, home._shadows):
+                switch(new, "shadow")
         if weak or (weak is None and sender is not ANY):
             new.hold(weak, lambda key: registry.bury(scope, key))
         new.is_layer = is_layer

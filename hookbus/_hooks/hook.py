@@ -192,7 +192,8 @@ class Hook:
     def _is_on(self) -> bool:
         if self.is_retired:
             return False
-        if any(hook.given.guarded for hook in self.bus._declared(self.name)):
+        is_guarded = any(hook.given.guarded for hook in self.bus._declared(self.name))
+        if is_guarded or self.name in self.bus._required:
             return True  # it may be an override of theirs
         signals = self.bus._signals_of(self.name)
         is_heard = any(each.has_shared for each in signals) or self.bus.is_observed
@@ -265,6 +266,7 @@ class Hook:
         kin = kin or [self]
         said = [hook.given for hook in kin]
         guarded = next((each.guarded for each in said if each.guarded is not None), False)
+        guarded = guarded or self.name in self.bus._required
         blocked = next((each.blocked for each in said if each.blocked is not None), None)
         return Site(attribute, kin[0] is self, guarded, blocked)
 

@@ -42,6 +42,7 @@ class Row:
         operator: what the operator's `overrides` say over the plugin's word, or None.
         shadow: True for a guard in shadow, which blocks nothing, else None.
         background: True where the call does not wait for it, else None.
+        locked: True for a guard that nobody switches off from outside, else None.
     """
 
     phase: str
@@ -58,6 +59,7 @@ class Row:
     operator: str | None = None
     shadow: bool | None = None
     background: bool | None = None
+    locked: bool | None = None
 
 
 @attrs.frozen
@@ -233,6 +235,7 @@ def _row(phase: str, position: int, seat: Seat) -> Row:
         seat.timeout, receiver.where, seat.problem, *origin_of(seat.signal, receiver),
         shadow=not receiver.options.enforce or None,
         background=receiver.options.background or None,
+        locked=receiver.options.locked or None,
     )  # fmt: skip
 
 

@@ -206,7 +206,7 @@ def _settled(
     standing = settle(signal.phase, wiring.options, said)
     options_of(**{key: value for key, value in standing.options.items() if key != "weak"})
     if standing.kept:
-        advice = "give on_error below receivers, for those it is meant for"
+        advice = "say it below receivers, for those it is meant for"
         loaded.warnings.append(PluginError(f"{name}: {standing.kept}", advice))
     own = {id(connection._receiver) for connection in old}
     for receiver in signal.connections():

@@ -79,22 +79,28 @@ def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, 
     an around raises. `enforce` reaches guards.
     """
     role = author.get("role") or ROLES[phase][0]
-    options, changed, kept = dict(author), [], None
+    options, changed, kept = dict(author), list[str](), list[str]()
     for name, value in operator.items():
         if name == "timeout" and role == "around":
             continue  # it has no deadline
         if name == "enforce" and role != "guard":
             continue  # only a guard can be in shadow
+        if name == "enforce" and author.get("locked") and value is False:
+            kept.append("enforce=False does not reach it: it is locked")
+            continue
         if name == "on_error" and value not in POLICIES[role]:
             if role == "guard":
-                kept = f"on_error={value!r} does not reach it: a guard always blocks"
+                kept.append(f"on_error={value!r} does not reach it: a guard always blocks")
             continue
         options[name] = value
         said = author.get(name, _default_of(name, role))
         if value != said:
             changed.append(f"{name} (was {said})")
-    notes = [*changed, *(["not on_error: a guard blocks"] if kept else [])]
-    return Standing(options, ", ".join(notes) or None, kept)
+    notes = [*changed, *(_KEPT[each.partition("=")[0]] for each in kept)]
+    return Standing(options, ", ".join(notes) or None, "; ".join(kept) or None)
+
+
+_KEPT: Final = {"on_error": "not on_error: a guard blocks", "enforce": "not enforce: it is locked"}
 
 
 def _default_of(name: str, role: str) -> Any:

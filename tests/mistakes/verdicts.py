@@ -160,6 +160,11 @@ def a_guard_stays_in_shadow(bus, Agent):
     return guard_of(bus, Agent, no_keys, enforce=False)
 
 
+@TOPIC.mistake('`locked=True` without `role="guard"`, or with `enforce=False`')
+def a_lock_on_a_modifier(bus, Agent):
+    bus.signal("pre_reply").connect(no_keys, sender=Agent, locked=True)
+
+
 @TOPIC.mistake('`role="guard"` on `around_reply`')
 def a_role_where_there_is_none(bus, Agent):
     bus.signal("around_reply").connect(no_keys, sender=Agent, role="guard", name="no_keys")

@@ -87,6 +87,7 @@ pre.connect(as_blinker_does, role="guard", before="late", after=("early", "first
 pre.connect(later, Agent, None, role="guard", name="later")
 pre.connect(soon, role="guard", on_error="block")
 pre.connect(checks.later, role="guard", enforce=False)
+pre.connect(checks.later, role="guard", locked=True)
 pre.connect(never, role="observe", background=True)
 pre.connect(Agent.check, role="guard")
 pre.connect(functools.partial(guard, msg=""), role="guard")

@@ -52,6 +52,7 @@ pre.connect(watch, when="msg")  # wrong: neither a predicate nor globs
 pre.connect(watch, before=3)  # wrong: names are texts
 pre.connect(watch, once="yes")  # wrong: True or False
 pre.connect(watch, role="guard", enforce="no")  # wrong: True or False
+pre.connect(watch, role="guard", locked=1)  # wrong: True or False
 pre.connect(watch, role="observe", backgruond=True)  # wrong: a typo
 pre.connect("watch")  # wrong: not callable
 pre.connected_to(watch, tiemout=2.0)  # wrong: a typo

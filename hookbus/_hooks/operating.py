@@ -1,0 +1,107 @@
+"""The operator's word on what a program connects and declares: `Bus.switch` and `Bus.operate`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from blinker import ANY
+
+from .._connections.receiver import Connected
+from .._connections.senders import describe
+from .._connections.switches import ACTS, Switch, is_shadowed, switch
+from ..exceptions import HookError, did_you_mean
+
+if TYPE_CHECKING:
+    from .._bus import Bus
+
+
+class Operated:
+    """What a bus lets an operator say of receivers and hooks."""
+
+    _shadows: frozenset[str] = frozenset()
+    _required: frozenset[str] = frozenset()
+
+    def switch(self, receiver: str, act: Switch, *, by: str) -> list[str]:
+        """Switch whatever is connected under a name, while the program runs: the operator's word.
+
+        It holds from the next call on, and each connection is told as an event, `Switched`.
+
+        Args:
+            receiver: its name, or the last part of it.
+            act: `"disable"`: it is not called; `"shadow"`, for guards: asked, it blocks nothing;
+                `"enable"`: it is what it was connected as.
+            by: who says so.
+
+        Returns:
+            The receivers that were switched, each with its signal and its place.
+
+        Raises:
+            HookError: if nobody has the name, or one of them is locked or cannot be in shadow; then
+                none is switched.
+        """
+        bus: Any = self
+        return _switch_all(bus, receiver, act, by)
+
+    def operate(self, *, shadow: Iterable[str] = (), require: Iterable[str] = ()) -> None:
+        """Say, before a program runs, what holds of all it will connect and declare.
+
+        Args:
+            shadow: names of guards that are asked and block nothing. A locked one is not in shadow.
+            require: names of hooks of which every call is blocked that no guard watches over.
+        """
+        bus: Any = self
+        self._shadows |= frozenset(shadow)
+        self._required |= frozenset(require)
+        for signal in bus.signals():
+            for each in signal._registry.everything():
+                if is_shadowed(each, self._shadows):
+                    _switch(bus, each, "shadow")
+        for hook in self._required:
+            bus._forget(hook)
+
+
+def _switch_all(bus: Bus, name: str, act: Switch, by: str) -> list[str]:
+    """Switch every connection of a name; all or none.
+
+    Raises:
+        HookError: as `Operated.switch` says.
+    """
+    if act not in ACTS:
+        raise HookError(f"act={act!r:.40}{did_you_mean(str(act), ACTS)}")
+    everything = [each for signal in bus.signals() for each in signal._registry.everything()]
+    meant = [each for each in everything if name in each.names]
+    if not meant:
+        known = [known for each in everything for known in each.names]
+        raise HookError(f"nobody is connected as {name!r}{did_you_mean(name, known)}")
+    for each in meant:
+        if each.said.locked and act != "enable":
+            raise HookError(f"{each.label} on {each.signal.name} is locked=True: it stays in force")
+        if each.role != "guard" and act == "shadow":
+            raise HookError(
+                f"{each.label} on {each.signal.name} is no guard: only these can be in shadow"
+            )
+    for each in meant:
+        _switch(bus, each, act)
+        _tell(bus, each, act, by)
+    return [f"{each.label} on {each.signal.name}" for each in meant]
+
+
+def _switch(bus: Bus, each: Connected, act: Switch) -> None:
+    sender = ANY if each.sender is None else each.sender()
+    bus._changing(each.signal, sender)
+    switch(each, act)
+    bus._changed(each.signal, sender)
+
+
+def _tell(bus: Bus, each: Connected, act: Switch, by: str) -> None:
+    from ..events import Switched
+
+    sender = None if each.sender is None else each.sender()
+    who = "ANY" if each.sender is None else "gone" if sender is None else describe(sender)
+    if Switched in bus.heard:
+        bus.events.tell(bus, Switched(
+            call_id=0, parent_id=None, hook=each.signal.hook, sender=who, at=time.time(),
+            receiver=each.name, act=act, by=by,
+        ))  # fmt: skip
