@@ -194,8 +194,13 @@ class Lost(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Switched(Event):
-    """An operator switched a receiver: `"disable"`, `"enable"` or `"shadow"`; its `hook` is that of
-    the signal, its `sender` what the receiver is connected to, and `by` says who did it.
+    """An operator switched a receiver. The hook is that of its signal, the sender is what it is
+    connected to.
+
+    Attributes:
+        receiver: its name.
+        act: what was done: it is off, as it was connected, or in shadow.
+        by: who did it.
     """
 
     receiver: str
