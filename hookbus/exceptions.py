@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
+
+E = TypeVar("E", bound=BaseException)
 
 
 class HookError(Exception):
@@ -112,6 +114,13 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
 def article(noun: str) -> str:
     """Return a noun behind its `a` or `an`."""
     return f"{'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun}"
+
+
+def is_a(error: object, *kinds: type[E]) -> TypeGuard[E]:
+    """Tell whether an exception is of a kind by its type, as `except` does: its `__class__` may be
+    code of its own.
+    """
+    return issubclass(type(error), kinds)
 
 
 def chain(error: BaseException, earlier: BaseException) -> None:

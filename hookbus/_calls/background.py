@@ -10,7 +10,7 @@ from typing import Any
 
 from .._connections.wanted import is_awaitable
 from .._under_way import enter
-from ..exceptions import HookError
+from ..exceptions import HookError, is_a
 from .context import Call, ReadOnly
 from .deadline import late, within
 from .meaning import check_untampered, decided, settled
@@ -107,7 +107,7 @@ class Run:
         call, seat = self.call, self.seat
         failure = self._misuse(answer) if error is None else error
         # A Ctrl-C goes out of the loop whatever it hits.
-        goes_out = self.task is not None and isinstance(failure, KeyboardInterrupt)
+        goes_out = self.task is not None and is_a(failure, KeyboardInterrupt)
         try:
             if failure is not None:
                 tell_failed(call, seat, failure, "raised" if goes_out else "isolated")

@@ -128,7 +128,7 @@ class Called:
         if seat.phase == "finally" and not self.hook.is_stream:
             wait = "await " if not self.is_beside(seat) else ""
             return (
-                f"(unawaited({called}) if isinstance(leaving, GeneratorExit) else {wait}{called})"
+                f"(unawaited({called}) if is_a(leaving, GeneratorExit) else {wait}{called})"
             )
         return called if self.is_beside(seat) else f"await {called}"
 

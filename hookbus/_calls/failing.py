@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 from .._connections.callables import place_of, written
 from .._connections.wanted import close_unawaited, is_awaitable
 from ..events import Blocked
-from ..exceptions import HookBlocked, HookError, ReceiverError, chain
+from ..exceptions import HookBlocked, HookError, ReceiverError, chain, is_a
 from .context import Call
 from .plan import Seat
 from .telling import fire, tell, tell_failed
@@ -26,7 +26,7 @@ def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | 
     `call.parting`.
     """
     outcome = outcome_of(call, error)
-    if isinstance(error, HookBlocked):
+    if is_a(error, HookBlocked):
         clear(call, error)
     if call is None:
         return outcome, error
@@ -40,7 +40,7 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
     """Say how a call, or an attempt, ends by this exception."""
     if is_own_block(call, error):
         return "blocked"
-    is_cancelled = is_cancelled_error(error) or isinstance(error, GeneratorExit)
+    is_cancelled = is_cancelled_error(error) or is_a(error, GeneratorExit)
     is_own = call is not None and error is call.own_cancel
     return "cancelled" if is_cancelled and not is_own else "raised"
 
@@ -136,7 +136,7 @@ def stand(call: Call) -> NoReturn:
 
 def is_own_block(call: Call | None, error: BaseException) -> bool:
     """Tell whether an exception says that this very call is blocked, and not one made inside it."""
-    return call is not None and isinstance(error, HookBlocked) and error.call_id == call.id
+    return call is not None and is_a(error, HookBlocked) and error.call_id == call.id
 
 
 def failed(
@@ -156,7 +156,7 @@ def failed(
     call.said = "failed"
     if not receiver.has_fired:
         fire(call.plan, seat)
-    if not is_cancel and not isinstance(error, Exception):
+    if not is_cancel and not is_a(error, Exception):
         tell_failed(call, seat, error, "raised")
         raise
     if seat.phase in ("error", "finally") or receiver.on_error == "isolate":
@@ -205,7 +205,7 @@ def escaped(call: Call, seat: Seat, error: BaseException) -> None:
         return
     is_cancel = is_cancelled_error(error)
     is_of_caller = is_cancel and _is_of_caller(call)
-    is_interrupt = not isinstance(error, (Exception, GeneratorExit)) and not is_cancel
+    is_interrupt = not is_a(error, Exception, GeneratorExit) and not is_cancel
     if call.blocked is not None and not is_of_caller and not is_interrupt:
         stand(call)
     if call.broken is not None and not is_of_caller and not is_interrupt:
@@ -216,7 +216,7 @@ def escaped(call: Call, seat: Seat, error: BaseException) -> None:
     if call.inner is not None:
         chain(error, call.inner)
     said = tell_failed(call, seat, error, "raised")
-    if said != type(error).__name__ and not isinstance(error, HookError):
+    if said != type(error).__name__ and not is_a(error, HookError):
         note(error, f"hookbus: {said}")
     call.inner = error
     if is_cancel:
@@ -227,8 +227,8 @@ def _stands_for(error: BaseException, inner: BaseException | None) -> bool:
     """Tell whether Python made an exception of a StopIteration, which no coroutine or generator
     lets out.
     """
-    is_stop = isinstance(inner, (StopIteration, StopAsyncIteration))
-    return isinstance(error, RuntimeError) and is_stop and error.__cause__ is inner
+    is_stop = is_a(inner, StopIteration, StopAsyncIteration)
+    return is_a(error, RuntimeError) and is_stop and error.__cause__ is inner
 
 
 def note(error: BaseException, text: str) -> None:
@@ -239,7 +239,7 @@ def note(error: BaseException, text: str) -> None:
 
 def is_cancelled_error(error: BaseException | None) -> bool:
     asyncio = sys.modules.get("asyncio")
-    return asyncio is not None and isinstance(error, asyncio.CancelledError)
+    return asyncio is not None and is_a(error, asyncio.CancelledError)
 
 
 def cancelling() -> int | None:
@@ -273,4 +273,4 @@ def is_closing(error: BaseException) -> bool:
     if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
         return False
     waits_again = type(error) is RuntimeError and error.args == ("coroutine ignored GeneratorExit",)
-    return isinstance(error, GeneratorExit) or waits_again
+    return is_a(error, GeneratorExit) or waits_again

@@ -11,7 +11,7 @@ from .._connections.callables import is_running
 from .._connections.failures import is_refused_write, is_verdict_raised, is_worded_here
 from .._surroundings import current_surrounding
 from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
-from ..exceptions import HookBlocked, HookError
+from ..exceptions import HookBlocked, HookError, is_a
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
 from .plan import Plan, Seat
 
@@ -93,7 +93,7 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     receiver, is_open = seat.receiver, action == "isolated"
     # What an around raises, or an interrupt, its caller gets as it is.
     is_passed_on = action == "raised" and (
-        receiver.role == "around" or not isinstance(error, Exception)
+        receiver.role == "around" or not is_a(error, Exception)
     )
     meant = _meant(seat, error)
     is_ours = meant is not error or is_worded_here(error)
@@ -185,7 +185,7 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
         return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"
     if is_refused_write(error, FIXED_CONTEXT):
         return f"{name} assigned to ctx; return what is to be changed"
-    if isinstance(error, HookBlocked) and (error.receiver, error.hook) == (name, hook):
+    if is_a(error, HookBlocked) and (error.receiver, error.hook) == (name, hook):
         return f"{name} calls {hook} in its own turn, which asks it again; end it by a condition"
     return None
 
@@ -193,7 +193,7 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
 def _meant(seat: Seat, error: BaseException) -> BaseException:
     """Return what a failure really is, where Python says it in other words."""
     receiver, hook = seat.receiver, seat.signal.hook
-    is_deep = isinstance(error, RecursionError) and seat.phase != "around"
+    is_deep = is_a(error, RecursionError) and seat.phase != "around"
     if is_deep and is_running(receiver.function):
         meant = HookError(
             f"{receiver.label} calls {hook} in its own turn, which asks it again, without end; "

@@ -10,7 +10,7 @@ from typing import Any, Final
 from .. import events
 from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
-from ..exceptions import HookBlocked
+from ..exceptions import HookBlocked, is_a
 from . import approving, attempts, deadline, elsewhere, failing, meaning, story, telling
 from .background import start
 from .beside import beside
@@ -37,7 +37,7 @@ TOOLS: Final[dict[str, Any]] = {
     **{name: getattr(room, name) for room, names in _HELPERS.items() for name in names.split()},
     "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
     "ReadOnly": ReadOnly, "Replace": Replace, "beside": beside, "clock": time.perf_counter,
-    "context": tuple.__new__, "start": start, "surrounding": current_surrounding,
+    "context": tuple.__new__, "is_a": is_a, "start": start, "surrounding": current_surrounding,
 }  # fmt: skip
 """What the texts call, by the names they have for it."""
 

@@ -83,7 +83,7 @@ def is_verdict_raised(error: BaseException) -> bool:
 
 def is_refused_write(error: BaseException, words: str) -> bool:
     """Tell whether an exception is what hookbus raised, in these words, where a receiver wrote."""
-    said = error.args
+    said = error.args if type(error) in (TypeError, AttributeError) else ()
     if len(said) != 1 or type(said[0]) is not str or said[0] != words:
         return False
     return any(is_of_engine(trace.tb_frame.f_code) for trace in list(_traces(error))[-1:])

@@ -20,7 +20,7 @@ from .._calls.plan import Seat
 from .._calls.verdicts import VERDICTS, Block
 from .._connections.wanted import close_unawaited, is_awaitable
 from ..events import Asked
-from ..exceptions import HookError
+from ..exceptions import HookError, is_a
 from .providers import Scope, unwaited
 
 __tracebackhide__: Final = True
@@ -286,6 +286,6 @@ async def _turn(round_: Round, call: Call, seat: Seat, values: Values) -> Any:
 
 def worst(out: BaseException | None, ending: BaseException) -> BaseException:
     """Return what goes out of two: the first, but what is no failure before any failure."""
-    if out is None or (isinstance(out, Exception) and not isinstance(ending, Exception)):
+    if out is None or (is_a(out, Exception) and not is_a(ending, Exception)):
         return ending
     return out

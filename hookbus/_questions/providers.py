@@ -12,7 +12,7 @@ from .._calls.deadline import timed, timed_async, within
 from .._calls.failing import cancelling, is_cancelled_error, note
 from .._calls.plan import Seat
 from .._calls.telling import tell_failed
-from ..exceptions import HookError, ReceiverError
+from ..exceptions import HookError, ReceiverError, is_a
 
 _OPEN: ContextVar[tuple[Scope, ...]] = ContextVar("hookbus_scopes", default=())
 
@@ -145,7 +145,7 @@ class Scope:
             except BaseException as failure:
                 errors.append(self._left(seat, failure, error))
         told = [each for each in errors if each is not None]
-        fatal = next((each for each in told if not isinstance(each, Exception)), None)
+        fatal = next((each for each in told if not is_a(each, Exception)), None)
         worst = fatal or (told[0] if error is None and told else None)
         if worst is not None:
             raise worst
@@ -165,7 +165,7 @@ class Scope:
         if failure is error:
             return None
         is_own_cancel = is_cancelled_error(failure) and not cancelling()
-        if not isinstance(failure, Exception) and not is_own_cancel:
+        if not is_a(failure, Exception) and not is_own_cancel:
             return failure
         receiver, name = seat.receiver, self.spec.name
         call = Call(self.spec.plan_of_calls(), self.spec.shell)

@@ -184,6 +184,21 @@ class Frozen(Exception):
     code: int = 1
 
 
+class Liar(Exception):
+    @property
+    def __class__(self):
+        return HookBlocked
+
+
+class Wordless(Exception):
+    @property
+    def args(self):
+        raise Broken
+
+
+ODD = [Frozen, Liar, Wordless]
+
+
 def raising(bus, colour, error):
     class Agent:
         @hookable("sync", bus=bus)
@@ -207,8 +222,9 @@ def raising(bus, colour, error):
     return Agent(), {"async": "async_"}.get(colour, colour)
 
 
-def test_an_exception_that_refuses_assignment_goes_out_as_it_is(bus, colour):
-    agent, name = raising(bus, colour, error := Frozen())
+@pytest.mark.parametrize("kind", ODD)
+def test_an_odd_exception_goes_out_as_it_is(bus, colour, kind):
+    agent, name = raising(bus, colour, error := kind())
     for phase in ("error", "finally"):
         bus.signal(f"{phase}_{name}").connect(breaks, role="observe")
         bus.signal(f"{phase}_{name}").connect(lambda agent, error: None, role="observe")
@@ -220,7 +236,7 @@ def test_an_exception_that_refuses_assignment_goes_out_as_it_is(bus, colour):
             return await method()
         return [item async for item in method()]
 
-    with pytest.raises(Frozen) as caught:
+    with pytest.raises(kind) as caught:
         if "async" in colour:
             asyncio.run(take_async())
         else:
@@ -228,21 +244,22 @@ def test_an_exception_that_refuses_assignment_goes_out_as_it_is(bus, colour):
     assert caught.value is error
 
 
+@pytest.mark.parametrize("kind", ODD)
 @pytest.mark.parametrize("policy", ["pre", "post", "guard", "observe", "around"])
-def test_a_frozen_exception_of_a_receiver_is_its_failure(bus, colour, policy):
+def test_an_odd_exception_of_a_receiver_is_its_failure(bus, colour, policy, kind):
     agent = make_agent(bus, colour)
 
     def fails(agent):
-        raise Frozen
+        raise kind
 
     def fails_around(agent, call_next):
-        raise Frozen
+        raise kind
 
     phase = {"guard": "pre", "observe": "pre"}.get(policy, policy)
     role = {"role": policy} if policy in ("guard", "observe") else {}
     bus.signal(f"{phase}_reply").connect(fails_around if policy == "around" else fails, **role)
     if policy in ("guard", "around"):
-        with pytest.raises(HookBlocked if policy == "guard" else Frozen):
+        with pytest.raises(HookBlocked if policy == "guard" else kind):
             take(colour, agent, "hi")
     else:
         assert take(colour, agent, "hi") == "hi"
