@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 
 import attrs
 
+from ._plain import name_of_type, place_of_raise, plain
 from ._surroundings import current_surrounding
 
 
@@ -38,6 +39,18 @@ def _defaults(cls: Any) -> dict[str, Any]:
     """Return the fields of a kind of event that need not be said."""
     fields = [field for field in attrs.fields(cls) if type(field.default).__name__ != "Factory"]
     return {field.name: field.default for field in fields if field.default is not attrs.NOTHING}
+
+
+def _as_type(error: BaseException | None) -> str:
+    return "None" if error is None else f"<{name_of_type(type(error))}>"
+
+
+@lru_cache(maxsize=64)
+def _names(cls: Any) -> tuple[str, ...]:
+    """Return the fields of a kind of event in the order they are told in."""
+    own = [field.name for field in attrs.fields(cls) if not field.inherited]
+    shared = [field.name for field in attrs.fields(cls) if field.inherited]
+    return (*shared, *own)
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -75,6 +88,27 @@ class Event:
         # Its fields are the dict that this call made; nobody else has it.
         _set(event, "__dict__", fields)
         return event
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what the event says, made of what JSON has: the name of its class as `event`, then
+        its fields.
+
+        What is `HIDDEN` is left out. Of an exception there are its `type` and its `place`,
+        `file:line`, never its text. Words such as `<Agent>` stand for other objects, and for what
+        is too large.
+        """
+        kind: Any = type(self)
+        said: dict[str, Any] = {"event": kind.__name__}
+        for name in _names(kind):
+            value = getattr(self, name)
+            if issubclass(type(value), BaseException):
+                said[name] = self._of_exception(value)
+            elif value is not HIDDEN:
+                said[name] = plain(value)
+        return said
+
+    def _of_exception(self, error: BaseException) -> dict[str, Any]:
+        return {"type": name_of_type(type(error)), "place": place_of_raise(error)}
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -155,16 +189,26 @@ class Blocked(Event):
 class Failed(Event):
     """A receiver of this role failed in this phase, with this exception.
 
-    The action is what was done about it: `"isolated"` (the call went on), `"blocked"` or
-    `"raised"`; `enforced` is False for a guard in shadow, which stops nothing.
+    Attributes:
+        exception: what it failed with. It is for this process alone: in `repr` and `as_dict` there
+            are only its type and its place.
+        action: what was done about it: `"isolated"` (the call went on), `"blocked"` or `"raised"`.
+        enforced: False for a guard in shadow, which stops nothing.
+        place: `file:line` of the receiver.
+        said: what hookbus says of the failure, where it can say more than a type, else None.
     """
 
     receiver: str
     role: str
     phase: str
-    exception: BaseException
+    exception: BaseException = attrs.field(repr=_as_type)
     action: Literal["isolated", "blocked", "raised"]
     enforced: bool = True
+    place: str | None = None
+    said: str | None = None
+
+    def _of_exception(self, error: BaseException) -> dict[str, Any]:
+        return {"type": name_of_type(type(error)), "place": self.place}
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -175,13 +219,14 @@ class Finished(Event):
         outcome: `returned` (the method's own result, changed or not), `replaced` (a receiver gave
             the result), `blocked`, `raised`, or `cancelled` (also a stream its consumer left).
         seconds: how long the call took.
-        error: the exception that goes out of a `raised` or `cancelled` call, else None.
+        error: the exception that goes out of a `raised` or `cancelled` call, else None. It is for
+            this process alone, as that of `Failed`.
         result: what the caller gets, with `values=True`.
     """
 
     outcome: Literal["returned", "replaced", "blocked", "raised", "cancelled"]
     seconds: float
-    error: BaseException | None = None
+    error: BaseException | None = attrs.field(default=None, repr=_as_type)
     result: Any = HIDDEN
 
 

@@ -99,7 +99,7 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     is_ours = meant is not error or is_worded_here(error)
     said = str(meant) if is_ours else _of_odd_use(receiver.name, seat, error)
     sentence = said and said.replace(receiver.label, receiver.name)
-    receiver.count_failure(meant, is_open=is_open, sentence=sentence)
+    place = receiver.count_failure(meant, is_open=is_open, sentence=sentence)
     is_heard = tell(
         call,
         Failed,
@@ -109,6 +109,8 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
         exception=meant,
         action=action,
         enforced=receiver.options.enforce,
+        place=place,
+        said=sentence or None,
     )
     if not is_heard and not is_passed_on:
         receiver.log_failure(_THEN[action], is_open=is_open)

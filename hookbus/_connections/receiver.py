@@ -213,9 +213,9 @@ class Connected:
 
     def count_failure(
         self, error: BaseException, *, is_open: bool, sentence: str | None = None
-    ) -> None:
-        """Count a failure; `sentence` is what hookbus says of it, where it can say more than a
-        type.
+    ) -> str:
+        """Count a failure, and return its place, `file:line`; `sentence` is what hookbus says of
+        it, where it can say more than a type.
         """
         place = place_of_failure(error, self.place)
         with _tally:
@@ -224,6 +224,7 @@ class Connected:
             is_said = sentence and type(error) is HookError
             found = None if is_said else f"{type(error).__name__} at {place}"
             self.last_failure = ": ".join(filter(None, (sentence, found)))
+        return place
 
     def log_failure(self, what_then: str, *, is_open: bool) -> None:
         """Log its first failure that nobody hears."""

@@ -1,0 +1,135 @@
+"""Any value as JSON has it: a bounded copy, in which words such as `<Agent>` stand for what is no
+JSON.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+DEEPEST: Final = 32
+"""So many mappings and lists may stand in each other."""
+
+MOST: Final = 10_000
+"""So many values are taken of one."""
+
+LONGEST: Final = 100_000
+"""So many characters a text may have, and MOST times a hundred all texts of one value."""
+
+_QUALNAME: Final = type.__dict__["__qualname__"].__get__
+_MODULE: Final = type.__dict__["__module__"].__get__
+_SEVERAL: Final = (list, tuple, set, frozenset)
+_ROUND: Final = 64
+
+
+def plain(value: Any) -> Any:
+    """Return a copy of a value that is made of dicts with texts as keys, lists, texts, numbers,
+    True, False and None.
+
+    Words stand for any other object, and for what is too large, too deep, part of itself or cannot
+    be read. An integer of more than 64 bits, NaN and infinity are texts.
+    """
+    return _Copy().of(value)
+
+
+def name_of_type(kind: type) -> str:
+    """Return the qualified name of a class, without calling code of its own."""
+    name, module = _QUALNAME(kind), _MODULE(kind)
+    return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else f"{name}"
+
+
+def place_of_raise(error: BaseException) -> str | None:
+    """Return `file:line` where an exception was raised, None where it never was."""
+    trace, place = error.__traceback__, None
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        place = place if file.startswith("<hookbus ") else f"{file}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+class _Copy:
+    def __init__(self) -> None:
+        self._values, self._characters = 0, 0
+        self._around: set[int] = set()
+
+    def of(self, value: Any) -> Any:
+        self._values += 1
+        if self._values > MOST:
+            return "<too many values>"
+        if value is None or value is True or value is False:
+            return value
+        try:
+            if isinstance(value, str):
+                return self._text(str.__str__(value))
+            if isinstance(value, (int, float)):
+                return _number(value)
+            if isinstance(value, (bytes, bytearray)):
+                return f"<{len(value)} bytes>"
+            if isinstance(value, (Mapping, *_SEVERAL)):
+                return self._inside(value)
+        except Exception:  # of somebody's own kind of container, or of text
+            return f"<{_QUALNAME(type(value))}, which cannot be read>"
+        return f"<{_QUALNAME(type(value))}>"
+
+    def _text(self, text: str) -> str:
+        self._characters += len(text)
+        if len(text) > LONGEST or self._characters > 100 * MOST:
+            return f"<text of {len(text)} characters>"
+        # A lone surrogate has no UTF-8.
+        return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+    def _inside(self, value: Any) -> Any:
+        if id(value) in self._around:
+            return f"<{_QUALNAME(type(value))}, which holds itself>"
+        if len(self._around) == DEEPEST:
+            return f"<{_QUALNAME(type(value))}, too deep>"
+        self._around.add(id(value))
+        try:
+            return self._mapping(value) if isinstance(value, Mapping) else self._list(value)
+        finally:
+            self._around.discard(id(value))
+
+    def _mapping(self, value: Mapping[Any, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for key, each in value.items():
+            if self._values > MOST:
+                made[unused("<more>", made)] = "<too many values>"
+                break
+            made[unused(self._key(key), made)] = self.of(each)
+        return made
+
+    def _key(self, key: Any) -> str:
+        if isinstance(key, _SEVERAL):
+            return f"<{_QUALNAME(type(key))}>"
+        told = self.of(key)
+        return told if isinstance(told, str) else str(told)
+
+    def _list(self, value: Iterable[Any]) -> list[Any]:
+        made = []
+        for each in value:
+            made.append(self.of(each))
+            if self._values > MOST:
+                break
+        return made
+
+
+def unused(key: str, made: Mapping[str, Any]) -> str:
+    """Return a key that a dict does not have: this one, or one with a number."""
+    number, free = len(made), key
+    while free in made:
+        number += 1
+        free = f"{key} ({number})"
+    return free
+
+
+def _number(value: float) -> Any:
+    if isinstance(value, float):
+        number = float.__float__(value)
+        return number if math.isfinite(number) else repr(number)
+    whole = int.__int__(value)
+    bits = whole.bit_length()
+    if bits < _ROUND:
+        return whole
+    return str(whole) if bits <= 16 * _ROUND else f"<integer of {bits} bits>"
