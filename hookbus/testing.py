@@ -7,7 +7,7 @@
     fired.exactly(reply=1)
     print(fired)            # every call, what was made in which, and what receivers did
 
-A notebook draws what `print` shows as text.
+A notebook draws what `print` shows as text, and says how far it is while the cell runs.
 
 The pytest plugin that comes with hookbus offers the same as a fixture, `fired`, for `default_bus`.
 """
@@ -37,11 +37,16 @@ class Recording(Pictured):
         self._bus = bus
 
     def __enter__(self) -> Recording:
+        from ._views.progress import progress
+
+        self._progress = progress()
         self._connection = self._bus.events.connected_to(self._note, name="hookbus.testing.record")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._connection.disconnect()
+        if self._progress is not None:
+            self._progress.end()
 
     def __str__(self) -> str:
         from ._views.waterfall import as_text, waterfall
@@ -55,6 +60,8 @@ class Recording(Pictured):
 
     def _note(self, bus: Bus, event: Event) -> None:
         self.events.append(event)
+        if self._progress is not None:
+            self._progress.note(event)
 
     def of(self, *kinds: type[E]) -> list[E]:
         """Return the events of these kinds, in order."""

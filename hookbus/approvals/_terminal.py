@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import getpass
 import json
-import sys
 import threading
 from concurrent.futures import Future
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from .. import HookError
 from ._memory import Memory
 from ._words import Approved, Denied, Request
+
+if TYPE_CHECKING:
+    from ._desk import Desk
+    from ._store import Store
 
 
 def shown(text: str) -> str:
@@ -24,7 +28,9 @@ def shown(text: str) -> str:
 
 
 class Terminal:
-    """Asks on stdout and reads from stdin, one request at a time; what is not yes is no."""
+    """Asks on stdout and reads from stdin, one request at a time; what is not yes is no. In a
+    notebook it asks below the cell that runs.
+    """
 
     name = "terminal"
 
@@ -35,13 +41,32 @@ class Terminal:
 
     def ask(self, request: Request) -> Any:
         """Ask and wait; the end of the input is a no."""
+        return self._answer(request) or Denied("nobody is at the terminal")
+
+    def attend(self, desk: Desk | Store) -> None:
+        """Ask about each request that waits at a desk or in a store now, and answer it there.
+
+        One that is answered elsewhere meanwhile is passed over; at the end of the input all that
+        is left waits on.
+        """
+        for request in desk.pending():
+            answer = self._answer(request)
+            if answer is None:
+                return
+            try:
+                desk.answer(request.id, answer)
+            except HookError as error:
+                print(error, flush=True)
+
+    def _answer(self, request: Request) -> Approved | Denied | None:
+        """Return what somebody says, or None at the end of the input."""
         with self._lock:
             print(self._text(request), flush=True)
             self._last[request.hook, request.receiver] = request
-            print("yes or no? ", end="", flush=True)
-            said = sys.stdin.readline()
-        if not said:
-            return Denied("nobody is at the terminal")
+            try:
+                said = input("yes or no? ")
+            except EOFError:
+                return None
         if said.strip().lower() in ("y", "yes"):
             return Approved(getpass.getuser())
         return Denied("said at the terminal", by=getpass.getuser())
@@ -78,4 +103,6 @@ def _written(value: Any) -> str:
 
 
 terminal: Final = Terminal()
-"""An approver that asks whoever is at the keyboard: `bus.approver(terminal)`."""
+"""An approver that asks whoever is at the keyboard: `bus.approver(terminal)`. Of what waits
+elsewhere `terminal.attend(desk)` asks.
+"""

@@ -1,0 +1,81 @@
+"""How far a recording is, told below the cell of a notebook while the cell runs."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import Counter
+from importlib import import_module
+from typing import Any, Final
+
+from ..events import Blocked, Event, Failed, Finished, Mutated, Started
+from .tables import brief, escaped
+from .waterfall import duration
+
+EVERY_SECONDS: Final = 0.5
+_MARKS: Final[dict[type[Event], str]] = {Mutated: "changed", Failed: "failed"}
+
+
+def progress() -> Progress | None:
+    """Return what tells of a recording, in a cell of a notebook; None elsewhere."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return Progress() if getattr(shell, "kernel", None) is not None else None
+
+
+class Progress:
+    """A line that is written anew every half second, if the cell takes as long as that.
+
+    It has a thread of its own, as a call that takes long tells of nothing meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._lock, self._over = threading.Lock(), threading.Event()
+        self._counts: Counter[str] = Counter()
+        self._under_way: dict[int, Started] = {}
+        self._shown: Any = None
+        self._thread = threading.Thread(target=self._run, name="hookbus: progress", daemon=True)
+        self._thread.start()
+
+    def note(self, event: Event) -> None:
+        """Take an event into account."""
+        with self._lock:
+            if isinstance(event, Started):
+                self._under_way[event.call_id] = event
+            elif isinstance(event, Finished):
+                self._under_way.pop(event.call_id, None)
+                self._counts[event.outcome] += 1
+            elif isinstance(event, Blocked) and not event.enforced:
+                self._counts["shadow"] += 1
+            elif type(event) in _MARKS:
+                self._counts[_MARKS[type(event)]] += 1
+
+    def end(self) -> None:
+        """Write the line a last time, where it was written, and no more."""
+        self._over.set()
+        self._thread.join()
+        if self._shown is not None:
+            self._write()
+
+    def __str__(self) -> str:
+        with self._lock:
+            counts, calls = self._counts.copy(), list(self._under_way.values())
+        said = [f"{count} {word}" for word, count in counts.items()]
+        if calls:
+            inner = calls[-1]
+            said.append(f"{len(calls)} under way, {inner.hook} of {brief(inner.sender)}")
+        return f"{duration(time.monotonic() - self._began)}: {', '.join(said) or 'no call yet'}"
+
+    def _run(self) -> None:
+        while not self._over.wait(EVERY_SECONDS):
+            self._write()
+
+    def _write(self) -> None:
+        text = str(self)
+        told = {"text/plain": text, "text/html": f"<div>{escaped(text)}</div>"}
+        if self._shown is None:
+            display = import_module("IPython.display").display
+            self._shown = display(told, raw=True, display_id=True)
+        else:
+            self._shown.update(told, raw=True)
