@@ -133,6 +133,7 @@ def told():
         for msg, error in (("bad", LookupError), ("x", HookBlocked)):
             with pytest.raises(error):
                 reply(msg, Agent())
+        bus.switch("broken", "disable", by="ada")
     return told
 
 

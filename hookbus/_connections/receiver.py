@@ -214,8 +214,7 @@ class Connected:
     def count_failure(
         self, error: BaseException, *, is_open: bool, sentence: str | None = None
     ) -> str:
-        """Count a failure, and return its place, `file:line`; `sentence` is what hookbus says of
-        it, where it can say more than a type.
+        """Count a failure, in a `sentence` where there is one, and return its place, `file:line`.
         """
         place = place_of_failure(error, self.place)
         with _tally:
