@@ -1,4 +1,4 @@
-"""The command line: `hookbus demo`."""
+"""The command line; its commands are in `_cli`, but for the demo."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import Final
 from . import __version__
 
 ABOUT: Final = "See, change and stop the calls of an agent."
+EXTRAS: Final = {"demo": "demo", "serve": "page"}
+"""The extra a command needs; the others need `cli`."""
+
 MISSING_EXTRA: Final = (
-    "hookbus demo needs packages that are not installed ({name}); "
-    "install them with: pip install 'hookbus[demo]'"
+    "hookbus {command} needs packages that are not installed ({name}); "
+    "install them with: pip install 'hookbus[{extra}]'"
 )
 WITHOUT_EXTRAS: Final = f"""\
 Usage: hookbus COMMAND
@@ -20,7 +23,13 @@ Usage: hookbus COMMAND
 {ABOUT}
 
 Commands, and what each needs besides hookbus:
-  demo    pip install 'hookbus[demo]'    play AgentDojo's attacks against an agent with hooks
+  hooks      pip install 'hookbus[cli]'     list the hooks that a module declares
+  explain    pip install 'hookbus[cli]'     say who would run around one method, in order
+  check      pip install 'hookbus[cli]'     name what is wrong with a module's hooks
+  run        pip install 'hookbus[cli]'     run any Python program, unchanged, under guards
+  approvals  pip install 'hookbus[cli]'     see what waits for a yes, and answer it
+  doctor     pip install 'hookbus[cli]'     see whether all that is installed fits
+  demo       pip install 'hookbus[demo]'    play AgentDojo's attacks against an agent with hooks
 
 Options:
   --help     show this
@@ -29,7 +38,8 @@ Options:
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, or 2 for what cannot be done as asked.
+    """Run the command line and return its exit code: 0, or 1 for findings, 2 for what cannot be
+    done as asked, 130 where it was interrupted.
 
     Args:
         tokens: the words after `hookbus`; those of this process where None is given.
@@ -39,34 +49,21 @@ def main(tokens: Sequence[str] | None = None) -> int:
         print(__version__)
         return 0
     try:
-        return _run(words)
+        from ._cli.app import play
+
+        ended = play(words, ABOUT, demo)
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] == "hookbus":
             raise
         if not words or {"--help", "-h"} & {*words}:
             print(WITHOUT_EXTRAS)
             return 0
-        print(MISSING_EXTRA.format(name=missing.name), file=sys.stderr)
+        said = {"command": words[0], "extra": EXTRAS.get(words[0], "cli"), "name": missing.name}
+        print(MISSING_EXTRA.format(**said), file=sys.stderr)
         return 2
-
-
-def _run(words: Sequence[str]) -> int:
-    from cyclopts import App, CycloptsError, Parameter
-
-    from .exceptions import HookError
-
-    app = App(
-        name="hookbus", help=ABOUT, version=__version__,
-        default_parameter=Parameter(negative=()),
-    )  # fmt: skip
-    app.command(demo)
-    try:
-        command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)
-        command(*bound.args, **bound.kwargs)
-    except (HookError, CycloptsError) as wrong:
-        print(f"hookbus: {wrong}", file=sys.stderr)
-        return 2
-    return 0
+    if isinstance(ended, int):
+        return ended
+    return ended.as_python_does()
 
 
 def demo(

@@ -158,7 +158,7 @@ def explain(
     Raises:
         HookError: if it is not hookable, or there is no such hook.
     """
-    hook = _hook_of(hookable, bus)
+    hook = hook_for(hookable, bus)
     if isinstance(hook, Spec):
         return _of_question(hook, source)
     owner = getattr(hookable, "__self__", None) if sender is None else sender
@@ -179,7 +179,12 @@ def explain(
     return Explanation(title, tuple(_rows(plan)), source=text, body=f"{hook.name}()")
 
 
-def _hook_of(hookable: Any, bus: Bus) -> Hook:
+def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
+    """Return the hook that `explain` is asked about, however it is named.
+
+    Raises:
+        HookError: if it is not hookable, or there is no such hook.
+    """
     if isinstance(hookable, str):
         hooks = [hook for name in bus.hook_names() for hook in bus._declared(name)]
         named = {hook.name: hook for hook in reversed(hooks) if hook.given.sender}

@@ -15,10 +15,16 @@ from .._connections.phases import OFFERED, PHASES
 from .._connections.receiver import Connected
 from .._connections.senders import describe, name_of_sender
 from .._connections.signal import HookSignal
+from .._hooks.guarding import check_guarded
 from .._hooks.holders import may_call
 from .._hooks.hook import Hook
 from .._hooks.unmet import buses, meant_by
-from ..exceptions import did_you_mean
+from ..exceptions import HookError, did_you_mean
+
+
+class Note(str):
+    """A finding that is worth knowing and no mistake."""
+
 
 _TAKEN = frozenset(name for names in OFFERED.values() for name in names)
 
@@ -32,7 +38,7 @@ def of_hook(hook: Hook) -> Iterator[str]:
     """Name the arguments that a receiver cannot always ask for by name."""
     for name in () if hook.is_question else arguments(hook):
         if name in _TAKEN:
-            yield (
+            yield Note(
                 f"{hook.body.__qualname__} has an argument called {name!r}: where a phase has its "
                 f"own, receivers read it as ctx.kwargs[{name!r}]"
             )
@@ -124,6 +130,24 @@ def of_itself(receiver: Connected, it: str) -> Iterator[str]:
             yield from [f"{it}: {each}" for each in told()]
         except Exception as error:  # a stranger's code, and a report is no place to fail
             yield f"{it} could not say what it found: {type(error).__name__}"
+
+
+def unguarded(bus: Bus, hook: Hook) -> Iterator[str]:
+    """Say of a hook with `guarded=True` whose calls are blocked as no guard watches over them."""
+    if hook.given.guarded:
+        try:
+            check_guarded([hook], bus._signals_of(hook.name), "pre")
+        except HookError as error:
+            yield f"guarded, and so blocked: {error}"
+
+
+def opens(receiver: Connected) -> bool:
+    """Tell whether a modifier that fails open has blocked, or makes a block that it could return.
+    """
+    if receiver.role != "modify" or receiver.closes:
+        return False
+    code = code_of(receiver.function)
+    return receiver.has_blocked or (code is not None and "Block" in code.co_names)
 
 
 def of_observer(receiver: Connected, it: str) -> Iterator[str]:

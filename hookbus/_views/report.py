@@ -101,10 +101,10 @@ def report(bus: Bus = default_bus) -> Report:
     """Say what a bus holds: every hook, who listens, and what deserves a look.
 
     That is receivers that never fired and why they never can, failed open, or failed and stopped a
-    call, names nobody emits, modifiers that block but fail open, observers that hold calls up,
-    arounds that lose the result, what receivers have found out themselves, matchers that can never
-    match, receivers one line connected several times, overrides that are not hooked, and workers
-    past their deadline.
+    call, names nobody emits, modifiers that block but fail open, guarded hooks that no guard
+    watches over, observers that hold calls up, arounds that lose the result, what receivers have
+    found out themselves, matchers that can never match, receivers one line connected several times,
+    overrides that are not hooked, and workers past their deadline.
 
     Args:
         bus: which.
@@ -117,7 +117,7 @@ def report(bus: Bus = default_bus) -> Report:
     receivers = tuple(_receiver_row(signal, r) for signal in signals for r in _connections(signal))
     found = [finding for signal in signals for finding in _findings_of(bus, signal)]
     found += [each for name in bus.hook_names() for hook in bus._declared(name)
-              for each in findings.of_hook(hook)]  # fmt: skip
+              for each in (*findings.of_hook(hook), *findings.unguarded(bus, hook))]  # fmt: skip
     found += [each for signal in bus.signals() for each in findings.died(signal)]
     found += [f"not hooked: {override}" for override in bus.uncovered()]
     overdue = workers.overdue(bus)
@@ -131,7 +131,10 @@ def report(bus: Bus = default_bus) -> Report:
             f"{dropped} turns in the background were dropped: "
             f"{bus._under_way.limit} observers were under way; Bus(background=) allows more"
         )
-    found += [str(diagnostic) for diagnostic in (bus.plugins.diagnostics if bus.plugins else ())]
+    found += [
+        str(each) if each.level == "error" else findings.Note(each)
+        for each in (bus.plugins.diagnostics if bus.plugins else ())
+    ]
     plugins = tuple(attrs.asdict(row) for row in (bus.plugins.rows() if bus.plugins else ()))
     return Report(hooks, receivers, tuple(found), plugins)
 
@@ -188,10 +191,11 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
                 hint = did_you_mean(other, [r.name for r in receivers if r is not receiver])
                 yield f"{it} names {other!r} in before= or after=, which nobody has{hint}"
         if not receiver.options.enforce:
-            yield f"in shadow, and blocks nothing: {it}"
+            yield findings.Note(f"in shadow, and blocks nothing: {it}")
         if not receiver.has_fired:
-            yield f"never fired: {it}{findings.unreached(bus, receiver, declared)}"
-        if receiver.role == "modify" and receiver.has_blocked and not receiver.closes:
+            why = findings.unreached(bus, receiver, declared)
+            yield (str if why else findings.Note)(f"never fired: {it}{why}")
+        if findings.opens(receiver):
             yield f"{it} blocks, but fails open: make it a guard"
         closed = receiver.failures - receiver.fail_opens
         for count, how in ((receiver.fail_opens, "open"), (closed, "and stopped the call")):

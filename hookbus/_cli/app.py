@@ -1,0 +1,72 @@
+"""From the words of a command line to its exit code: 0, 1 for findings, 2 for what cannot be done
+as asked, 130 where somebody interrupts it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from cyclopts import App, CycloptsError, Parameter
+
+from .. import HookError, __version__
+from .approvals import approvals
+from .checking import check
+from .doctor import doctor
+from .looking import explain, hooks
+from .running import Ended, program_words, run
+
+DETAILS = "HOOKBUS_TRACEBACK"
+
+
+def made(about: str, *more: Any) -> App:
+    """Return the whole command line; `more` are commands of the door itself."""
+    app = App(
+        name="hookbus", help=about, version=__version__,
+        default_parameter=Parameter(negative=()),
+    )  # fmt: skip
+    for each in (hooks, explain, check, run, approvals, doctor, *more):
+        app.command(each)
+    return app
+
+
+def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
+    """Do what the words say. Return the exit code, or how the program ended that `run` has run."""
+    words = program_words(words)
+    own = words[: words.index("--")] if "--" in words else words
+    is_whole = "--traceback" in own or bool(os.environ.get(DETAILS))
+    try:
+        app = made(about, *more)
+        command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)
+        ended = command(*bound.args, **bound.kwargs)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _failed("interrupted", is_whole, 130)
+    except BrokenPipeError:  # who reads has read enough; nothing of it is to be said at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except CycloptsError as wrong:
+        return _failed(f"{wrong} See hookbus --help", is_whole)
+    except HookError as wrong:
+        return _failed(str(wrong), is_whole)
+    except ModuleNotFoundError:
+        raise  # an extra that is not installed: the door says which one
+    except OSError as wrong:
+        where = f"{wrong.filename}: " if wrong.filename else ""
+        return _failed(f"{where}{wrong.strerror or wrong}", is_whole)
+    except Exception as wrong:
+        said = f"{type(wrong).__name__}: {wrong}"
+        return _failed(f"{said}. This is a mistake in hookbus; --traceback shows it", is_whole)
+    return ended if isinstance(ended, (int, Ended)) else 0
+
+
+def _failed(said: str, is_whole: bool, code: int = 2) -> int:
+    if is_whole:
+        traceback.print_exc()
+    from .._views.tables import printable
+
+    print("hookbus:", printable(" ".join(said.split())), file=sys.stderr)
+    return code

@@ -1,0 +1,116 @@
+"""`hookbus doctor`: whether what is installed fits, and whether what is kept is whole."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any, Final
+
+from .. import Bus, HookError, __version__
+from .screen import TABLES, Shown, print_items, print_json, print_rows, say
+from .settings import Settings, find_settings
+
+_PACKAGES: Final = (
+    "blinker", "attrs", "cyclopts", "rich", "starlette", "uvicorn", "opentelemetry-api",
+    "cryptography",
+)  # fmt: skip
+
+
+def doctor(*, shown: Shown = TABLES) -> int:
+    """Look at versions, adapters, plugins, the settings and the files they name; the exit code is 1
+    where something is wrong.
+    """
+    wrong: list[str] = []
+    settings = _settings(wrong)
+    versions = dict(_versions())
+    adapters = list(_adapters(settings, wrong))
+    plugins = _plugins(settings, wrong)
+    files = list(_files(settings, wrong))
+    if shown.json:
+        print_json({
+            "versions": versions, "adapters": adapters, "plugins": plugins, "files": files,
+            "settings": settings.file, "findings": wrong,
+        })  # fmt: skip
+        return int(bool(wrong))
+    say(", ".join(f"{name} {version}" for name, version in versions.items()))
+    say(f"settings: {settings.file or 'none, here or in a folder above'}")
+    print_rows(adapters, "none of the frameworks that have an adapter is installed", "adapters")
+    print_rows(plugins, "no plugins", "plugins")
+    print_rows(files, "the settings name no journal and no store of approvals", "files")
+    if wrong:
+        say("what is wrong", "bold red")
+        print_items(wrong)
+    else:
+        say("all is well", "green")
+    return int(bool(wrong))
+
+
+def _settings(wrong: list[str]) -> Settings:
+    try:
+        return find_settings()
+    except HookError as error:
+        wrong.append(str(error))
+        return Settings()
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    yield "hookbus", __version__
+    yield "Python", platform.python_version()
+    for name in _PACKAGES:
+        try:
+            yield name, metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+
+
+def _adapters(settings: Settings, wrong: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the adapters whose framework is installed here, or that the settings name."""
+    for name, package, versions, installed, *_ in import_module("hookbus.adapters.__main__").rows():
+        is_named = name in settings.adapters
+        fits = installed != "-" and not installed.endswith("does not fit")
+        if is_named and not fits:
+            wrong.append(f"the adapter {name} needs {package} {versions}; installed is {installed}")
+        if is_named or installed != "-":
+            yield {
+                "adapter": name, "package": package, "fits": versions, "installed": installed,
+                "in settings": is_named,
+            }  # fmt: skip
+
+
+def _plugins(settings: Settings, wrong: list[str]) -> list[dict[str, Any]]:
+    """Return every plugin, loaded on a bus of its own, which nothing else is on."""
+    from .. import load_plugins
+
+    try:
+        loaded = load_plugins(Bus(), **(settings.plugins or {}))
+    except HookError as error:
+        wrong.append(f"{settings.file} plugins: {error}")
+        return []
+    wrong += [str(each) for each in loaded.diagnostics if each.level == "error"]
+    rows = [
+        {"plugin": row.plugin, "version": row.version, "place": row.place, "status": row.status,
+         "why": row.why}
+        for row in loaded.rows()
+    ]  # fmt: skip
+    loaded.close()
+    return rows
+
+
+def _files(settings: Settings, wrong: list[str]) -> Iterator[dict[str, Any]]:
+    if settings.approvals is not None:
+        yield {"what": "approvals", "file": settings.approvals, **_store(settings.approvals, wrong)}
+
+
+def _store(file: Path, wrong: list[str]) -> dict[str, Any]:
+    from ..approvals import Store
+
+    if not file.is_file():
+        return {"state": "not made yet"}
+    try:
+        waiting = len(Store(file).pending())
+    except HookError as error:
+        wrong.append(str(error))
+        return {"state": "damaged"}
+    return {"state": "fine", "waits": f"{waiting} for a yes"}

@@ -1,0 +1,123 @@
+"""A Python program run as `python` would run it: its `__main__`, its arguments, its path."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import io
+import os
+import sys
+import zipfile
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
+
+from .. import HookError
+
+
+class Program:
+    """A program, named and not begun.
+
+    Args:
+        name: a script, a folder or an archive with a `__main__`; or a module.
+        arguments: what it finds in `sys.argv` behind its name.
+        is_module: whether it is named as `python -m` takes it.
+
+    Raises:
+        HookError: if there is none of this name.
+    """
+
+    def __init__(self, name: str, arguments: Sequence[str], *, is_module: bool) -> None:
+        self._name, self._is_module = name, is_module
+        if is_module:
+            _first_on_path(os.getcwd())
+            if not _is_there(name.partition(".")[0]):
+                raise HookError(f"there is no module {name!r} to run: name it as import does")
+        elif not os.path.exists(name):
+            raise HookError(f"there is no program {name}: give a script, or -m and a module")
+        elif os.path.isfile(name) and not zipfile.is_zipfile(name):
+            _first_on_path(os.path.dirname(os.path.realpath(name)))
+        else:
+            _first_on_path(os.path.abspath(name))
+        sys.argv[:] = ["-m" if is_module else name, *arguments]
+
+    def run(self) -> None:
+        """Run it to its end; what it raises comes out.
+
+        Raises:
+            HookError: if it cannot be read, or is no program.
+        """
+        code, main = self._found()
+        sys.modules["__main__"] = main
+        exec(code, main.__dict__)
+
+    def _found(self) -> tuple[CodeType, ModuleType]:
+        name = self._name
+        if self._is_module:
+            try:
+                spec = importlib.util.find_spec(name)
+                if spec is not None and spec.submodule_search_locations is not None:
+                    name = f"{name}.__main__"
+                    spec = importlib.util.find_spec(name)
+            except ModuleNotFoundError as error:
+                raise HookError(f"there is no module {name!r} to run: {error}") from None
+            return _of_spec(spec, name)
+        if os.path.isfile(name) and not zipfile.is_zipfile(name):
+            return _of_script(name)
+        return _of_spec(PathFinder.find_spec("__main__", [name]), f"{name}/__main__.py")
+
+
+def _is_there(top: str) -> bool:
+    try:
+        return importlib.util.find_spec(top) is not None
+    except ValueError:  # it is no name, or a module that says nothing of where it is from
+        return top in sys.modules
+
+
+def _first_on_path(folder: str) -> None:
+    """Put the program's folder where the one of `hookbus` itself was."""
+    if not sys.flags.safe_path:
+        sys.path[:1] = [folder]
+
+
+def _of_script(path: str) -> tuple[CodeType, ModuleType]:
+    whole = os.path.abspath(path)
+    try:
+        with io.open_code(whole) as file:
+            source = file.read()
+    except OSError as error:
+        raise HookError(f"{path} cannot be read: {error.strerror}") from None
+    main = _main(__file__=whole, __loader__=SourceFileLoader("__main__", whole))
+    return compile(source, whole, "exec", dont_inherit=True), main
+
+
+def _of_spec(spec: ModuleSpec | None, name: str) -> tuple[CodeType, ModuleType]:
+    code = None
+    if spec is not None and spec.loader is not None and hasattr(spec.loader, "get_code"):
+        code = spec.loader.get_code(spec.name)
+    if spec is None or code is None:
+        raise HookError(f"{name} is no program: there is no Python to run in it")
+    sys.argv[0] = spec.origin or name if sys.argv[0] == "-m" else sys.argv[0]
+    return code, _main(
+        __file__=spec.origin, __loader__=spec.loader, __spec__=spec, __package__=spec.parent,
+        __cached__=spec.cached,
+    )  # fmt: skip
+
+
+def _main(**said: Any) -> ModuleType:
+    """Return a new `__main__` with what Python puts into one, and with nothing in it of hookbus."""
+    main = ModuleType("__main__")
+    usual = {"__builtins__": builtins, "__annotations__": {}, "__cached__": None}
+    main.__dict__.update({**usual, **said})
+    return main
+
+
+def without_ours(trace: TracebackType | None) -> TracebackType | None:
+    """Return a traceback from where the program begins in it."""
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_FOLDER):
+        trace = trace.tb_next
+    return trace
+
+
+_FOLDER = os.path.dirname(__file__) + os.sep

@@ -1,0 +1,107 @@
+"""`hookbus run`: any Python program, unchanged, with what is to watch over it put in place first.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, NoReturn
+
+import attrs
+from cyclopts import Parameter
+
+from .. import HookError
+from .preparing import instrument_named, prepare
+from .program import Program, without_ours
+from .screen import TABLES, Flag, Several, Shown
+from .settings import find_settings
+
+_VALUED: Final = ("--plugin", "--instrument", "--adapters")
+
+
+@attrs.frozen
+class Ended:
+    """How a program ended that did not simply come to its end."""
+
+    error: BaseException
+
+    def as_python_does(self) -> NoReturn:
+        """Let Python end as it would have without hookbus: with its exit code, or its traceback,
+        in which nothing of hookbus is to be seen.
+        """
+        shown, trace = sys.excepthook, without_ours(self.error.__traceback__)
+        sys.excepthook = lambda kind, error, _: shown(kind, error.with_traceback(trace), trace)
+        raise self.error
+
+
+def run(
+    program: str, /,
+    *arguments: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    plugin: Several = (), instrument: Several = (),
+    adapters: str | None = None,
+    module: Annotated[Flag, Parameter(alias="-m")] = False,
+    shown: Shown = TABLES,
+) -> Ended | None:  # fmt: skip
+    """Run any Python program, unchanged, under guards and with a record.
+
+    What stands behind the program is for the program. It gets its arguments, its exit code and its
+    traceback as from Python; what the settings name is in place before it begins.
+
+    Args:
+        program: a script, or a folder that Python can run; or with -m a module.
+        arguments: what the program is given.
+        plugin: the id of a plugin, or its folder; may be given again. One that cannot be loaded
+            ends it all.
+        instrument: module:Class.method, or module:function, to make hookable; may be given again.
+        adapters: frameworks that are to run on hookbus, with commas between: langchain,mcp.
+        module: the program is a module, as for python -m.
+    """
+    settings = find_settings()
+    found = Program(program, arguments, is_module=module)
+    prepare(settings, plugins=plugin, adapters=adapters or "")
+    for target in instrument:
+        instrument_named(target)
+    if shown.json:
+        _count()
+    try:
+        found.run()
+    except HookError as error:
+        if without_ours(error.__traceback__) is None:  # of hookbus run itself
+            raise
+        return Ended(error)
+    except BaseException as error:
+        return Ended(error)
+    return None
+
+
+def _count() -> None:
+    """Say at the end, in a line on stderr, how many calls there were and how they ended."""
+    import json
+
+    from .. import default_bus
+    from ..events import Failed, Finished
+
+    counts: dict[str, int] = {}
+
+    def counted(bus: Any, event: Any) -> None:
+        name = event.outcome if isinstance(event, Finished) else "failures"
+        counts[name] = counts.get(name, 0) + 1
+
+    default_bus.events.connect(counted, kinds=(Finished, Failed), name="hookbus run --json")
+    atexit.register(lambda: print(json.dumps({"calls": counts}), file=sys.stderr))
+
+
+def program_words(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with `--` before the program that `run` is to run, so that
+    the program's own options are its own.
+    """
+    found = list(words)
+    if not found or found[0] != "run":
+        return found
+    place = 1
+    while place < len(found) and found[place].startswith("-") and found[place] != "--":
+        place += 2 if found[place] in _VALUED else 1
+    if place < len(found) and found[place] != "--":
+        found.insert(place, "--")
+    return found

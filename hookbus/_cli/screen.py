@@ -1,0 +1,125 @@
+"""What a command prints: tables as wide as the terminal, or JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Final
+
+import attrs
+from cyclopts import Parameter
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from .._views.tables import WIDTH, brief, columns, printable
+
+COLOURS: Final = {
+    "guard": "bold", "observe": "dim", "blocked": "bold red", "failed": "bold magenta",
+    "raised": "bold magenta", "refused": "bold red", "denied": "bold red", "changed": "yellow",
+    "pending": "bold yellow", "returned": "green", "approved": "green", "loaded": "green",
+    "cancelled": "yellow", "disabled": "yellow", "fine": "green", "unfinished": "yellow",
+}  # fmt: skip
+"""How a cell looks that says one of these words. The word stands there, too."""
+
+
+Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
+"""An option that is there or not."""
+
+Several = Annotated[Sequence[str], Parameter(consume_multiple=False, show_default=False)]
+"""An option that may be given again."""
+
+
+@Parameter(name="*")
+@attrs.frozen
+class Shown:
+    """How every command shows what it has to say."""
+
+    json: Flag = False
+    """Print JSON instead of tables."""
+    traceback: Flag = False
+    """Show the whole traceback of what goes wrong; HOOKBUS_TRACEBACK=1 does that, too."""
+
+
+TABLES: Final = Shown()
+"""As a command shows it where nothing else is said."""
+
+
+def console() -> Console:
+    """Return the console of what a command prints: as wide as the terminal, or as COLUMNS says."""
+    is_wide = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(file=sys.stdout, width=None if is_wide else WIDTH, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """Print one value as one line of JSON; what has no JSON is printed in words."""
+    print(json.dumps(value, default=str, ensure_ascii=False))
+
+
+def say(text: str, style: str = "") -> None:
+    """Print a line of text, in which nothing steers the terminal."""
+    console().print(Text(printable(text), style=style), soft_wrap=True)
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> Table:
+    """Return rows as a table: a column for each key that says something in any of them."""
+    table = Table(
+        box=box.SIMPLE_HEAD, title=title and Text(brief(title)), title_justify="left",
+        title_style="bold", pad_edge=False, padding=(0, 1), header_style="bold",
+    )  # fmt: skip
+    shown = columns([dict(row) for row in rows])
+    for name, cells in shown.items():
+        is_number = all(isinstance(row[name], (int, float, type(None))) for row in rows)
+        table.add_column(
+            name, justify="right" if is_number else "left", overflow="fold",
+            min_width=min(6, max(map(len, cells), default=0)),
+        )  # fmt: skip
+    for line in zip(*shown.values()):
+        table.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in line))
+    return table
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], empty: str, title: str | None = None) -> None:
+    """Print rows as a table, or a sentence where there are none."""
+    if rows:
+        console().print(table_of(rows, title))
+    else:
+        say(empty)
+
+
+def print_items(items: Iterable[str], style: str = "") -> None:
+    """Print sentences as a list, folded where there is no more room."""
+    grid = Table.grid(padding=(0, 1))
+    for item in items:
+        grid.add_row("-", Text(brief(item), style=style))
+    console().print(grid)
+
+
+def progress() -> Progress:
+    """Return the progress bar of long work; it is drawn on stderr, by terminals only, and leaves
+    nothing when it is done.
+    """
+    screen = Console(stderr=True)
+    parts = (
+        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
+    )  # fmt: skip
+    return Progress(*parts, console=screen, transient=True, disable=not screen.is_terminal)
+
+
+def clock(seconds: float, *, is_long: bool = False) -> str:
+    """Return a time of day as people here read it, with its date where that is asked for."""
+    shape = "%Y-%m-%d %H:%M:%S" if is_long else "%H:%M:%S"
+    return time.strftime(shape, time.localtime(seconds)) + f".{int(seconds % 1 * 1000):03}"
+
+
+def lasted(seconds: float) -> str:
+    """Return a duration in the unit that people would say it in."""
+    for size, unit in ((1.0, "s"), (1e-3, "ms")):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"

@@ -1,0 +1,131 @@
+"""Settings: `[tool.hookbus]` of a pyproject.toml, or a hookbus.toml, checked before anything runs.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from .. import HookError
+from ..exceptions import did_you_mean
+
+PLACES: Final = ("workspace", "user", "bundled")
+_NAMES: Final = "a list of texts"
+_SHAPES: Final[dict[str, dict[str, str]]] = {
+    "": {
+        "journal": "a text", "approvals": "a text", "plugins": "a table", "adapters": _NAMES,
+        "shadow": _NAMES, "require": _NAMES,
+    },
+    "plugins": {
+        "workspace": "a text", "user": "a text", "bundled": "a text",
+        "installed": "true or false", "allow": _NAMES, "deny": _NAMES, "enable": _NAMES,
+        "settings": "a table", "overrides": "a table",
+    },
+}  # fmt: skip
+"""Every key there is, by the table it stands in, and what it takes."""
+
+
+@attrs.frozen
+class Settings:
+    """What the settings of a project say.
+
+    Attributes:
+        file: where they stand; None where there are none.
+        journal: the journal that is written by `hookbus run` and read by the other commands.
+        approvals: the store of approvals.
+        plugins: what `load_plugins` is given; None where no plugins are named.
+        adapters: the frameworks that are to run on hookbus.
+        shadow: names of guards that are asked and block nothing.
+        require: hooks whose every call a guard must watch over.
+    """
+
+    file: Path | None = None
+    journal: Path | None = None
+    approvals: Path | None = None
+    plugins: Mapping[str, Any] | None = None
+    adapters: tuple[str, ...] = ()
+    shadow: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
+
+
+def find_settings(folder: Path | None = None) -> Settings:
+    """Return the settings of the nearest folder that has some, from this one upwards.
+
+    Args:
+        folder: where to begin; None is the current one.
+
+    Raises:
+        HookError: if a file cannot be read, or says what there is not.
+    """
+    start = (folder or Path.cwd()).absolute()
+    for each in (start, *start.parents):
+        if (own := each / "hookbus.toml").is_file():
+            return read_settings(own)
+        if (project := each / "pyproject.toml").is_file():
+            found = read_settings(project)
+            if found.file is not None:
+                return found
+    return Settings()
+
+
+def read_settings(file: Path) -> Settings:
+    """Return what a hookbus.toml, or the table `[tool.hookbus]` of another file, says.
+
+    Raises:
+        HookError: if it cannot be read, or has a key that there is not, or a value of another kind.
+    """
+    try:
+        said = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise HookError(f"{file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise HookError(f"{file} is no TOML: {error}") from None
+    where = f"{file}"
+    if file.name != "hookbus.toml":
+        tool = said.get("tool", {})
+        if not isinstance(tool, dict) or "hookbus" not in tool:
+            return Settings()
+        said, where = tool["hookbus"], f"{file}: [tool.hookbus]"
+    _check(where, "", said)
+    plugins = said.get("plugins")
+    if plugins is not None:
+        _check(f"{where} plugins", "plugins", plugins)
+        plugins = {
+            name: _beside(file, value) if name in PLACES else value
+            for name, value in plugins.items()
+        }
+    journal, approvals = (
+        _beside(file, said[name]) if name in said else None for name in ("journal", "approvals")
+    )  # fmt: skip
+    adapters, shadow, require = (
+        tuple(said.get(name, ())) for name in ("adapters", "shadow", "require")
+    )  # fmt: skip
+    return Settings(file, journal, approvals, plugins, adapters, shadow, require)
+
+
+def _beside(file: Path, path: str) -> Path:
+    """Return a path as the file means it that names it: from its own folder."""
+    return file.parent / Path(path).expanduser()
+
+
+def _check(where: str, table: str, said: Any) -> None:
+    shapes = _SHAPES[table]
+    if not isinstance(said, dict):
+        raise HookError(f"{where} must be a table")
+    for name, value in said.items():
+        if name not in shapes:
+            raise HookError(f"{where} has no {name!r}{did_you_mean(name, shapes)}")
+        if not _is(shapes[name], value):
+            raise HookError(f"{where} {name} = {value!r:.60} must be {shapes[name]}")
+
+
+def _is(shape: str, value: Any) -> bool:
+    if shape == _NAMES:
+        return isinstance(value, list) and all(isinstance(each, str) and each for each in value)
+    if shape == "a text":
+        return isinstance(value, str) and bool(value)
+    return isinstance(value, dict if shape == "a table" else bool)

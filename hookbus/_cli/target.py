@@ -1,0 +1,98 @@
+"""The module or object a command is told by name: imported, and found in it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from .. import Bus, HookError, default_bus
+from ..exceptions import did_you_mean
+
+_OURS: Final = (os.path.dirname(os.path.dirname(__file__)) + os.sep, "<frozen ", importlib.__file__)
+
+
+def module_of(name: str) -> ModuleType:
+    """Import a module by its dotted name, from this folder too, or a file by its path.
+
+    Raises:
+        HookError: if there is none, or importing it fails; that one has what it raised as cause.
+    """
+    path = Path(name)
+    if name.endswith(".py") or os.sep in name:
+        if not path.is_file():
+            raise HookError(f"there is no file {name}: give a module, or the path of a file")
+        _begin_path(path.resolve().parent)
+        name = path.stem
+    else:
+        _begin_path(Path.cwd())
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise HookError(f"{name!r} is no name of a module: write package.module, or path/file.py")
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        if missing.name and (name == missing.name or name.startswith(f"{missing.name}.")):
+            raise HookError(
+                f"there is no module {missing.name!r} here or among what is installed: "
+                "change to its folder, or give the path of the file"
+            ) from None
+        raise _failed(name, missing) from missing
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise _failed(name, error) from error
+
+
+def _begin_path(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _failed(name: str, error: BaseException) -> HookError:
+    """Return what is said of a module that raised: where, in its own code."""
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(_OURS)
+    ]  # fmt: skip
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    if isinstance(error, SyntaxError) and error.filename:
+        where = f" at {error.filename}:{error.lineno}"
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return HookError(f"importing {name} failed{where}: {said}")
+
+
+def object_of(target: str) -> Any:
+    """Return what `module:Class.method` names.
+
+    Raises:
+        HookError: if it is not of that form, or something on the way is not there.
+    """
+    module_name, colon, path = target.rpartition(":")
+    if not colon or not module_name or not path:
+        raise HookError(f"{target!r} names no object: write module:Class.method, or file.py:name")
+    found: Any = module_of(module_name)
+    for part in path.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            owner = getattr(found, "__qualname__", None) or getattr(found, "__name__", found)
+            names = [name for name in dir(found) if not name.startswith("__")]
+            raise HookError(f"{owner} has no {part!r}{_meant(part, names)}") from None
+    return found
+
+
+def _meant(wrong: str, names: list[str]) -> str:
+    """Return what was probably meant, and not all that a module holds."""
+    hint = did_you_mean(wrong, names)
+    return hint if "did you mean" in hint else ""
+
+
+def buses_of(module: ModuleType) -> dict[str, Bus]:
+    """Return the buses whose hooks a module may declare: the default one, and those it holds."""
+    held = {name: value for name, value in vars(module).items() if isinstance(value, Bus)}
+    own = {name: bus for name, bus in held.items() if bus is not default_bus}
+    return {"default_bus": default_bus, **own}

@@ -1,0 +1,169 @@
+"""`hookbus run`: a program runs as Python runs it, and is watched over."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+
+SHOWS = """\
+import sys
+print(sys.argv, sys.path[0], __name__, __file__, __package__, __spec__ and __spec__.name)
+print(sorted(globals()), type(__loader__).__name__, sys.modules["__main__"].__dict__ is globals())
+"""
+
+PROGRAMS = {
+    "a script": (SHOWS, ["script.py", "--json", "-x", "--", "run", "--help"]),
+    "argparse": (
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--json', required=True)\n"
+        "print(p.parse_args())\n", ["script.py", "--nothing"],
+    ),
+    "asyncio": (
+        "import asyncio\nasync def main():\n    await asyncio.sleep(0)\n    print('done')\n"
+        "asyncio.run(main())\n", ["script.py"],
+    ),
+    "a pickle of its own class": (
+        "import pickle\nclass A: ...\nprint(type(pickle.loads(pickle.dumps(A()))) is A)\n",
+        ["script.py"],
+    ),
+    "a process of its own": (
+        "import multiprocessing as m\ndef f(x): return x * 2\n"
+        "if __name__ == '__main__':\n"
+        "    with m.get_context('spawn').Pool(1) as pool: print(pool.map(f, [1, 2]))\n",
+        ["script.py"],
+    ),
+    "a thread that lives longer": (
+        "import threading, time, atexit\natexit.register(print, 'exit')\n"
+        "def late():\n    time.sleep(0.2)\n    print('late')\n"
+        "threading.Thread(target=late).start()\n",
+        ["script.py"],
+    ),
+    "exit code 7": ("import sys\nsys.exit(7)\n", ["script.py"]),
+    "exit with words": ("raise SystemExit('no more')\n", ["script.py"]),
+    "an exception": ("def f():\n    return {}['x']\ntry:\n    f()\nexcept KeyError as e:\n"
+                     "    raise ValueError('here') from e\n", ["script.py"]),
+    "a hook of its own for exceptions": (
+        "import sys\nsys.excepthook = lambda kind, error, trace: print(kind, trace.tb_lineno)\n"
+        "1/0\n",
+        ["script.py"],
+    ),
+    "no Python": ("x = (\n", ["script.py"]),
+    "a module that is missing": ("import nosuchthing\n", ["script.py"]),
+    "a module": (SHOWS, ["-m", "script", "-m", "x"]),
+    "a package": (SHOWS, ["-m", "package", "--version"]),
+    "a folder": (SHOWS, ["package", "a"]),
+}  # fmt: skip
+
+
+def python(*words, cwd, **more):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=cwd,
+                          env={**environment, **more})  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_runs_as_python_runs_it(name, tmp_path):
+    text, words = PROGRAMS[name]
+    (tmp_path / "script.py").write_text(text)
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (tmp_path / "package" / "__main__.py").write_text(text)
+    plain = python(*words, cwd=tmp_path)
+    hooked = python("-m", "hookbus", "run", *words, cwd=tmp_path)
+    assert hooked.stdout == plain.stdout
+    assert hooked.stderr == plain.stderr
+    assert hooked.returncode == plain.returncode
+
+
+def test_an_interrupt_ends_a_program_as_python_does(tmp_path):
+    (tmp_path / "script.py").write_text("import time\nprint('go', flush=True)\ntime.sleep(60)\n")
+    ended = []
+    for words in (["script.py"], ["-m", "hookbus", "run", "script.py"]):
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with subprocess.Popen(
+            [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=tmp_path, env=environment, text=True,
+        ) as begun:  # fmt: skip
+            assert begun.stdout.readline() == "go\n"
+            time.sleep(0.05)
+            begun.send_signal(signal.SIGINT)
+            ended.append((*begun.communicate(), begun.returncode))
+    assert ended[0] == ended[1]
+    assert ended[0][2] == -signal.SIGINT
+
+
+def test_a_method_nobody_wrote_for_hooks_is_instrumented_and_counted(tmp_path):
+    (tmp_path / "bank.py").write_text("class Bank:\n    def pay(self, amount): return amount\n")
+    (tmp_path / "script.py").write_text("from bank import Bank\nprint(Bank().pay(3))\n")
+    ran = python("-m", "hookbus", "run", "--json", "--instrument", "bank:Bank.pay", "script.py",
+                 cwd=tmp_path)  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (0, "3\n")
+    assert json.loads(ran.stderr) == {"calls": {"returned": 1}}
+
+
+PLUGIN = """\
+format = 1
+id = "frugal"
+version = "1.0"
+hooks = ["pre_pay"]
+"""
+CODE = """\
+from hookbus import Block
+
+def register(api):
+    api.connect("pre_pay", little, role="guard")
+
+def little(bank, amount):
+    return Block("too much") if amount > 100 else None
+"""
+
+
+@pytest.fixture
+def bank(tmp_path):
+    (tmp_path / "plugins" / "frugal").mkdir(parents=True)
+    (tmp_path / "plugins" / "frugal" / "hookbus-plugin.toml").write_text(PLUGIN)
+    (tmp_path / "plugins" / "frugal" / "plugin.py").write_text(CODE)
+    (tmp_path / "script.py").write_text(
+        "from hookbus import hookable\n"
+        "class Bank:\n    @hookable\n    def pay(self, amount): return amount\n"
+        "print(Bank().pay(3))\nprint(Bank().pay(300))\n"
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("words, settings", [
+    (["--plugin", "plugins/frugal"], ""),
+    ([], '[tool.hookbus.plugins]\nuser = "plugins"\n'),
+    (["--plugin=frugal"], '[tool.hookbus.plugins]\nuser = "plugins"\n'),
+], ids=["folder", "settings", "id"])  # fmt: skip
+def test_a_plugin_guards_a_program_that_knows_nothing_of_it(bank, words, settings):
+    (bank / "pyproject.toml").write_text(settings)
+    ran = python("-m", "hookbus", "run", *words, "script.py", cwd=bank)
+    assert (ran.returncode, ran.stdout) == (1, "3\n")
+    assert ran.stderr.endswith("pay was blocked by little: too much\n")
+
+
+def test_what_the_settings_put_in_shadow_blocks_nothing(bank):
+    (bank / "hookbus.toml").write_text('shadow = ["little"]\n[plugins]\nuser = "plugins"\n')
+    ran = python("-m", "hookbus", "run", "script.py", cwd=bank)
+    assert (ran.returncode, ran.stdout) == (0, "3\n300\n")
+
+
+def test_what_the_settings_require_is_guarded_or_blocked(bank):
+    (bank / "hookbus.toml").write_text('require = ["pay"]\n')
+    ran = python("-m", "hookbus", "run", "script.py", cwd=bank)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "no guard watches over it" in ran.stderr
+
+
+def test_a_program_does_not_begin_without_a_plugin_that_is_to_guard_it(bank):
+    (bank / "plugins" / "frugal" / "plugin.py").write_text("1 / 0\n")
+    ran = python("-m", "hookbus", "run", "--plugin", "plugins/frugal", "script.py", cwd=bank)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("hookbus: error: plugin frugal") and ran.stderr.count("\n") == 1
