@@ -2,6 +2,7 @@
 hookable, and who may stop, change or watch its calls connects to ordinary blinker signals.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -55,3 +56,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if os.environ.get("HOOKBUS_JOURNAL"):
+    import_module(f"{__name__}.journal").Journal(os.environ["HOOKBUS_JOURNAL"]).attach(default_bus)

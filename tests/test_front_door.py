@@ -20,8 +20,8 @@ def read(name):
 
 
 FOLDERS = ("_connections", "_hooks", "_calls", "_questions", "_views")
-GUESTS = ("adapters", "approvals", "demo", "guards", "_cli", "cli.py", "_pytest.py")
-ROOMS = ("adapters", "approvals", "guards")
+GUESTS = ("adapters", "approvals", "demo", "guards", "journal", "_cli", "cli.py", "_pytest.py")
+ROOMS = ("adapters", "approvals", "guards", "journal")
 CORE = sorted([
     *(path for path in PACKAGE.glob("*.py") if path.name not in GUESTS),
     *(path for folder in FOLDERS for path in (PACKAGE / folder).glob("*.py")),

@@ -131,6 +131,7 @@ def recorded(call_next: Any, opened: list[Any]) -> Any:
         opened.append(source)
         return source
 
+    recorded_call_next.__wrapped__ = call_next  # type: ignore[attr-defined]  # tells its colour
     return recorded_call_next
 
 

@@ -86,6 +86,11 @@ class HookContext(NamedTuple):
     surrounding: Mapping[str, Any]
     state: dict[str, Any]
 
+    @property
+    def description(self) -> str:
+        """What events call the sender."""
+        return describe(self.sender)
+
     def snapshot(self) -> HookContext:
         """Return a context of its own whose `kwargs` and `result` are deep copies; a value that
         refuses copying raises.

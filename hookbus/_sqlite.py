@@ -1,0 +1,76 @@
+"""SQLite files of hookbus's own: whose a file is, and what is wrong with it, in a sentence."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from .exceptions import HookError
+
+BUSY_SECONDS: Final = 10.0
+"""How long a piece of work waits for another process that writes."""
+
+
+def whole_path(path: str | os.PathLike[str], owner: str) -> Path:
+    """Return the whole path of a file that a class of hookbus is to keep.
+
+    Raises:
+        HookError: if it is no path of a file, or there is no such folder.
+    """
+    if not isinstance(path, (str, os.PathLike)) or str(path) in ("", ":memory:"):
+        raise HookError(
+            f"{owner}({path!r:.60}): give the path of a file, which outlives the process"
+        )
+    whole = Path(path).absolute()
+    if not whole.parent.is_dir():
+        raise HookError(f"{owner}({str(path)!r}): there is no folder {whole.parent}")
+    return whole
+
+
+def is_new(db: sqlite3.Connection, path: Path, owner: str, application: int, version: int) -> bool:
+    """Tell whether a file has nothing in it yet, and refuse what is somebody else's.
+
+    Raises:
+        HookError: if it is a database of something else, or of another version.
+    """
+    found = db.execute("PRAGMA application_id").fetchone()[0]
+    schema = db.execute("PRAGMA user_version").fetchone()[0]
+    if found == 0 and not db.execute("SELECT 1 FROM sqlite_master").fetchone():
+        return True
+    if found != application:
+        raise HookError(f"{path} is a database of something else: give a {owner} a file of its own")
+    if schema != version:
+        raise HookError(
+            f"{path} has schema {schema}, this hookbus reads {version}: open it with "
+            f"{'a newer' if schema > version else 'an older'} one"
+        )
+    return False
+
+
+def make(db: sqlite3.Connection, tables: str, application: int, version: int) -> None:
+    """Make the tables of a file that has nothing in it."""
+    for statement in tables.split(";"):
+        db.execute(statement)
+    db.execute(f"PRAGMA application_id = {application}")
+    db.execute(f"PRAGMA user_version = {version}")
+
+
+def code_of(error: Exception) -> int:
+    """Return SQLite's number for an error, 0 where it has none."""
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+
+
+def said(path: Path, error: Exception) -> str:
+    """Say what is wrong with a file, and what to do about it."""
+    words = {
+        sqlite3.SQLITE_BUSY: "is locked by another process: try again",
+        sqlite3.SQLITE_READONLY: "cannot be written: give its user the right to, folder included",
+        sqlite3.SQLITE_FULL: "cannot grow, the disk is full: make room",
+        sqlite3.SQLITE_CORRUPT: "is damaged: restore it, or begin with a new file",
+        sqlite3.SQLITE_NOTADB: "is no SQLite database: give hookbus a file of its own",
+        sqlite3.SQLITE_CANTOPEN: "cannot be opened: look at its rights, folder included",
+        sqlite3.SQLITE_IOERR: "cannot be read or written: look at its disk",
+    }.get(code_of(error), f"cannot be used: {error}")
+    return f"{path} {words}"

@@ -1,0 +1,13 @@
+"""The journal: what happened, kept in a file, and asked again."""
+
+from ._checkpoint import Checkpoint
+from ._cursor import Cursor
+from ._journal import Journal
+from ._replay import Difference, Replay, Unjudged, replay
+from ._verify import Verification
+from ._words import Record
+
+__all__ = [
+    "Checkpoint", "Cursor", "Difference", "Journal", "Record", "Replay", "Unjudged",
+    "Verification", "replay",
+]  # fmt: skip

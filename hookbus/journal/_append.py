@@ -1,0 +1,130 @@
+"""Appending to the chain: one commit at a time, by one thread at a time."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from .. import HookError
+from .._sqlite import code_of, said
+from ._chain import Row, bound
+from ._file import connected
+from ._run import Run
+
+Work = Callable[[sqlite3.Connection], list[Row]]
+"""What is done to the file in a transaction; the records it gives are appended."""
+
+_COLUMNS: Final = 12
+_ROW: Final = f"({', '.join('?' * _COLUMNS)})"
+_INSERTS: Final = {
+    rows: f"INSERT INTO chain VALUES {', '.join([_ROW] * rows)}"
+    for rows in (1024, 128, 16, 1)
+}
+"""So many rows by one statement: between two of them others want to run, and get to."""
+
+_DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
+
+
+class Chain:
+    """The chain of a file, which other processes may append to as well.
+
+    Attributes:
+        is_committed: whether the last commit that was interrupted has taken place all the same.
+    """
+
+    is_committed = False
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._run = path, Run()
+        self._db: sqlite3.Connection | None = None
+        self._damage: str | None = None
+        found = os.stat(path)
+        self._place = found.st_dev, found.st_ino
+
+    def begin(self) -> None:
+        """Begin another run, in a process that was just forked."""
+        self._run = Run()
+
+    def commit(self, do: Work, *, is_full: bool) -> None:
+        """Do something and append records in one transaction, all or nothing.
+
+        Args:
+            do: what is done.
+            is_full: whether it is to outlive a power cut.
+
+        Raises:
+            HookError: saying why it cannot be done.
+        """
+        try:
+            self._commit(do, "FULL" if is_full else "NORMAL")
+        except BaseException as error:
+            has_ended = self._db is not None and not self._db.in_transaction
+            self.is_committed = self._has_begun and has_ended
+            self.disconnect()  # which takes back what was not committed
+            if isinstance(error, HookError) or not isinstance(error, Exception):
+                raise
+            worded = said(self._path, error)
+            if code_of(error) in _DAMAGED:
+                worded = f"{self._path} is damaged: restore it, or begin with a new file"
+                self._damage = worded
+            raise HookError(worded) from None
+
+    def leave(self) -> None:
+        """Say in the file that the run has ended as it should."""
+        if self._run.number:
+            with suppress(sqlite3.Error, HookError):  # then it reads as if it had died
+                self._run.leave(self._connected())
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Close the connection; the next commit opens another one."""
+        if self._db is not None:
+            with suppress(sqlite3.Error):
+                self._db.close()
+            self._db = None
+
+    def _commit(self, do: Work, synchronous: str) -> None:
+        self._has_begun = False
+        db, run = self._connected(), self._run
+        db.execute(f"PRAGMA synchronous = {synchronous}")
+        db.execute("BEGIN IMMEDIATE")
+        self._has_begun = True
+        rows, number = do(db), run.number
+        if rows:
+            number = number or run.enter(db, self._path)
+            seq, before = db.execute("SELECT seq, hash FROM head").fetchone()
+            values: list[object] = []
+            for row in rows:
+                seq += 1
+                before = bound(before, seq, run.id, run.source, row.data)
+                values += (seq, number, *row.columns, row.data, before)
+            _insert(db, values)
+            db.execute("UPDATE head SET seq = ?, hash = ?", [seq, before])
+        db.execute("COMMIT")
+        run.number = number
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._damage is not None:
+            raise HookError(self._damage)
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            raise HookError(f"{self._path} is gone: put it back, or begin with a new one") from None
+        if (found.st_dev, found.st_ino) != self._place:
+            raise HookError(f"{self._path} was put in another one's place: begin with a new one")
+        if self._db is None:
+            self._db = connected(self._path)
+        return self._db
+
+
+def _insert(db: sqlite3.Connection, values: list[object]) -> None:
+    at = 0
+    for rows, statement in _INSERTS.items():
+        size = rows * _COLUMNS
+        while len(values) - at >= size:
+            db.execute(statement, values[at : at + size])
+            at += size

@@ -1,0 +1,63 @@
+"""The chain: what stands in a row of it, and how each record is bound to the one before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+MOST: Final = 1_000_000
+"""So many characters a record has at most; what is longer is left out, and that is said."""
+
+_CORE: Final = ("event", "call_id", "parent_id", "hook", "at", "receiver", "outcome", "seconds")
+
+_written: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+Columns = tuple[str, str, float, int, str | None, str | None, float | None, int | None]
+"""Type, hook, time, call, outcome, receiver, seconds, attempt: what is looked for in a record."""
+
+
+class Row(NamedTuple):
+    """What stands in the file of a record, besides its number and its hash."""
+
+    columns: Columns
+    data: str
+
+
+def row_of(data: dict[str, Any]) -> Row:
+    """Return the row of a record. What has no JSON, or too much, is left out, and that is said."""
+    try:
+        text = _written(data)
+    except (TypeError, ValueError, RecursionError) as error:
+        text, data = _without(data, type(error).__name__)
+    if len(text) > MOST:
+        text, data = _without(data, f"{len(text)} characters")
+    return Row(columns(data), text)
+
+
+def columns(data: Mapping[str, Any]) -> Columns:
+    """Return what is looked for in a record."""
+    look = data.get
+    receiver = look("receiver")
+    return (
+        data["event"].lower(), _kept(data["hook"]), data["at"], data["call_id"], look("outcome"),
+        None if receiver is None else _kept(receiver), look("seconds"), look("attempt"),
+    )  # fmt: skip
+
+
+def bound(before: bytes, seq: int, run: str, source: str, data: str) -> bytes:
+    """Return the hash that binds a record to the one before."""
+    return sha256(b"%b%d\n%b\n" % (before, seq, f"{run}\n{source}\n{data}".encode())).digest()
+
+
+def _without(data: Mapping[str, Any], why: str) -> tuple[str, dict[str, Any]]:
+    kept = {name: data[name] for name in _CORE if name in data}
+    kept["left_out"] = f"the rest is not here: {why}"
+    return _written(kept), kept
+
+
+def _kept(name: str) -> str:
+    """Return a name as SQLite can keep it, which knows no half of a pair of surrogates."""
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()

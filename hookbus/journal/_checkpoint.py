@@ -1,0 +1,94 @@
+"""Checkpoints: the head of a chain, to be kept elsewhere, signed where there is a key."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from importlib import import_module
+from typing import Any, Final, Self
+
+import attrs
+
+from .. import HookError
+
+_MARK: Final = "hookbus-journal-1"
+
+
+@attrs.frozen
+class Checkpoint:
+    """The head of a journal at some time. `str(checkpoint)` is kept where who can write the journal
+    cannot, and `verify` takes it: a journal that was cut off, or written anew, does not fit.
+
+    Attributes:
+        file: which journal, by an id that was drawn when it was made.
+        seq: how many records it had.
+        hash: of the last of them, and so of all, in hexadecimal.
+        signature: by an Ed25519 key, in base64, or None.
+    """
+
+    file: str
+    seq: int
+    hash: str
+    signature: str | None = None
+
+    def __str__(self) -> str:
+        return self._said() if self.signature is None else f"{self._said()}:{self.signature}"
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Return the checkpoint that was written so.
+
+        Raises:
+            HookError: if it is none.
+        """
+        mark, *parts = text.strip().split(":")
+        if mark == _MARK and len(parts) in (3, 4) and parts[1].isdecimal():
+            return cls(parts[0], int(parts[1]), parts[2], *parts[3:])
+        raise HookError(f"{text!r:.60} is no checkpoint: give what str(journal.checkpoint()) was")
+
+    def signed(self, key: str | bytes) -> Self:
+        """Return it signed with a private key.
+
+        Raises:
+            HookError: if it is no private Ed25519 key in PEM, or `cryptography` is not installed.
+        """
+        private = _key(key, "load_pem_private_key", "Ed25519PrivateKey", None)
+        signature = base64.b64encode(private.sign(self._said().encode())).decode()
+        return attrs.evolve(self, signature=signature)
+
+    def is_signed_by(self, key: str | bytes) -> bool:
+        """Tell whether the owner of a public key signed it.
+
+        Raises:
+            HookError: if it is no public Ed25519 key in PEM, or `cryptography` is not installed.
+        """
+        public = _key(key, "load_pem_public_key", "Ed25519PublicKey")
+        wrong = import_module("cryptography.exceptions").InvalidSignature
+        try:
+            signature = base64.b64decode(self.signature or "", validate=True)
+            public.verify(signature, self._said().encode())
+        except (wrong, binascii.Error):
+            return False
+        return True
+
+    def _said(self) -> str:
+        return f"{_MARK}:{self.file}:{self.seq}:{self.hash}"
+
+
+def _key(pem: str | bytes, load: str, kind: str, *password: None) -> Any:
+    try:
+        keys = import_module("cryptography.hazmat.primitives.serialization")
+        ed25519 = import_module("cryptography.hazmat.primitives.asymmetric.ed25519")
+        refused = import_module("cryptography.exceptions").UnsupportedAlgorithm
+    except ModuleNotFoundError:
+        raise HookError(
+            "signed checkpoints need cryptography: pip install 'hookbus[journal]'"
+        ) from None
+    wanted = getattr(ed25519, kind)
+    try:
+        found = getattr(keys, load)(pem.encode() if isinstance(pem, str) else pem, *password)
+    except (ValueError, TypeError, refused):
+        found = None
+    if not isinstance(found, wanted):
+        raise HookError(f"key= must be an {kind} in PEM, without a password")
+    return found

@@ -1,0 +1,80 @@
+"""Cursors: how far somebody has read, kept in the journal."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from .. import HookError
+from ._chain import Row
+from ._reading import records
+from ._words import Record
+from ._writer import Writer
+
+
+class Cursor:
+    """An iterator over the records that a reader of this name has not committed yet.
+
+    It ends with the last record there is; iterate again for what came meanwhile. A reader that dies
+    before `commit` is given the same records again, so whoever hands them on does it by their `id`.
+    `retain` drops nothing that a cursor has not committed.
+    """
+
+    def __init__(self, path: Path, writer: Writer, name: str) -> None:
+        if not isinstance(name, str) or not name:
+            raise HookError(f"cursor({name!r:.40}): give it a name, by which it goes on next time")
+        self._path, self._writer, self._name = path, writer, name
+        self._records: Iterator[Record] | None = None
+
+        def begin(db: sqlite3.Connection) -> list[Row]:
+            db.execute("INSERT OR IGNORE INTO cursors SELECT ?, expired FROM head", [name])
+            found = db.execute("SELECT seq FROM cursors WHERE name = ?", [name])
+            self._seen = int(found.fetchone()[0])
+            return []
+
+        writer.transact(begin)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Record:
+        if self._records is None:
+            with suppress(HookError):  # what waits on is read the next time
+                self._writer.flush()
+            self._records = records(self._path, {}, self._seen)
+        for record in self._records:
+            self._seen = record.seq
+            return record
+        self._records = None
+        raise StopIteration
+
+    def commit(self) -> None:
+        """Have read all up to the last record that was given.
+
+        Raises:
+            HookError: if that cannot be written.
+        """
+        self._writer.transact(self._moved)
+
+    def forget(self) -> None:
+        """Drop the cursor; one of its name begins anew.
+
+        Raises:
+            HookError: if that cannot be written.
+        """
+        self._writer.transact(self._dropped)
+
+    def _moved(self, db: sqlite3.Connection) -> list[Row]:
+        db.execute(
+            "INSERT INTO cursors VALUES (?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET seq = max(seq, excluded.seq)",
+            [self._name, self._seen],
+        )
+        return []
+
+    def _dropped(self, db: sqlite3.Connection) -> list[Row]:
+        db.execute("DELETE FROM cursors WHERE name = ?", [self._name])
+        return []

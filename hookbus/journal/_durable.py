@@ -1,0 +1,216 @@
+"""Durable hooks: no body starts before it is on the disk that it is about to."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing
+from typing import Any
+
+import attrs
+
+from .. import Block, HookBlocked, HookContext, HookError
+from ..events import Event
+from ._chain import Row, row_of
+from ._queue import Waiting
+from ._writer import Writer
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Intent(Event):
+    """The body of a durable hook is about to start."""
+
+    attempt: int
+    arguments: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Outcome(Event):
+    """It has ended: `returned`, `raised`, `cancelled`; `blocked` where a guard, asked again by an
+    around that patched or repeated, did not let it begin.
+    """
+
+    attempt: int
+    outcome: str
+    seconds: float
+    error: BaseException | None
+
+
+class Durable:
+    """The around that makes hooks durable, in every colour."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def __call__(self, sender: Any, call_next: Any, ctx: HookContext) -> Any:
+        flags = inspect.unwrap(call_next).__code__.co_flags
+        attempt = Attempt(self._writer, ctx)
+        if flags & inspect.CO_COROUTINE:
+            return _awaited(attempt, call_next)
+        if flags & inspect.CO_ASYNC_GENERATOR:
+            return _opened(attempt, call_next)
+        blocked = attempt.begin()
+        if blocked is not None:
+            return blocked
+        if flags & inspect.CO_GENERATOR:
+            return _stream(attempt, call_next)
+        return _plain(attempt, call_next)
+
+
+class Attempt:
+    """One attempt of a body: its intent, and how it ended."""
+
+    def __init__(self, writer: Writer, ctx: HookContext) -> None:
+        self._writer, self._ctx = writer, ctx
+        state: dict[Any, Any] = ctx.state  # the call's own; another journal counts for itself
+        self._number = state[writer] = state.get(writer, 0) + 1
+        self._intent: Waiting | None = None
+
+    def begin(self) -> Block | None:
+        """Put the intent on the disk; return what blocks the call where that fails."""
+        try:
+            self._writer.settle(self._intend())
+        except HookError as error:
+            return self._refused(error)
+        except BaseException as error:
+            self._leave(error)
+            raise
+        return None
+
+    async def begin_async(self) -> Block | None:
+        """Likewise in a task."""
+        try:
+            await self._writer.settle_async(self._intend())
+        except HookError as error:
+            return self._refused(error)
+        except BaseException as error:
+            self._leave(error)
+            raise
+        return None
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Put the outcome on the disk.
+
+        Raises:
+            HookError: if that fails, after a body that returned.
+        """
+        if error is not None and not isinstance(error, Exception):
+            self._leave(error)
+            return
+        try:
+            self._writer.settle(self._writer.add(self._outcome(error), is_full=False))
+        except HookError as wrong:
+            self._unwritten(error, wrong)
+
+    async def end_async(self, error: BaseException | None = None) -> None:
+        """Likewise in a task."""
+        if error is not None and not isinstance(error, Exception):
+            self._leave(error)
+            return
+        try:
+            await self._writer.settle_async(self._writer.add(self._outcome(error), is_full=False))
+        except HookError as wrong:
+            self._unwritten(error, wrong)
+
+    def _intend(self) -> Waiting:
+        names = tuple(self._ctx.kwargs)
+        row = self._row(Intent, attempt=self._number, arguments=names)
+        self._began = time.perf_counter()
+        self._intent = self._writer.add(row, is_full=True)
+        return self._intent
+
+    def _refused(self, error: HookError) -> Block:
+        if self._intent is not None:
+            self._intent.is_withdrawn = True
+        return Block(f"it is durable, and {error}", code="journal")
+
+    def _leave(self, error: BaseException) -> None:
+        """Have the outcome written by somebody else: a cancellation or an interrupt goes on."""
+        if self._intent is not None:
+            self._intent.is_withdrawn = True  # if it is still on its way
+            self._writer.post(self._outcome(error), self._intent)
+
+    def _unwritten(self, error: BaseException | None, wrong: HookError) -> None:
+        said = f"its outcome could not be kept: {wrong}"
+        if error is None:
+            raise HookError(f"{self._ctx.hook} has run, and {said}") from None
+        error.add_note(f"{self._ctx.hook} raised this, and {said}")
+
+    def _outcome(self, error: BaseException | None) -> Row:
+        outcome = "returned"
+        if error is not None:
+            is_own_block = isinstance(error, HookBlocked) and error.hook == self._ctx.hook
+            outcome = "blocked" if is_own_block else "raised"
+            outcome = outcome if isinstance(error, Exception) else "cancelled"
+        seconds = time.perf_counter() - self._began
+        return self._row(
+            Outcome, attempt=self._number, outcome=outcome, seconds=seconds, error=error
+        )
+
+    def _row(self, kind: type[Event], **facts: Any) -> Row:
+        ctx = self._ctx
+        event = kind(
+            call_id=ctx.call_id, parent_id=None, hook=ctx.hook, sender=ctx.description,
+            at=time.time(), surrounding=ctx.surrounding, **facts,
+        )  # fmt: skip
+        return row_of(event.as_dict())
+
+
+def _plain(attempt: Attempt, call_next: Any) -> Any:
+    try:
+        result = call_next()
+    except BaseException as error:
+        attempt.end(error)
+        raise
+    attempt.end()
+    return result
+
+
+async def _awaited(attempt: Attempt, call_next: Any) -> Any:
+    blocked = await attempt.begin_async()
+    if blocked is not None:
+        return blocked
+    try:
+        result = await call_next()
+    except BaseException as error:
+        await attempt.end_async(error)
+        raise
+    await attempt.end_async()
+    return result
+
+
+def _stream(attempt: Attempt, call_next: Any) -> Generator[Any, Any, Any]:
+    try:
+        result = yield from call_next()
+    except BaseException as error:
+        attempt.end(error)
+        raise
+    attempt.end()
+    return result
+
+
+async def _opened(attempt: Attempt, call_next: Any) -> Any:
+    return await attempt.begin_async() or _stream_async(attempt, call_next)
+
+
+async def _stream_async(attempt: Attempt, call_next: Any) -> AsyncGenerator[Any, Any]:
+    try:
+        async with aclosing(call_next()) as source:
+            advance, value = source.asend, None
+            while True:
+                try:
+                    item = await advance(value)
+                except StopAsyncIteration:
+                    break
+                try:
+                    value = yield item
+                    advance = source.asend
+                except GeneratorExit:
+                    raise
+                except BaseException as thrown:
+                    advance, value = source.athrow, thrown
+    except BaseException as error:
+        await attempt.end_async(error)
+        raise
+    await attempt.end_async()

@@ -1,0 +1,48 @@
+"""The end of the program and forks: nothing that was told before is lost, no connection is shared.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from .. import HookError
+
+if TYPE_CHECKING:
+    from ._writer import Writer
+
+_all: Final[weakref.WeakSet[Writer]] = weakref.WeakSet()
+_still: Final[list[Writer]] = []
+
+
+def watch(writer: Writer) -> None:
+    """Have a writer end as the program does."""
+    _all.add(writer)
+
+
+@atexit.register
+def _at_exit() -> None:
+    for writer in list(_all):
+        with suppress(HookError):
+            writer.end()
+
+
+def _before_fork() -> None:
+    _still.extend(writer for writer in list(_all) if writer.stand_still())
+
+
+def _in_parent() -> None:
+    while _still:
+        _still.pop().go_on()
+
+
+def _in_child() -> None:
+    _still.clear()
+    for writer in list(_all):
+        writer.begin()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -1,0 +1,228 @@
+"""Replay: what today's guards say of yesterday's calls."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from .. import Bus, HookError
+from .._views.html import Pictured, titled
+from .._views.tables import columns, html_table, text_table
+from ._journal import Journal
+from ._judges import Asked, Judge, NotJudged, Past, guards
+from ._senders import kind_of
+from ._words import Record
+
+SHOWN = 50
+"""So many differences stand in a table; all are in `differences`."""
+
+
+@attrs.frozen(kw_only=True)
+class Difference:
+    """A call that today's guards see in another way.
+
+    Attributes:
+        call_id, run: which call it was.
+        hook: its hook.
+        then, now: `"allowed"`, `"blocked"` or `"asked"`: somebody had to say yes.
+        receiver: the guard that says so now, or that said so then.
+        reason: why.
+        arguments: their values, as they were recorded.
+    """
+
+    call_id: int
+    run: str
+    hook: str
+    then: str
+    now: str
+    receiver: str
+    reason: str | None
+    arguments: Mapping[str, Any]
+
+
+@attrs.frozen(kw_only=True)
+class Unjudged:
+    """A guard that could not be asked about some calls: how many, and why."""
+
+    hook: str
+    receiver: str
+    why: str
+    calls: int
+
+
+@attrs.frozen
+class Replay(Pictured):
+    """What today's guards say of the calls of a journal.
+
+    Attributes:
+        calls: how many were looked at.
+        differences: those that would end otherwise.
+        not_judged: the guards that could not be asked, and about how many calls.
+    """
+
+    calls: int
+    differences: tuple[Difference, ...]
+    not_judged: tuple[Unjudged, ...]
+
+    def __str__(self) -> str:
+        parts = [self._sum()]
+        parts += [text_table(table) for _, table in self._tables()]
+        return "\n\n".join(parts)
+
+    def _html_parts(self) -> list[str]:
+        tables = [titled(title, html_table(table)) for title, table in self._tables()]
+        return [f"<p>{self._sum()}</p>", *tables]
+
+    def _sum(self) -> str:
+        ways = Counter(f"{each.then} then, {each.now} now" for each in self.differences)
+        said = [f"{many} {way}" for way, many in ways.most_common()]
+        return f"{self.calls} calls: " + ("; ".join(said) or "no difference")
+
+    def _tables(self) -> Iterator[tuple[str, dict[str, list[str]]]]:
+        shown = [
+            {"call": each.call_id, "hook": each.hook, "then": each.then, "now": each.now,
+             "receiver": each.receiver, "reason": each.reason, "arguments": each.arguments or None}
+            for each in self.differences[:SHOWN]
+        ]  # fmt: skip
+        if shown:
+            more = f", the first {SHOWN}" if len(self.differences) > SHOWN else ""
+            yield f"Differences{more}", columns(shown)
+        if self.not_judged:
+            yield "Not judged", columns([attrs.asdict(each) for each in self.not_judged])
+
+
+def replay(journal: Journal, bus: Bus) -> Replay:
+    """Ask the guards of a bus, those in shadow as well, about the calls of a journal. No body runs,
+    and no other receiver; each guard sees the arguments that the call had in the end, a stand-in
+    for the sender, and what held around the call.
+
+    A guard that keeps count, such as `guards.limit`, counts these calls: give a bus of its own the
+    guards that are to be tried.
+
+    Args:
+        journal: a journal; values are in it where its bus was made with `values=True`.
+        bus: whose guards of `pre` are asked.
+
+    Raises:
+        HookError: if the journal cannot be read, or the bus is none.
+    """
+    if not isinstance(journal, Journal) or not isinstance(bus, Bus):
+        raise HookError("replay(journal, bus) takes a Journal and a Bus")
+    court, under_way = _Court(bus), dict[tuple[str, int], _Call]()
+    for record in journal.records():
+        key = record.run, record.data.get("call_id", 0)
+        kind = record.type.removeprefix("hookbus.")
+        if kind == "started":
+            under_way[key] = _Call(record)
+        elif key in under_way:
+            under_way[key].add(kind, record.data)
+            if kind == "finished":
+                court.judge(under_way.pop(key))
+    for call in under_way.values():
+        court.judge(call)
+    return court.said()
+
+
+class _Call:
+    """One call, as its records tell it.
+
+    Attributes:
+        then: how the guards of its time saw it, with who said so and why.
+    """
+
+    def __init__(self, started: Record) -> None:
+        data = started.data
+        self.run, self.id, self.hook = started.run, data["call_id"], data["hook"]
+        self.names, self.sender = tuple(data["arguments"]), kind_of(data["sender"])
+        self.surrounding = started.surrounding
+        values = data.get("values")
+        self.values = dict(values) if isinstance(values, dict) else None
+        self.then: tuple[str, str, str | None] = "allowed", "", None
+
+    def add(self, kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "mutated" and data["name"] in self.names and self.values is not None:
+            self.values[data["name"]] = data.get("after")
+        elif kind == "asked" and data["answer"] == "asked":
+            self.then = "asked", data["receiver"], None
+        elif kind == "blocked" and data["phase"] == "pre" and data["enforced"]:
+            was_asked = self.then[0] == "asked"
+            said = "asked" if was_asked else "blocked"
+            self.then = said, data["receiver"], data["reason"]
+
+    @property
+    def past(self) -> Past:
+        return Past(self.names, self.values, self.surrounding)
+
+
+class _Court:
+    """Who is asked, and what was said."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._judges: dict[tuple[str, str], list[tuple[Judge, Asked]]] = {}
+        self._by_connection: dict[int, Judge] = {}
+        self._calls = 0
+        self._differences: list[Difference] = []
+        self._unjudged = Counter[tuple[str, str, str]]()
+
+    def judge(self, call: _Call) -> None:
+        """Ask the guards about a call, until one does not allow it."""
+        self._calls += 1
+        past, is_open = call.past, False
+        for judge, asked in self._of(call.hook, call.sender):
+            try:
+                if asked.why_not is not None:
+                    raise NotJudged(asked.why_not)
+                now, reason = judge.verdict(past, asked.sender)
+            except NotJudged as error:
+                self._unjudged[call.hook, judge.name, str(error)] += 1
+                is_open = True
+                continue
+            if now != "allowed":
+                self._compare(call, now, judge.name, reason)
+                return
+        if not is_open:
+            self._compare(call, "allowed", *call.then[1:])
+
+    def said(self) -> Replay:
+        unjudged = [
+            Unjudged(hook=hook, receiver=receiver, why=why, calls=calls)
+            for (hook, receiver, why), calls in self._unjudged.items()
+        ]
+        return Replay(self._calls, tuple(self._differences), tuple(unjudged))
+
+    def _compare(self, call: _Call, now: str, receiver: str, reason: str | None) -> None:
+        then, who, _ = call.then
+        if then == now:
+            return
+        if now == "allowed" and who in self._others(call.hook):
+            why = "it blocked the call and is no guard, and only guards are asked"
+            self._unjudged[call.hook, who, why] += 1
+            return
+        self._differences.append(Difference(
+            call_id=call.id, run=call.run, hook=call.hook, then=then, now=now, receiver=receiver,
+            reason=reason, arguments=call.values or {},
+        ))  # fmt: skip
+
+    def _others(self, hook: str) -> set[str]:
+        """Name the receivers of `pre` that may block and are no guards."""
+        connections = self._bus.signal(f"pre_{hook}").connections()
+        return {each.name for each in connections if each.role == "modify"}
+
+    def _of(self, hook: str, sender: str) -> list[tuple[Judge, Asked]]:
+        found = self._judges.get((hook, sender))
+        if found is None:
+            found = self._judges[hook, sender] = [
+                (self._judge(hook, asked.guard), asked)
+                for asked in guards(self._bus, hook, sender)
+            ]
+        return found
+
+    def _judge(self, hook: str, connected: Any) -> Judge:
+        judge = self._by_connection.get(id(connected))
+        if judge is None:
+            judge = self._by_connection[id(connected)] = Judge(self._bus, hook, connected)
+        return judge

@@ -1,0 +1,165 @@
+"""Whether a journal is what was written: each record is looked at, and what it says of the rest."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from .. import HookError
+from ._chain import bound, columns
+from ._checkpoint import Checkpoint
+from ._file import reading
+
+MOST_PROBLEMS: Final = 100
+_LIKELY: Final = "was changed, or what was before it"
+
+
+@attrs.frozen
+class Verification:
+    """What `verify` has found.
+
+    Attributes:
+        records: how many it has looked at.
+        problems: what is wrong, each with the number of the record; the first hundred.
+    """
+
+    records: int
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        if self.ok:
+            return f"{self.records} records, nothing was changed"
+        return "\n".join([f"{self.records} records, and something was changed:", *self.problems])
+
+
+def verified(
+    path: Path, checkpoints: Iterable[Checkpoint], key: str | bytes | None
+) -> Verification:
+    """Look at every record of a file, and at the checkpoints."""
+    look = _Look()
+    given = list(checkpoints)
+    if key is not None:
+        for each in given:
+            if not each.is_signed_by(key):
+                look.found(f"the checkpoint of record {each.seq} is not signed by this key")
+    try:
+        with reading(path) as db:
+            # A text that is no UTF-8 any more is a problem of its record, and no exception.
+            db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+            look.at(db, given)
+            for (wrong,) in db.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})"):
+                if wrong != "ok":
+                    look.found(f"the file is damaged: {wrong}")
+    except HookError as error:
+        look.found(f"behind record {look.last}: {error}")
+    return Verification(look.records, tuple(look.problems))
+
+
+class _Look:
+    """A look at a whole file.
+
+    Attributes:
+        records: how many records there were.
+        last: the number of the last of them.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.records = self.last = 0
+        self._before: bytes | None = None
+        self._retained: tuple[Any, Any] | None = None
+
+    def found(self, problem: str) -> None:
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
+        elif len(self.problems) == MOST_PROBLEMS:
+            self.problems.append("and more")
+
+    def at(self, db: sqlite3.Connection, checkpoints: list[Checkpoint]) -> None:
+        db.execute("BEGIN")
+        head = db.execute("SELECT file, seq, hash, expired, expired_hash FROM head").fetchall()
+        if len(head) != 1:
+            self.found("record 1: there is no head of the chain")
+            return
+        file, seq, hash, expired, self._before = head[0]
+        runs = {number: (id, source) for number, id, source in
+                db.execute("SELECT number, id, source FROM runs")}  # fmt: skip
+        marks = self._marks(checkpoints, file, expired, self._before)
+        self.last = expired
+        for row in db.execute("SELECT * FROM chain NOT INDEXED WHERE seq > ? ORDER BY seq",
+                              [expired]):  # fmt: skip
+            self._record(row, runs)
+            for each in marks.pop(self.last, ()):
+                self._compare(each, row[-1])
+        for unseen in sorted(marks):
+            self.found(f"record {unseen} is missing: a checkpoint has seen it")
+        if self.last < seq:
+            self.found(f"records {self.last + 1} to {seq} are missing: the end was cut off")
+        elif self.last > seq or self._before != hash:
+            self.found(f"record {self.last} is not the last one that was written, which was {seq}")
+        dropped = (expired, head[0][4].hex() if isinstance(head[0][4], bytes) else None)
+        if expired and self._retained != dropped:
+            self.found(f"records 1 to {expired} are missing, and no record says they were dropped")
+
+    def _record(self, row: tuple[Any, ...], runs: dict[Any, tuple[str, str]]) -> None:
+        seq, run, *found, text, hash = row
+        self.records += 1
+        if seq != self.last + 1:
+            self.found(f"records {self.last + 1} to {seq - 1} are missing")
+            self._before = None
+        self.last = seq
+        before, self._before = self._before, hash if isinstance(hash, bytes) else None
+        if run not in runs or not isinstance(text, str):
+            self.found(f"record {seq} {_LIKELY}")
+            return
+        is_bound = before is None or _bound(before, seq, *runs[run], text) == hash
+        said = _said(text)
+        if not is_bound or said is None or columns(said) != tuple(found):
+            self.found(f"record {seq} {_LIKELY}")
+        elif found[0] == "retained":
+            self._retained = said.get("through"), said.get("hash")
+
+    def _marks(
+        self, checkpoints: list[Checkpoint], file: str, expired: int, hash: Any
+    ) -> dict[int, list[Checkpoint]]:
+        """Return the checkpoints by the record they are of; some can be looked at without it."""
+        marks: dict[int, list[Checkpoint]] = defaultdict(list)
+        for each in checkpoints:
+            if each.file != file:
+                self.found(f"record 1: a checkpoint is of journal {each.file}, this is {file}")
+            elif each.seq > expired:
+                marks[each.seq].append(each)
+            elif each.seq == expired:
+                self._compare(each, hash)
+        return marks
+
+    def _compare(self, checkpoint: Checkpoint, hash: Any) -> None:
+        if not isinstance(hash, bytes) or hash.hex() != checkpoint.hash:
+            self.found(f"record {checkpoint.seq} {_LIKELY}: a checkpoint has seen another one")
+
+
+def _bound(before: bytes, seq: int, run: str, source: str, text: str) -> bytes | None:
+    try:
+        return bound(before, seq, run, source, text)
+    except UnicodeError:
+        return None
+
+
+def _said(text: str) -> dict[str, Any] | None:
+    try:
+        said = json.loads(text)
+        columns(said)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None

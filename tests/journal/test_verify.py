@@ -1,0 +1,242 @@
+"""Whatever is done to a record afterwards is found, and said with its number (G39)."""
+
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from hookbus import HookBlocked, HookError, surrounding
+from hookbus.journal import Checkpoint, Journal
+
+from .conftest import Bank
+
+LONG = bool(os.environ.get("HOOKBUS_LONG"))
+
+
+def written(path, calls=3):
+    """Make a journal in which something of everything has happened."""
+    bank = Bank(values=True)
+    with Journal(path) as journal, surrounding(session="ä"):
+        journal.attach(bank.bus)
+        journal.durable("pay", bus=bank.bus)
+        for i in range(calls):
+            bank.pay("ada", i)
+        with pytest.raises(HookBlocked):
+            bank.pay("eve")
+        with pytest.raises(LookupError):
+            bank.pay("nobody")
+        return str(journal.checkpoint())
+
+
+def changed(path, *statements):
+    db = sqlite3.connect(path)
+    with db:
+        for statement in statements:
+            db.execute(statement)
+    db.close()
+
+
+def verified(path, *checkpoints, **options):
+    return Journal.reading(path).verify(*checkpoints, **options)
+
+
+@pytest.fixture
+def checkpoint(path):
+    return written(path)
+
+
+def others_of(value):
+    """Yield what a value may be turned into: by one bit of any byte, and by another type."""
+    if isinstance(value, (str, bytes)):
+        raw = value.encode() if isinstance(value, str) else value
+        for i in range(len(raw)):
+            other = raw[:i] + bytes([raw[i] ^ 1 << random.randrange(8)]) + raw[i + 1 :]
+            yield other if isinstance(value, bytes) else other.decode("utf-8", "surrogateescape")
+        yield None
+        yield raw if isinstance(value, str) else "text"
+        yield value[:-1]
+        yield value + value[:1]
+    elif value is None:
+        yield from (0, 1, "", b"")
+    else:
+        yield from (value + 1, -value - 1, None, str(value))
+
+
+def test_what_nobody_changed_is_found_to_be_so(path, checkpoint):
+    found = verified(path, checkpoint)
+    assert found.ok and found.problems == () and found.records == 19
+    assert str(found) == "19 records, nothing was changed"
+    with Journal(path) as journal:
+        assert journal.verify(checkpoint, journal.checkpoint()).ok
+
+
+def test_every_byte_of_every_column_of_every_record_counts(path, checkpoint):
+    db = sqlite3.connect(path, isolation_level=None)
+    names = [name for _, name, *_ in db.execute("PRAGMA table_info(chain)")][1:]
+    rows = db.execute("SELECT * FROM chain").fetchall()
+    changes = [(row[0], name, value, other) for row in rows for name, value in zip(names, row[1:])
+               for other in others_of(value)]  # fmt: skip
+    if not LONG:
+        changes = random.Random(4).sample(changes, 400)
+    missed, tried = [], 0
+    for seq, name, value, other in changes:
+        try:
+            raw = other.encode("utf-8", "surrogateescape") if isinstance(other, str) else other
+            cast = "CAST(? AS TEXT)" if isinstance(other, str) else "?"
+            db.execute(f"UPDATE chain SET {name} = {cast} WHERE seq = ?", [raw, seq])
+        except sqlite3.IntegrityError:
+            continue  # NOT NULL
+        tried += db.execute(f"SELECT {name} IS NOT ? FROM chain WHERE seq = ?",
+                            [value, seq]).fetchone()[0]  # fmt: skip
+        is_same = not db.execute(f"SELECT {name} IS NOT ? FROM chain WHERE seq = ?",
+                                 [value, seq]).fetchone()[0]  # fmt: skip
+        problems = verified(path).problems
+        if not is_same and not any(f"record {seq} " in each for each in problems):
+            missed.append((seq, name, other))
+        db.execute(f"UPDATE chain SET {name} = ? WHERE seq = ?", [value, seq])
+    db.close()
+    assert missed == [] and tried > 0.8 * len(changes) - 50
+    assert verified(path, checkpoint).ok
+
+
+def test_a_file_with_a_changed_byte_is_read_as_before_or_found_to_be_changed(path, checkpoint):
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    before = [*Journal.reading(path).records()]
+    whole, missed, found = path.read_bytes(), [], 0
+    pick = random.Random(5)
+    for _ in range(20_000 if LONG else 300):
+        at = pick.randrange(100, len(whole))
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << pick.randrange(8)]) + whole[at + 1 :])
+        try:
+            journal = Journal.reading(path)
+        except HookError:
+            continue
+        ok = journal.verify().ok
+        found += not ok
+        try:
+            after = [*journal.records()]
+        except HookError:
+            after = None
+        if ok and after != before:
+            missed.append(at)
+    assert missed == [] and found > 20
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (["DELETE FROM chain WHERE seq = 5"], "records 5 to 5 are missing"),
+        (["DELETE FROM chain WHERE seq <= 5"], "records 1 to 5 are missing"),
+        (["DELETE FROM chain WHERE seq > 10"], "records 11 to 19 are missing: the end was cut off"),
+        (["DELETE FROM chain"], "records 1 to 19 are missing"),
+        (["UPDATE chain SET seq = -seq WHERE seq IN (5, 9)",
+          "UPDATE chain SET seq = 14 + seq WHERE seq < 0"], "record 5 was changed"),
+        (["DELETE FROM chain WHERE seq = 5", "UPDATE chain SET seq = -seq WHERE seq > 5",
+          "UPDATE chain SET seq = -seq - 1 WHERE seq < 0"], "record 5 was changed"),
+        (["INSERT INTO chain SELECT 20, run, type, hook, time, call_id, outcome, receiver, seconds,"
+          " attempt, data, hash FROM chain WHERE seq = 19"], "record 20 was changed"),
+        (["DELETE FROM chain WHERE seq <= 5", "UPDATE head SET expired = 5, expired_hash = "
+          "(SELECT x'00')"], "records 1 to 5 are missing, and no record says"),
+        (["UPDATE runs SET source = '//elsewhere'"], "record 1 was changed"),
+        (["UPDATE runs SET id = 'other'"], "record 1 was changed"),
+        (["DELETE FROM runs"], "record 1 was changed"),
+        (["DELETE FROM head"], "there is no head of the chain"),
+        (["UPDATE head SET hash = x'00'"], "is not the last one that was written"),
+        (["DROP INDEX by_call", "CREATE INDEX by_call ON chain (time)"], None),
+    ],
+)  # fmt: skip
+def test_what_was_dropped_swapped_put_in_or_cut_off_is_found(path, checkpoint, harm, said):
+    changed(path, *harm)
+    problems = verified(path, checkpoint).problems
+    if said is None:
+        assert problems == ()
+        return
+    assert any(said in each for each in problems), problems
+    assert len(str(verified(path)).splitlines()) > 1
+
+
+def test_a_chain_that_was_cut_off_and_mended_or_written_anew_does_not_fit_its_checkpoint(
+    path, checkpoint, tmp_path
+):
+    last = "SELECT hash FROM chain WHERE seq = 10"
+    changed(
+        path, "DELETE FROM chain WHERE seq > 10", f"UPDATE head SET seq = 10, hash = ({last})"
+    )
+    assert verified(path).ok
+    assert verified(path, checkpoint).problems == (
+        "record 19 is missing: a checkpoint has seen it",
+    )
+    bank = Bank()
+    with Journal(path) as journal:
+        journal.attach(bank.bus)
+        for _ in range(10):
+            bank.pay("ada")
+        assert journal.verify().ok
+        assert "record 19 was changed" in journal.verify(checkpoint).problems[0]
+    written(tmp_path / "other.db")
+    assert "a checkpoint is of journal" in verified(tmp_path / "other.db", checkpoint).problems[0]
+
+
+def test_a_damaged_page_is_a_problem_and_no_exception(path):
+    written(path, calls=200)
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    size = db.execute("PRAGMA page_size").fetchone()[0]
+    db.close()
+    whole = path.read_bytes()
+    for page in (1, 2, 5, 20, len(whole) // size - 1):
+        path.write_bytes(whole[: page * size] + b"\xff" * size + whole[(page + 1) * size :])
+        assert not verified(path).ok
+    journal = Journal.reading(path)
+    path.write_bytes(b"\xff" * len(whole))
+    assert "behind record 0" in journal.verify().problems[0]
+
+
+def test_a_checkpoint_may_be_signed_and_must_be_where_a_key_is_given(path, checkpoint):
+    ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+    forms = pytest.importorskip("cryptography.hazmat.primitives.serialization")
+
+    def pair():
+        key = ed25519.Ed25519PrivateKey.generate()
+        private = key.private_bytes(
+            forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption()
+        )
+        public = key.public_key().public_bytes(
+            forms.Encoding.PEM, forms.PublicFormat.SubjectPublicKeyInfo
+        )
+        return private, public.decode()
+
+    (private, public), (_, other) = pair(), pair()
+    journal = Journal.reading(path)
+    signed = str(journal.checkpoint(private))
+    assert journal.verify(signed, key=public).ok and journal.verify(signed).ok
+    for wrong in (signed[:-8] + "AAAAAA==", checkpoint, signed[:-4] + "!!!!"):
+        (problem,) = journal.verify(wrong, key=public).problems
+        assert problem == "the checkpoint of record 19 is not signed by this key"
+    assert not journal.verify(signed, key=other).ok
+    for key in ("no key", b"", public):
+        with pytest.raises(HookError, match="must be an Ed25519PrivateKey in PEM"):
+            journal.checkpoint(key)
+    with pytest.raises(HookError, match="must be an Ed25519PublicKey in PEM"):
+        journal.verify(signed, key=private)
+
+
+@pytest.mark.parametrize("odd", ["", "hello", "hookbus-journal-1:a:b:c", "hookbus-journal-2:a:1:b"])
+def test_what_is_no_checkpoint_is_refused(path, checkpoint, odd):
+    with pytest.raises(HookError, match="is no checkpoint"):
+        verified(path, odd)
+    assert Checkpoint.read(f" {checkpoint}\n") == Journal.reading(path).checkpoint()
+
+
+def test_without_cryptography_signing_says_what_is_missing(path, checkpoint):
+    code = (
+        "import sys; sys.modules['cryptography'] = None; from hookbus.journal import Journal; "
+        f"j = Journal.reading({str(path)!r}); print(j.verify().ok); j.checkpoint('key')"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.stdout == "True\n" and "pip install 'hookbus[journal]'" in ended.stderr
