@@ -117,8 +117,8 @@ def article(noun: str) -> str:
 
 
 def is_a(error: object, *kinds: type[E]) -> TypeGuard[E]:
-    """Tell whether an exception is of a kind by its type, as `except` does: its `__class__` may be
-    code of its own.
+    """Tell whether an error is of one of these kinds by its type, as `except` does: its `__class__`
+    may be code of its own.
     """
     return issubclass(type(error), kinds)
 

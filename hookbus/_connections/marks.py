@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Unpack, overload
 from blinker import ANY
 
 from ..exceptions import HookError
-from .options import ConnectOptions, Unguarded, check_names, options_of
+from .options import ConnectOptions, Unguarded, options_of
 from .senders import describe, is_class
 from .signal import F, G
 
@@ -44,7 +44,6 @@ def receives(name: str, /, **options: Any) -> Callable[[F], F]:
     if not isinstance(name, str):
         raise HookError(f"{name!r:.60} is no name of a signal: write @receives('pre_...')")
     told = {key: options[key] for key in options.keys() - {"sender", "weak"}}
-    check_names(told)
     options_of(**told)
 
     def mark(method: F) -> F:

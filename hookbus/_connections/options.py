@@ -153,40 +153,21 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def check_names(options: Iterable[str]) -> None:
-    """Refuse the name of an option that there is not.
-
-    Raises:
-        HookError: naming it and what was probably meant.
-    """
-    for name in options:
-        if name not in Options._fields:
-            raise HookError(f"there is no option {name!r}{did_you_mean(name, Options._fields)}")
-
-
-def options_of(
-    priority: float = 0, role: str | None = None, on_error: str | None = None,
-    timeout: float | None = None, when: When = None,
-    once: bool = False, name: str | None = None, before: str | Iterable[str] = (),
-    after: str | Iterable[str] = (), kinds: Any = None, enforce: bool = True,
-    background: bool = False, locked: bool = False,
-) -> Options:  # fmt: skip
+def options_of(**given: Any) -> Options:
     """Return these options, checked; those who ask for nothing share theirs.
 
     Raises:
-        HookError: for a value that makes no sense, naming it and what to write instead.
+        HookError: for an option that there is not, naming what was probably meant; or a value that
+            makes no sense, naming it and what to write instead.
     """
-    # False equals 0, and must be refused where 0 is right; of `()` there is only one.
-    is_usual = type(priority) is int and priority == 0 and once is False and enforce is True
-    is_unsaid = timeout is None and when is None and name is None and kinds is None
-    is_unsaid = is_unsaid and background is locked is False
-    is_free = before is after is _PLAIN.before and role is None and on_error is None
-    if is_usual and is_unsaid and is_free:
+    if not given:
         return _PLAIN
-    options = Options(
-        priority, role, on_error, timeout, when, once, name, _several(before), _several(after),
-        None if kinds is None else _several(kinds), enforce, background, locked,
-    )  # fmt: skip
+    for name, value in given.items():
+        if name not in Options._fields:
+            raise HookError(f"there is no option {name!r}{did_you_mean(name, Options._fields)}")
+        if name in ("before", "after") or (name == "kinds" and value is not None):
+            given[name] = _several(value)
+    options = Options(**given)
     options.check()
     return options
 

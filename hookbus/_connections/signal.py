@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
@@ -13,16 +13,7 @@ from ..exceptions import HookError, HookWarning
 from .broadcast import Broadcast
 from .callables import code_of, key_of, returns_nothing
 from .connection import Connection as Connection
-from .options import (
-    ConnectOptions,
-    OnError,
-    Options,
-    Role,
-    Unguarded,
-    When,
-    check_names,
-    options_of,
-)
+from .options import ConnectOptions, Options, Unguarded, options_of
 from .order import in_order
 from .phases import ANSWER, split_signal_name
 from .receiver import Connected
@@ -91,12 +82,8 @@ class HookSignal(Broadcast):
         role: Literal["guard"], **options: Unpack[ConnectOptions],
     ) -> G: ...  # fmt: skip
     def connect(
-        self, receiver: F, sender: Any = ANY, weak: bool | None = None, *, priority: float = 0,
-        role: Role | None = None, on_error: OnError | None = None, timeout: float | None = None,
-        when: When = None, once: bool = False, name: str | None = None,
-        before: str | Iterable[str] = (), after: str | Iterable[str] = (), kinds: Any = None,
-        enforce: bool = True, background: bool = False, locked: bool = False,
-    ) -> F:  # fmt: skip
+        self, receiver: F, sender: Any = ANY, weak: bool | None = None, **options: Any
+    ) -> F:
         """Connect a receiver to a sender and return the receiver.
 
         Connecting the same receiver and sender again replaces its options and keeps its place, also
@@ -134,8 +121,7 @@ class HookSignal(Broadcast):
         Raises:
             HookError: for anything that cannot work, before anything has changed.
         """
-        given = priority, role, on_error, timeout, when, once, name, before, after, kinds, enforce
-        self._connect(receiver, sender, weak, options_of(*given, background, locked))
+        self._connect(receiver, sender, weak, options_of(**options))
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
             self.receiver_connected.send(self, receiver=receiver, sender=sender, weak=bool(weak))
         return receiver
@@ -159,11 +145,7 @@ class HookSignal(Broadcast):
         self._home._check_sender(self, sender)
 
         def decorate(receiver: F) -> F:
-            try:
-                return self.connect(receiver, sender, weak, **options)
-            except TypeError:
-                check_names(options)
-                raise
+            return self.connect(receiver, sender, weak, **options)
 
         return decorate
 
@@ -186,12 +168,7 @@ class HookSignal(Broadcast):
         this one stood in front of has its own options again. Sender, weak, options and errors are
         those of `connect`.
         """
-        try:
-            checked = options_of(**options)
-        except TypeError:
-            check_names(options)
-            raise
-        added = self._connect(receiver, sender, weak, checked, is_layer=True)
+        added = self._connect(receiver, sender, weak, options_of(**options), is_layer=True)
         return Connection(self, added, sender)
 
     def _connect(

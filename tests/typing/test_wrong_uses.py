@@ -54,10 +54,10 @@ def statements(lines: list[str]) -> dict[int, int]:
     return of
 
 
-def test_every_option_of_connect_is_one_of_the_typed_ones() -> None:
-    parameters = inspect.signature(HookSignal.connect).parameters.values()
-    options = {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
-    assert options == {*Options._fields} == ConnectOptions.__optional_keys__ | {"role"}
+def test_every_option_of_connect_is_one_of_the_typed_ones_and_described() -> None:
+    assert {*Options._fields} == ConnectOptions.__optional_keys__ | {"role"}
+    described = inspect.getdoc(HookSignal.connect) or ""
+    assert [name for name in Options._fields if f"    {name}: " not in described] == []
 
 
 @pytest.mark.parametrize("checked_by", [by_mypy, by_pyright])
