@@ -7,6 +7,7 @@ import time
 import weakref
 from collections.abc import Callable
 from functools import partial
+from operator import call
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -172,7 +173,7 @@ class Bus(Answered, Drained, Operated):
         hooks = self._hooks.get(name)
         if not hooks:
             return []
-        return [hook for reference in list(hooks.values()) if (hook := reference()) is not None]
+        return [*filter(None, map(call, list(hooks.values())))]
 
     def _signals_of(self, hook: str) -> list[HookSignal]:
         """Return the signals of a hook that were ever asked for, in the order of the phases."""

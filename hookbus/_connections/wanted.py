@@ -36,10 +36,11 @@ class Asks(NamedTuple):
 
     @classmethod
     def of(cls, function: Connectable, *, with_sender: bool = True) -> Asks:
-        code, plain = code_of(function), getattr(function, "__func__", function)
+        code = code_of(function)
         if code is None:
             asks = _asked(function, with_sender)
         else:
+            plain: Any = function.__func__ if type(function) is MethodType else function
             defaults, by_keyword = plain.__defaults__ or (), plain.__kwdefaults__ or ()
             is_bound = plain is not function
             asks = _asked_by_code(code, len(defaults), tuple(by_keyword), is_bound, with_sender)
