@@ -15,7 +15,7 @@ from blinker import ANY
 
 from ._approver import Answered
 from ._connections.connection import Connection
-from ._connections.listeners import EventSignal
+from ._connections.listeners import EventSignal, Redacts
 from ._connections.marks import marked
 from ._connections.options import check_timeout
 from ._connections.phases import ANSWER, PHASES
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .events import Event
 
 
-class Bus(Answered, Drained, Operated):
+class Bus(Answered, Drained, Operated, Redacts):
     """Hooks and signals that belong together. There is `default_bus`; a bus of one's own keeps
     tests or tenants apart.
 
@@ -92,9 +92,8 @@ class Bus(Answered, Drained, Operated):
             HookError: if the name is not an identifier.
         """
         if not isinstance(name, str) or not name.isidentifier():
-            raise HookError(
-                f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}"
-            )
+            said = f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}"
+            raise HookError(said)
         found = self._signals.get(name)
         if found is None:
             made = HookSignal(name, self, doc)

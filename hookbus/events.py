@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 import attrs
 
 from ._plain import name_of_type, place_of_raise, plain
-from ._surroundings import current_surrounding
+from ._surroundings import NOTHING_AROUND, current_surrounding
 
 
 class _Hidden(enum.Enum):
@@ -113,10 +113,15 @@ class Event:
 
 @attrs.frozen(kw_only=True, slots=False)
 class Started(Event):
-    """A call entered its hook: the names of its arguments, and with `values=True` the arguments."""
+    """A call entered its hook: the names of its arguments, and with `values=True` the arguments.
+
+    Its `labels` are what names a call of the vocabulary: of a tool `name`, `kind`, `call_id` and
+    `agent`, of a model `model` and `agent`, of a run `agent`, as far as they are known.
+    """
 
     arguments: tuple[str, ...]
     values: Mapping[str, Any] | _Hidden = HIDDEN
+    labels: Mapping[str, str] = attrs.field(default=NOTHING_AROUND, hash=False)
 
 
 @attrs.frozen(kw_only=True, slots=False)

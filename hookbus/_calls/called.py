@@ -7,7 +7,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable
 from inspect import ismethod
-from typing import Any
+from typing import Any, Final
 
 from .._connections.phases import OFFERED
 from .._hooks.shell import declared, passed
@@ -27,6 +27,18 @@ def _is(sender: Any) -> Callable[[Any], bool]:
     except TypeError:
         return lambda other: False
     return lambda other: other is reference()
+
+
+_OF_RUNS: Final = ("agent",)
+_OF_MODELS: Final = ("model", "agent")
+
+LABELS: Final = {
+    "tool_call": ("name", "kind", "call_id", "agent"),
+    "model_call": _OF_MODELS, "model_stream": _OF_MODELS,
+    "agent_run": _OF_RUNS, "agent_stream": _OF_RUNS,
+}  # fmt: skip
+"""The arguments of the vocabulary's hooks that name a call: they are in `Started` without values.
+"""
 
 
 class Called:
@@ -65,6 +77,7 @@ class Called:
         # An attempt's text is given the sender, whom no name of its own may hold any more.
         owner = f"{sender}, " if is_method or self.hook.given.sender else ""
         given = self.hook.parameters
+        labels = [name for name in LABELS.get(self.hook.name, ()) if name in self.names]
         arguments = "".join(f"{mine(name)}, " for name in self.names)
         self.pieces |= {
             "sender": sender, "owner": owner, "arguments": arguments,
@@ -72,7 +85,8 @@ class Called:
             # Without defaults: whoever calls it, the shell, says every argument.
             "parameters": declared([p.replace(default=p.empty) for p in given], mine),
             "body": f"body({'first, ' if self.is_in_star else ''}{passed(given, mine)})",
-            "shown": "{{{}}}".format(", ".join(f"{name!r}: {mine(name)}" for name in self.names)),
+            "shown": _display(self.names),
+            "labels": f", {_display(labels)}" if labels else "",
         }  # fmt: skip
 
     def _odd_draft(self) -> str:
@@ -226,3 +240,8 @@ class Called:
         """
         function: Any = seat.receiver.function
         return function.__func__ if self.holding(seat) == "own" else function
+
+
+def _display(names: Iterable[str]) -> str:
+    """Write a dict of names of users and what they hold."""
+    return "{{{}}}".format(", ".join(f"{name!r}: {mine(name)}" for name in names))

@@ -9,7 +9,8 @@ from typing import Any, Final, Literal
 
 from .._connections.callables import is_running
 from .._connections.failures import is_refused_write, is_verdict_raised, is_worded_here
-from .._surroundings import current_surrounding
+from .._connections.senders import attributes_of
+from .._surroundings import NOTHING_AROUND, Surrounding, current_surrounding
 from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
 from ..exceptions import HookBlocked, HookError, is_a
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
@@ -28,8 +29,16 @@ _THEN: Final[dict[Action, str]] = {
 }
 
 
-def begun(call: Call, values: Mapping[str, Any] | None) -> None:
-    """Begin a call whose beginning or end somebody hears."""
+_NAMES: Final = ("name", "model_name", "model", "model_id")
+"""Where objects of frameworks hold what they are called."""
+
+_LONGEST_LABEL: Final = 200
+
+
+def begun(
+    call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
+) -> None:
+    """Begin a call whose beginning or end somebody hears, and which labels name."""
     call.outer = outer = ENCLOSING.get()
     call.parent_id = outer[0] if outer else None
     call.inside = [call.id]
@@ -40,7 +49,26 @@ def begun(call: Call, values: Mapping[str, Any] | None) -> None:
         Started,
         arguments=call.plan.signature.names,
         values=HIDDEN if values is None else values,
+        labels=_as_texts(labels) if labels else NOTHING_AROUND,
     )
+
+
+def _as_texts(labels: Mapping[str, Any]) -> Mapping[str, str]:
+    told = {name: _label(value) for name, value in labels.items() if value is not None}
+    return Surrounding(told)
+
+
+def _label(value: Any) -> str:
+    """Return a short text: the value, if it is one, else what the object is called, or its class.
+    """
+    if type(value) is int:
+        value = str(value)
+    elif type(value) is not str:
+        held = attributes_of(value)
+        named = (held[name] for name in _NAMES if type(held.get(name)) is str)
+        value = next(named, type(value).__qualname__)
+    is_short = len(value) <= _LONGEST_LABEL
+    return value if is_short else f"<text of {len(value)} characters>"
 
 
 def enclosing() -> int | None:

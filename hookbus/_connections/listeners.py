@@ -1,13 +1,16 @@
-"""The listeners of `bus.events`: told of what they name, in order, and never able to hurt a call.
+"""The listeners of `bus.events`: told of what they name, in order, after what redactors leave of
+it, and never able to hurt a call.
 """
 
 from __future__ import annotations
 
 import inspect
 import threading
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import HookError
+from .failures import ERROR, log
 from .options import Options
 from .order import in_order
 from .receiver import Connected
@@ -27,6 +30,7 @@ class EventSignal(HookSignal):
         super().__init__("events", bus)
         self._told: dict[type[Event], list[Connected]] = {}
         self._busy = threading.local()
+        self.redactors: tuple[Any, ...] = ()
 
     def _check_kinds(self, options: Options) -> None:
         from ..events import KINDS
@@ -90,13 +94,26 @@ class EventSignal(HookSignal):
         """The kinds of events that anybody hears."""
         return frozenset(kind for kind, listeners in self._by_kind().items() if listeners)
 
-    def tell(self, bus: Any, event: Event) -> bool:
+    def _redacted(self, event: Event) -> Event | None:
+        """Return what may be heard of an event; None where not even that can be found out."""
+        from .redaction import redacted
+
+        try:
+            return redacted(event, self.redactors)
+        except Exception as error:  # there is no stack or no memory left
+            log(ERROR, f"an event could not be redacted and is told to nobody: {type(error)}")
+            return None
+
+    def tell(self, bus: Any, told: Event) -> bool:
         """Give an event to all who hear its kind; one that raises is logged once, none is
         re-entered by itself. Return whether anybody took it.
         """
         busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
         fatal: BaseException | None = None
         is_taken = False
+        event = self._redacted(told) if self.redactors else told
+        if event is None:
+            return False
         for connected in self._by_kind().get(type(event), ()):
             function = connected.function
             if id(connected) in busy or self.is_muted or function is None:
@@ -121,3 +138,42 @@ class EventSignal(HookSignal):
         if fatal is not None:
             raise fatal
         return is_taken
+
+
+class Redacts:
+    """The part of a bus that keeps secrets out of its events."""
+
+    events: EventSignal
+
+    def redact(
+        self, *, names: str | Iterable[str] = (), patterns: str | Iterable[str] = (),
+        guards: Any = None, function: Callable[[str, Any], Any] | None = None,
+    ) -> Callable[[], None]:  # fmt: skip
+        """Take secrets out of events, before any listener hears them; the call, its arguments and
+        what its caller gets stay as they are. From then on values in events are plain data, as in
+        `as_dict`. Where it fails, `<could not be redacted>` stands in the event.
+
+        Args:
+            names: globs of names at any depth, in any case: `"*password*"`.
+            patterns: regular expressions. They have a tenth of a second for an event where the
+                library `regex` is installed (`hookbus[guards]`), and else no limit.
+            guards: a `hookbus.guards.redact`, for texts of at most 4,000 characters.
+            function: it is called with the name a value stands under and the value, a text, a
+                number, True, False or None, and returns what stands instead.
+
+        Returns:
+            What takes it back.
+
+        Raises:
+            HookError: for a glob or pattern that is none, or if there is nothing to look for.
+        """
+        from .redaction import redactor
+
+        made = redactor(names, patterns, guards, function)
+        self.events.redactors = (*self.events.redactors, made)
+
+        def undo() -> None:
+            left = tuple(each for each in self.events.redactors if each is not made)
+            self.events.redactors = left
+
+        return undo

@@ -64,12 +64,13 @@ def describe(sender: Any, *, is_named: bool = False) -> str:
     if type(sender) is FunctionType:
         return f"function {sender.__qualname__}"
     called = type(sender).__qualname__
-    if is_named and type(name := _attributes_of(sender).get("name")) is str:
+    if is_named and type(name := attributes_of(sender).get("name")) is str:
         called = f"{called} {name!r:.60}"
     return f"{called} at {id(sender):#x}"
 
 
-def _attributes_of(sender: Any) -> dict[str, Any]:
+def attributes_of(sender: Any) -> dict[str, Any]:
+    """Return what an object holds in its `__dict__`, without calling any code of its own."""
     try:
         found = object.__getattribute__(sender, "__dict__")
     except AttributeError:

@@ -1,0 +1,211 @@
+"""What a bus takes out of its events before anybody hears them: never of the call itself."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable
+from fnmatch import translate
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from .._plain import plain, unused
+from .._surroundings import Surrounding
+from ..exceptions import HookError
+from .failures import ERROR, log
+
+if TYPE_CHECKING:
+    from ..events import Event
+
+SECONDS: Final = 0.1
+"""After so long nothing more of an event is looked at, and nothing more is shown."""
+
+GUARDED: Final = 4_000
+"""So many characters a text may have for `guards=`, whose forms take their time."""
+
+REDACTED: Final = "<redacted>"
+UNREDACTED: Final = "<could not be redacted>"
+ITEM: Final = "<item of a stream>"
+
+_VALUES: Final = ("values", "labels", "before", "after", "result", "details", "surrounding")
+_TEXTS: Final = ("reason", "code", "said", "by", "sender")
+
+Function = Callable[[str, Any], Any]
+
+
+@attrs.define(eq=False)
+class Redactor:
+    """What one `bus.redact` asked for.
+
+    Attributes:
+        names: the values under these names are taken out.
+        patterns: what they match is taken out of texts and numbers.
+        guards: its `text` is what a text becomes.
+        function: what it returns for a name and a value stands instead of the value.
+        is_logged: whether a failure of it was logged.
+    """
+
+    names: tuple[Any, ...]
+    patterns: tuple[Any, ...]
+    guards: Any
+    function: Function | None
+    is_logged: bool = False
+
+    @property
+    def reads_texts(self) -> bool:
+        return bool(self.patterns or self.guards or self.function)
+
+
+def redactor(
+    names: str | Iterable[str], patterns: str | Iterable[str], guards: Any,
+    function: Function | None,
+) -> Redactor:  # fmt: skip
+    """Return what `bus.redact` was asked for, or raise HookError."""
+    globs = _compiled(names, "names", lambda each: re.compile(translate(each.casefold())))
+    library: Any = _regex()
+    forms = _compiled(patterns, "patterns", lambda each: library.compile(each))
+    if guards is not None and not callable(getattr(guards, "text", None)):
+        raise HookError(f"guards= takes a hookbus.guards.redact(...), not {guards!r:.40}")
+    if function is not None and not callable(function):
+        raise HookError(f"function= takes def function(name, value), not {function!r:.40}")
+    made = Redactor(globs, forms, guards, function)
+    if not (globs or made.reads_texts):
+        raise HookError("redact() looks for nothing: say names=, patterns=, guards= or function=")
+    return made
+
+
+def redacted(event: Event, redactors: tuple[Redactor, ...]) -> Event:
+    """Return an event in which nothing is left of what redactors take out."""
+    from ..events import HIDDEN
+
+    fields = dict(vars(event))
+    is_item = fields.get("index") is not None and any(each.reads_texts for each in redactors)
+    clean = _Cleaning(redactors, fields["surrounding"].get("session"))
+    for field in (*_VALUES, *_TEXTS):
+        value = fields.get(field)
+        if value is None or value is HIDDEN or (field == "sender" and _is_nameless(value)):
+            continue
+        is_change = field in ("before", "after")
+        if field in ("values", "labels"):  # the names of parameters are no secret
+            fields[field] = {name: clean.of(name, each) for name, each in plain(value).items()}
+            continue
+        told = clean.of(fields["name"] if is_change else field, plain(value))
+        fields[field] = str(told) if field in _TEXTS else told
+        if is_change and is_item:
+            fields[field] = ITEM  # a secret may be split over several
+    fields["surrounding"] = Surrounding(fields["surrounding"])
+    return type(event).of(**fields)
+
+
+def _is_nameless(sender: str) -> bool:
+    """Tell whether a description of a sender has no name in it that somebody gave an object."""
+    return "'" not in sender and '"' not in sender
+
+
+class _Cleaning:
+    """One event's way through the redactors, and what it has used of its time."""
+
+    def __init__(self, redactors: tuple[Redactor, ...], session: Any) -> None:
+        self._redactors, self._session = redactors, session
+        self._until = time.perf_counter() + SECONDS
+
+    def of(self, name: str, value: Any) -> Any:
+        """Return plain data as it may be told, which stands under a name."""
+        if self._is_named(name):
+            return REDACTED
+        if isinstance(value, list):
+            return [self.of(name, each) for each in value]
+        if not isinstance(value, dict):
+            return self._leaf(value, name)
+        made: dict[str, Any] = {}
+        for key, each in value.items():
+            made[unused(str(self._leaf(key)), made)] = self.of(key, each)
+        return made
+
+    def _leaf(self, value: Any, name: str | None = None) -> Any:
+        """Return a text, a number, True, False or None as it may be told; a key has no name."""
+        for redactor in self._redactors:
+            try:
+                value = self._through(redactor, value, name)
+            except Exception as error:
+                _log(redactor, error)
+                return UNREDACTED
+        return value
+
+    def _is_named(self, name: str) -> bool:
+        folded = name.casefold()
+        return any(each.match(folded) for redactor in self._redactors for each in redactor.names)
+
+    def _through(self, redactor: Redactor, value: Any, name: str | None) -> Any:
+        if redactor.function is not None and name is not None:
+            value = plain(redactor.function(name, value))
+        if value is None or isinstance(value, bool):
+            return value
+        if not isinstance(value, (str, int, float)):
+            raise HookError("a redactor's function returns a text, a number, True, False or None")
+        text = new = str(value)
+        if redactor.guards is not None:
+            new = self._by_guards(redactor.guards, new)
+        new = self._by_patterns(redactor.patterns, new)
+        return value if new == text else new
+
+    def _by_guards(self, guards: Any, text: str) -> str:
+        self._left()
+        return UNREDACTED if len(text) > GUARDED else str(guards.text(text, self._session))
+
+    def _by_patterns(self, patterns: tuple[Any, ...], text: str) -> str:
+        spans: list[tuple[int, int]] = []
+        for form in patterns:
+            spans += [match.span() for match in self._matches(form, text) if match[0]]
+        parts, at = [], 0
+        for start, end in sorted(spans):
+            if start >= at:
+                parts += [text[at:start], REDACTED]
+            at = max(at, end)
+        return "".join([*parts, text[at:]])
+
+    def _matches(self, form: Any, text: str) -> Iterable[Any]:
+        left = self._left()
+        found: Iterable[Any] = (
+            form.finditer(text)
+            if isinstance(form, re.Pattern)
+            else form.finditer(text, timeout=left)
+        )
+        return found
+
+    def _left(self) -> float:
+        left = self._until - time.perf_counter()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+
+def _log(redactor: Redactor, error: Exception) -> None:
+    if not redactor.is_logged:
+        redactor.is_logged = True
+        asked = ("names", "patterns", "guards", "function")
+        whose = ", ".join(f"{each}=" for each in asked if getattr(redactor, each))
+        log(ERROR, f"redact({whose}) failed: {type(error).__name__}; {UNREDACTED!r} stands in "
+            "the event; said once")  # fmt: skip
+
+
+def _regex() -> Any:
+    try:
+        return import_module("regex")
+    except ModuleNotFoundError:
+        return re
+
+
+def _compiled(given: str | Iterable[str], what: str, make: Callable[[str], Any]) -> tuple[Any, ...]:
+    several = [given] if isinstance(given, str) else given
+    made = []
+    for each in several:
+        try:
+            if not isinstance(each, str) or not each:
+                raise ValueError("write a text")
+            made.append(make(each))
+        except Exception as error:  # of either library, each has its own
+            raise HookError(f"{what}={each!r:.40} is no pattern: {error}") from None
+    return tuple(made)

@@ -1,0 +1,342 @@
+"""What `bus.redact` keeps out of events, and what it never touches."""
+
+import json
+import logging
+import os
+import random
+import string
+
+import pytest
+
+from hookbus import Block, Bus, HookBlocked, HookError, Replace, guards, hookable, surrounding
+from hookbus.events import KINDS, Mutated, Started
+
+CANARIES = 100_000 if os.environ.get("HOOKBUS_LONG") else 300
+FORM = r"SECRET-\w{8}"
+REDACTED, FAILED = "<redacted>", "<could not be redacted>"
+
+
+@pytest.fixture
+def bus():
+    return Bus(values=True)
+
+
+@pytest.fixture
+def told(bus):
+    told = []
+    bus.events.connect(lambda bus, event: told.append(event), kinds=KINDS)
+    return told
+
+
+def said(told):
+    """Return all that listeners could write down of events."""
+    return repr(told) + json.dumps([event.as_dict() for event in told])
+
+
+def called(bus, name="tool_call"):
+    @hookable(name, bus=bus)
+    def tool_call(name, arguments):
+        return arguments
+
+    return tool_call
+
+
+# -- canaries --------------------------------------------------------------------------------------
+
+
+def placed(draw, canary):
+    """Return a value with a canary somewhere in it."""
+    text = f"a {canary}, b"
+    return draw.choice((
+        text, [text], {"k": text}, {text: 1}, (1, {"x": [text]}), [[[{"y": text}]]], {text},
+        text.encode(), bytearray(text.encode()), ValueError(text), type("Odd", (), {"x": text})(),
+        Block(text), {"SECRET": text, canary: canary}, text * 3, "x" * 99_000 + text,
+        "x" * 100_001 + text,
+    ))  # fmt: skip
+
+
+def canary_of(draw):
+    return "SECRET-" + "".join(draw.choice(string.ascii_letters + string.digits) for _ in range(8))
+
+
+class Tool:
+    def __init__(self, name):
+        self.name = name
+
+
+def call_with(bus, draw, canary):
+    """Have a call meet a canary in a way that is drawn: in what it is given, gives or raises."""
+    value = placed(draw, canary)
+    way = draw.choice(("argument", "raised", "blocked", "failed", "changed", "label", "around"))
+    tool_call, pre = called(bus), bus.signal("pre_tool_call")
+
+    def blocks(_):
+        return Block(f"because {canary}", code=canary, details={"d": value, canary: 1})
+
+    def fails(_):
+        raise ValueError(f"key {canary}")
+
+    def changes(_):
+        return {"arguments": {"new": value}}
+
+    roles = {"blocked": (blocks, "guard"), "failed": (fails, "guard"), "changed": (changes, None)}
+    with surrounding(user=value if way == "around" else "ada"):
+        if way in roles:
+            receiver, role = roles[way]
+            with pre.connected_to(receiver, role=role) if role else pre.connected_to(receiver):
+                with pytest.raises(HookBlocked) if role else surrounding():
+                    tool_call("t", {})
+        elif way == "raised":
+
+            @hookable("raises", bus=bus)
+            def raises(tool):
+                raise LookupError(value)
+
+            with pytest.raises(LookupError):
+                raises(value)
+        else:
+            name = f"pay {canary}" if way == "label" else "t"
+            assert tool_call(name, value) is value  # the live value, untouched
+
+
+def test_G41_no_canary_gets_into_an_event_a_repr_a_record_a_report_or_a_log(bus, caplog):
+    from hookbus import report
+    from hookbus.testing import record
+
+    draw = random.Random(41)
+    bus.redact(patterns=FORM)
+    with caplog.at_level(logging.DEBUG):
+        for _ in range(CANARIES):
+            canary = canary_of(draw)
+            with record(bus) as happened:
+                call_with(bus, draw, canary)
+            assert len(happened.events) >= 2
+            everything = said(happened.events) + str(happened) + caplog.text
+            assert canary[7:] not in everything
+            caplog.clear()
+    assert "SECRET-" not in str(report(bus))
+
+
+def test_a_secret_that_is_split_over_the_items_of_a_stream_is_told_at_no_split(bus):
+    canary = "SECRET-abcdefgh"
+
+    @hookable("tokens", bus=bus)
+    def tokens(pieces):
+        yield from pieces
+
+    bus.signal("item_tokens").connect(lambda tokens, item: item.upper(), name="upper")
+    told = []
+    bus.events.connect(lambda bus, event: told.append(event))
+    undo = bus.redact(patterns="(?i)" + FORM, names="pieces")
+    for at in range(1, len(canary)):
+        assert "".join(tokens([canary[:at], canary[at:]])) == canary.upper()
+    items = [event for event in told if isinstance(event, Mutated)]
+    assert {(event.before, event.after) for event in items} == {("<item of a stream>",) * 2}
+    undo()
+    list(tokens(["open"]))
+    assert (told[-2].before, told[-2].after) == ("open", "OPEN")
+
+
+# -- what is taken out -----------------------------------------------------------------------------
+
+
+def test_what_stands_under_a_name_is_taken_out_at_any_depth_and_in_any_case(bus, told):
+    bus.redact(names=("*password*", "token"))
+    arguments = {"Password": "p1", "of": [{"db_password": {"deep": "p2"}}], "token": 3, "x": "ok"}
+    called(bus)("login", arguments)
+    assert told[0].values["arguments"] == {
+        "Password": REDACTED, "of": [{"db_password": REDACTED}], "token": REDACTED, "x": "ok",
+    }  # fmt: skip
+    assert told[-1].result == told[0].values["arguments"]
+
+
+def test_an_argument_that_changes_is_known_by_its_name(bus, told):
+    bus.redact(names="password")
+
+    @hookable("login", bus=bus)
+    def login(password):
+        return "in"
+
+    bus.signal("pre_login").connect(lambda login: {"password": {"new": "other"}})
+    login("first")
+    assert (told[1].before, told[1].after) == (REDACTED, REDACTED)
+
+
+def test_patterns_that_overlap_leave_nothing_of_either(bus, told):
+    bus.redact(patterns=("ab", "bc", "(?=y)"))
+    called(bus)("t", "xabcxyx")
+    assert told[0].values["arguments"] == "x<redacted>xyx"
+
+
+def test_a_number_is_looked_at_as_a_text(bus, told):
+    bus.redact(patterns=r"^4711$")
+    called(bus)("t", [4711, 4712, 4711.5, True])
+    assert told[0].values["arguments"] == [REDACTED, 4712, 4711.5, True]
+
+
+def test_a_function_is_given_each_name_and_value_and_says_what_is_told(bus, told):
+    bus.redact(function=lambda name, value: value if name in ("n", "name") else f"{name}?")
+    called(bus)("t", {"n": 1, "m": [None, "secret"], "": {"": "secret"}})
+    assert told[0].values["arguments"] == {"n": 1, "m": ["m?", "m?"], "": {"": "?"}}
+
+
+def test_the_ready_guard_redacts_events_with_the_tokens_of_the_session(bus, told):
+    redact = guards.redact(reversible="pay")
+    bus.plug(redact)
+    bus.redact(guards=redact)
+    with surrounding(session="s"):
+        called(bus)("t", "mail ann@example.org")
+    assert told[0].values["arguments"] == "mail <email-1>"
+    assert "ann@" not in said(told)
+
+
+def test_what_names_a_call_of_the_vocabulary_is_told_without_values_and_redacted_too():
+    bus, told = Bus(), []
+    bus.events.connect(lambda bus, event: told.append(event))
+
+    @hookable(bus=bus)
+    def tool_call(name, arguments, call_id, kind, tool, agent):
+        return "SECRET"
+
+    tool_call("pay", "SECRET", 7, None, Tool("x"), Tool("ada"))
+    assert told[0].labels == {"name": "pay", "call_id": "7", "agent": "ada"}
+    assert "SECRET" not in said(told)
+    undo = bus.redact(names="agent", patterns="pay")
+    tool_call("pay it", {}, "7", "function", None, object())
+    assert told[2].labels == {
+        "name": "<redacted> it", "kind": "function", "call_id": "7", "agent": REDACTED,
+    }  # fmt: skip
+    undo()
+    tool_call("x" * 10_000, {}, None, None, None, object())
+    assert told[4].labels == {"name": "<text of 10000 characters>", "agent": "object"}
+
+
+@pytest.mark.parametrize(
+    ("hook", "labels"),
+    [
+        ("model_call", {"model": "m", "agent": "a"}),
+        ("model_stream", {"model": "m", "agent": "a"}),
+        ("agent_run", {"agent": "a"}), ("agent_stream", {"agent": "a"}), ("other", {}),
+    ],
+)  # fmt: skip
+def test_a_hook_outside_of_the_vocabulary_has_no_labels(hook, labels):
+    bus, told = Bus(), []
+    bus.events.connect(lambda bus, event: told.append(event), kinds=Started)
+
+    @hookable(hook, bus=bus)
+    def run(model, agent):
+        pass
+
+    run("m", "a")
+    assert told[0].labels == labels
+
+
+# -- what goes wrong -------------------------------------------------------------------------------
+
+
+def test_a_redactor_that_fails_leaves_a_placeholder_and_is_logged_once(bus, told, caplog):
+    def broken(name, value):
+        if name == "arguments":
+            raise RuntimeError(f"cannot read {value}")
+        return value
+
+    bus.redact(function=broken)
+    tool_call = called(bus)
+    with caplog.at_level(logging.DEBUG):
+        assert tool_call("t", "SECRET") == tool_call("t", "SECRET") == "SECRET"
+    assert told[0].values == {"name": "t", "arguments": FAILED}
+    [logged] = caplog.records
+    assert "redact(function=) failed: RuntimeError" in caplog.text and "SECRET" not in caplog.text
+
+
+@pytest.mark.parametrize("answer", [b"SECRET", {"a": "SECRET"}, Tool("SECRET"), ["SECRET"]])
+def test_what_a_function_may_not_return_is_not_told(bus, told, answer):
+    bus.redact(function=lambda name, value: answer)
+    called(bus)("t", "a")
+    assert "SECRET" not in said(told)
+
+
+def test_a_pattern_that_takes_for_ever_is_given_up_and_nothing_more_is_told(bus, told):
+    bus.redact(patterns=r"(a|a)+$")
+    called(bus)("t", ["a" * 60 + "b", "open"])
+    assert told[0].values["arguments"] == [FAILED, FAILED]
+
+
+def test_a_text_too_long_for_the_forms_of_the_ready_guard_is_not_told(bus, told):
+    bus.redact(guards=guards.redact())
+    called(bus)("t", ["a" * 4_001, "a" * 4_000])
+    assert told[0].values["arguments"] == [FAILED, "a" * 4_000]
+
+
+def test_hostile_values_leave_the_call_as_it_is(bus, told):
+    bus.redact(patterns=FORM)
+
+    class Odd(dict):
+        def items(self):
+            raise RuntimeError("SECRET-abcdefgh")
+
+        __repr__ = __iter__ = __eq__ = __hash__ = __deepcopy__ = items
+
+    ring = []
+    ring.append(ring)
+    deep = "SECRET-abcdefgh"
+    for _ in range(10_000):
+        deep = [deep]
+    tool_call = called(bus)
+    for value in (Odd(a=1), ring, deep, "x" * 10**7 + "SECRET-abcdefgh"):
+        assert tool_call("t", value) is value
+    assert "abcdefgh" not in said(told)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "looks for nothing"), ({"names": ""}, "names="), ({"names": [1]}, "names="),
+        ({"patterns": "("}, "patterns='\\('"), ({"patterns": [b"x"]}, "patterns="),
+        ({"guards": object()}, "guards= takes"), ({"function": 1}, "function= takes"),
+    ],
+)  # fmt: skip
+def test_what_cannot_redact_is_refused(bus, given, said):
+    with pytest.raises(HookError, match=said):
+        bus.redact(**given)
+
+
+# -- what it leaves alone --------------------------------------------------------------------------
+
+
+def test_G44_receivers_the_body_and_the_caller_get_what_they_got_without_it(bus, told):
+    seen = []
+    bus.redact(names="*", patterns=".")
+    bus.signal("pre_tool_call").connect(lambda _, arguments: seen.append(arguments), role="guard")
+    bus.signal("post_tool_call").connect(
+        lambda _, result, surrounding: seen.append((result, surrounding["user"])), role="observe"
+    )
+    value = {"a": ["SECRET"]}
+    with surrounding(user="ada"):
+        assert called(bus)("t", value) is value
+    assert seen[0] is value and seen[1][0] is value and seen[1][1] == "ada"
+    assert value == {"a": ["SECRET"]}
+    with bus.signal("post_tool_call").connected_to(lambda _: Replace("SECRET")):
+        assert called(bus)("t", value) == "SECRET"
+    with bus.signal("pre_tool_call").connected_to(lambda _: Block("SECRET"), role="guard"):
+        with pytest.raises(HookBlocked, match="SECRET"):  # the guard's own words
+            called(bus)("t", value)
+    assert "SECRET" not in said(told)
+
+
+def test_what_is_taken_back_redacts_no_more_and_others_still_do(bus, told):
+    undo, _ = bus.redact(patterns="x"), bus.redact(patterns="y")
+    tool_call = called(bus)
+    tool_call("t", "xy")
+    undo()
+    undo()
+    tool_call("t", "xy")
+    assert [event.result for event in told if hasattr(event, "result")] == [
+        REDACTED * 2, f"x{REDACTED}",
+    ]  # fmt: skip
+
+
+def test_another_bus_is_not_redacted(bus, told):
+    Bus(values=True).redact(patterns="a")
+    called(bus)("t", "a")
+    assert told[0].values["arguments"] == "a"
