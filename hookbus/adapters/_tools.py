@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import attrs
 
@@ -13,7 +13,11 @@ from hookbus import Bus, HookBlocked
 
 from ._cancelled import stop_if_cancelled
 from ._patches import Patches
+from ._pauses import Instead, Pause, approve_by
 from ._vocabulary import INSIDE, Attempt, Refused, Vocabulary, depth_of, refusal
+
+if TYPE_CHECKING:
+    from hookbus.approvals import Store
 
 _NONE: Final = object()
 
@@ -88,6 +92,12 @@ class Results(NamedTuple):
     refused: Callable[[Refusal], Any] = _raise
 
 
+def _pause(paused: BaseException) -> Any:
+    if isinstance(paused, Instead):
+        return paused.result
+    raise paused
+
+
 AS_IT_IS: Final = Results()
 
 
@@ -123,10 +133,14 @@ class _UnderWay(Attempt):
         arguments: a copy of what its tool was last run with.
         raw: what the framework holds as its result.
         value: what receivers were shown of it.
+        pause: how its framework pauses the run, if it does.
+        paused: the request that waits for a yes, and what is raised meanwhile.
     """
 
     raw: Any = None
     value: Any = _NONE
+    pause: Pause | None = None
+    paused: tuple[str, BaseException] | None = None
 
     def __init__(self, bus: Bus, call: ToolCall, body: Callable[..., Any], layer: int) -> None:
         super().__init__(body)
@@ -161,14 +175,20 @@ class Gate:
         results: how the framework keeps results.
         words: which hooks of the vocabulary the framework has.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        approver: the store that is asked for a yes, while runs are paused; None leaves that to the
+            bus.
+        pause: how the framework pauses a run.
     """
 
     def __init__(
         self, patches: Patches, bus: Bus, results: Results = AS_IT_IS, *,
         words: tuple[str, ...] = ("tool_call",), say: Callable[[HookBlocked], str] = refusal,
+        approver: Store | None = None, pause: Pause | None = None,
     ) -> None:  # fmt: skip
         self.patches, self._bus, self._results, self._say = patches, bus, results, say
-        patches.bus = bus
+        patches.bus, self._pause = bus, None if approver is None else pause
+        if approver is not None:
+            approve_by(patches, bus, approver)
         self.vocabulary = Vocabulary(patches, bus, words)
 
     def run(self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0) -> Any:
@@ -185,6 +205,7 @@ class Gate:
             return under_way.value
 
         under_way = _UnderWay(self._bus, call, attempt, layer)
+        under_way.pause = self._pause
         value = self.vocabulary.run("tool_call", under_way, *call.told)
         return self._told(under_way, value)
 
@@ -202,6 +223,7 @@ class Gate:
             return under_way.value
 
         under_way = _UnderWay(self._bus, call, attempt, layer)
+        under_way.pause = self._pause
         value = await self.vocabulary.run_async("tool_call", under_way, *call.told)
         return self._told(under_way, value)
 
@@ -214,6 +236,8 @@ class Gate:
         """Return what the framework gets for what came out of the hooked call."""
         if isinstance(value, Refused):
             blocked = value.blocked
+            if under_way.paused is not None and under_way.paused[0] == getattr(blocked, "id", None):
+                return _pause(under_way.paused[1])
             return self._results.refused(Refusal(self._say(blocked), blocked, under_way.call))
         if value is under_way.value:
             return under_way.raw

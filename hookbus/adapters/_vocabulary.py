@@ -23,7 +23,7 @@ class Attempt:
         self.body = body
 
 
-_CALLED: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_called", default=None)
+CALLED: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_called", default=None)
 """Whose hooked call is made: there its body is found."""
 
 INSIDE: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_inside", default=None)
@@ -75,7 +75,7 @@ def refusal(blocked: HookBlocked) -> str:
 
 
 def _attempt() -> Attempt:
-    attempt = _CALLED.get()
+    attempt = CALLED.get()
     if attempt is None:
         raise HookError(
             "call_next was used outside of its call's context: start its thread with "
@@ -248,30 +248,30 @@ class Vocabulary:
 
     def run(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
         """Make a hooked call whose body is the attempt's."""
-        token = _CALLED.set(attempt)
+        token = CALLED.set(attempt)
         try:
             return self.hookable(word, is_async=False)(*arguments)
         finally:
-            _CALLED.reset(token)
+            CALLED.reset(token)
 
     async def run_async(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
         """Make a hooked call whose body is the attempt's, and await it."""
-        token = _CALLED.set(attempt)
+        token = CALLED.set(attempt)
         try:
             return await self.hookable(word, is_async=True)(*arguments)
         finally:
-            _CALLED.reset(token)
+            CALLED.reset(token)
 
     def stream(self, word: str, attempt: Attempt, *arguments: Any) -> Generator[Any, Any, None]:
         """Make a hooked call that gives items."""
         items = self.hookable(word, is_async=False)(*arguments)
-        yield from _steps(_CALLED, attempt, items)
+        yield from _steps(CALLED, attempt, items)
 
     async def stream_async(
         self, word: str, attempt: Attempt, *arguments: Any
     ) -> AsyncGenerator[Any, None]:
         """Make a hooked call that gives items."""
         items = self.hookable(word, is_async=True)(*arguments)
-        async with aclosing(_steps_async(_CALLED, attempt, items)) as steps:
+        async with aclosing(_steps_async(CALLED, attempt, items)) as steps:
             async for item in steps:
                 yield item

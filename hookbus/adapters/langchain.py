@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._patches import Between, Patches, Uninstall
+from ._pauses import Pause, answered, shown
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Attempt, refusal
+
+if TYPE_CHECKING:
+    from hookbus.approvals import Approved, Denied, Request, Store
 
 SUPPORTED: Final = Between("1.6.0", "1.7.2")
 """Versions of langchain-core, which has the tools of LangChain and LangGraph."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    approver: Store | None = None,
+) -> Uninstall:  # fmt: skip
     """Let the tools and chat models of LangChain run on hookbus, those there are and those to come.
 
     `tool_call` (sender: the `BaseTool`) is every `invoke`, `ainvoke`, `run` and `arun` of a tool,
@@ -27,20 +34,23 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        approver: a store that the bus asks for a yes, while the graph is interrupted: `interrupt`
+            shows the request, and `Command(resume={"id": ..., "approved": True})` answers it.
 
     Returns:
         A function that puts LangChain back as it was; twice is once.
 
     Raises:
         HookError: if langchain-core is not installed, is another version, or runs on hookbus
-            already.
+            already; or if the bus asks somebody else.
     """
     with Patches("langchain-core", SUPPORTED) as patches:
         base = import_module("langchain_core.tools").BaseTool
         import_module("langchain_core.tools.structured")
         results = Results(_shown, _packed, _refused)
         words = "tool_call", "model_call", "model_stream"
-        gate = Gate(patches, bus, results, words=words, say=say)
+        gate = Gate(patches, bus, results, words=words, say=say, approver=approver,
+                    pause=Pause(lambda call: call.call_id, _interrupted))  # fmt: skip
         gate.seam(base, "ainvoke", _invoked)
         gate.seam(base, "run", _run, layer=1)
         gate.seam(base, "arun", _run, layer=1)
@@ -103,6 +113,22 @@ def _refused(refused: Refusal) -> Any:
     if call.call_id is None:  # a program waits
         raise refused.blocked
     return _message()(refused.text, tool_call_id=call.call_id, name=call.name, status="error")
+
+
+def _interrupted(call: ToolCall, request: Request, is_new: bool) -> Approved | Denied | None:
+    """Return the answer that a graph was resumed with, or interrupt it."""
+    try:
+        interrupt = import_module("langgraph.types").interrupt
+    except ImportError:
+        return None
+    while True:  # each value that it was resumed with; where there is no more, this raises
+        try:
+            value = interrupt(shown(request))
+        except (RuntimeError, KeyError):  # no graph runs
+            return None
+        said = answered(value, request, by="whoever resumed the graph")
+        if said is not None:
+            return said
 
 
 # -- models ----------------------------------------------------------------------------------------

@@ -7,14 +7,18 @@ import functools
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, HookError, default_bus
 
+from ._mcp_asks import BY_ELICITATION, Wire
 from ._mcp_results import Parts, fitting, parts, shown
 from ._patches import Between, InPlace, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
+
+if TYPE_CHECKING:
+    from hookbus.approvals import Store
 
 SUPPORTED: Final = Between("2.0.0", "2.3.0")
 """Versions of mcp, the SDK."""
@@ -24,7 +28,7 @@ _BARE: Final = "bare"
 
 def install(
     bus: Bus = default_bus, *, client: bool = True, server: bool = True,
-    say: Callable[[HookBlocked], str] = refusal,
+    say: Callable[[HookBlocked], str] = refusal, approver: Store | None = None,
 ) -> Uninstall:  # fmt: skip
     """Let the tool calls of the MCP SDK run on hookbus, of sessions and servers there are and to
     come.
@@ -48,18 +52,20 @@ def install(
         client: hook the client's side.
         server: hook the server's side.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        approver: a store that the bus asks for a yes; the server elicits it from the client's user,
+            where the client can do that.
 
     Returns:
         A function that puts the SDK back as it was; twice is once.
 
     Raises:
         HookError: if mcp is not installed, is another version, or runs on hookbus already; or if
-            neither side is to be hooked.
+            neither side is to be hooked, or the bus asks somebody else.
     """
     if not (client or server):
         raise HookError("client=False and server=False leave nothing to hook")
     with Patches("mcp", SUPPORTED) as patches:
-        gate = Gate(patches, bus, RESULTS, say=say)
+        gate = Gate(patches, bus, RESULTS, say=say, approver=approver, pause=BY_ELICITATION)
         if client:
             gate.seam(import_module("mcp").ClientSession, "call_tool", _asked_for)
         if server:
@@ -137,7 +143,8 @@ def _run(stock: Any, tool: Any, arguments: Any, context: Any, convert_result: bo
 def _call(name: str, arguments: Any, ctx: Any, tool: Any, *, is_converted: bool = True) -> ToolCall:
     number = None if ctx is None or ctx.request_id is None else str(ctx.request_id)
     # A program that has no need of MCP's results gets what the tool's function gives.
-    context = None if is_converted else _BARE
+    wire = None if ctx is None else Wire.of(ctx)
+    context = wire if is_converted else _BARE
     return ToolCall(name, dict(arguments or ()), number, tool=tool, context=context)
 
 

@@ -15,20 +15,27 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._patches import Between, Patches, Uninstall
+from ._pauses import Pause, answered, shown
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Attempt, Once, refusal
+
+if TYPE_CHECKING:
+    from hookbus.approvals import Approved, Denied, Request, Store
 
 PACKAGE: Final = "pydantic-ai-slim"
 SUPPORTED: Final = Between("2.23.0", "2.68.0")
 """Versions of pydantic-ai-slim, which is the most of pydantic-ai."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    approver: Store | None = None,
+) -> Uninstall:  # fmt: skip
     """Let the agents of Pydantic AI run on hookbus, those there are and those to come.
 
     `tool_call` is every call of a tool, whatever toolset it is in, and of an output function.
@@ -41,17 +48,20 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        approver: a store that the bus asks for a yes, while the call is deferred: the run ends with
+            `DeferredToolRequests`, and goes on with `DeferredToolResults`.
 
     Returns:
         A function that puts Pydantic AI back as it was; twice is once.
 
     Raises:
         HookError: if pydantic-ai-slim is not installed, is another version, or runs on hookbus
-            already.
+            already; or if the bus asks somebody else.
     """
     with Patches(PACKAGE, SUPPORTED) as patches:
         words = "tool_call", "model_call", "agent_run"
-        gate = Gate(patches, bus, RESULTS, words=words, say=say)
+        gate = Gate(patches, bus, RESULTS, words=words, say=say, approver=approver,
+                    pause=Pause(lambda call: call.call_id, _deferred))  # fmt: skip
         gate.seam(import_module("pydantic_ai.tool_manager").ToolManager, "_raw_execute", _managed)
         functions = import_module("pydantic_ai.toolsets").FunctionToolset
         gate.seam(functions, "call_tool", _called, layer=1)
@@ -138,7 +148,20 @@ def _read(name: str, arguments: dict[str, Any], ctx: Any, tool: Any) -> ToolCall
         if each.function_schema is schema:
             found = each
     kind = "mcp" if is_mcp else "function"
-    return ToolCall(name, arguments, ctx.tool_call_id, kind, found, ctx.agent)
+    return ToolCall(name, arguments, ctx.tool_call_id, kind, found, ctx.agent, ctx)
+
+
+def _deferred(call: ToolCall, request: Request, is_new: bool) -> Approved | Denied | None:
+    """Return the approval that a run was resumed with, or defer the call."""
+    ctx = call.context
+    if ctx is None:  # no tool of an agent
+        return None
+    if ctx.tool_call_approved and not is_new:
+        said = {"id": request.id, "approved": True, **(ctx.tool_call_metadata or {})}
+        found = answered(said, request, by="whoever resumed the run")
+        if found is not None:
+            return found
+    raise import_module("pydantic_ai").ApprovalRequired(metadata=shown(request))
 
 
 class _Output:

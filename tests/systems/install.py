@@ -57,7 +57,10 @@ SYSTEMS = {
     "fastmcp": System("fastmcp", "3.11", extras=("fastmcp",)),
     "google_adk": System("google_adk", "3.12", extras=("google-adk",), packages=("mcp",)),
     "haystack": System("haystack", "3.12", extras=("haystack",), packages=("mcp-haystack",)),
-    "langchain": System("langchain", "3.11", extras=("langchain",), packages=("langchain==1.4.7",)),
+    "langchain": System(
+        "langchain", "3.11", extras=("langchain",),
+        packages=("langchain==1.4.7", "langgraph-checkpoint-sqlite"),
+    ),  # fmt: skip
     "litellm": System("litellm", "3.12", extras=("litellm",), packages=("tenacity",)),
     "llama_index": System("llama_index", "3.12", extras=("llama-index",)),
     "mcp": System("mcp", "3.11", extras=("mcp",)),

@@ -73,7 +73,7 @@ class Server(MCPServer):
 
 def told(model: ScriptedModel, result: Any) -> Told:
     """Return what the model was told before it said "done", and all that is left of the run."""
-    outputs = [each for each in model.calls[1].input if "output" in each]
+    outputs = [each for each in model.calls[-1].input if "output" in each]
     answers = sorted(
         (each for each in outputs if each["call_id"].startswith("call-")),
         key=lambda each: int(each["call_id"].partition("-")[2]),

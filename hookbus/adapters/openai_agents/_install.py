@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
@@ -12,16 +12,23 @@ from .._patches import Between, Patches, Uninstall
 from .._tools import Gate, Results
 from .._vocabulary import refusal
 from ._actions import hook_actions
+from ._approvals import BY_RUN_STATE, hook_approvals
 from ._functions import hook_functions
 from ._handoffs import hook_handoffs
 from ._runs import hook_models, hook_runs
 from ._words import packed, plain
 
+if TYPE_CHECKING:
+    from hookbus.approvals import Store
+
 SUPPORTED: Final = Between("0.22.0", "0.24.0")
 """Versions of openai-agents. Its tools run in functions of private modules, which move."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    approver: Store | None = None,
+) -> Uninstall:  # fmt: skip
     """Let the agents of the OpenAI Agents SDK run on hookbus, those there are and those to come.
 
     `tool_call` (sender: the tool) is every call of a function tool, of a tool of a local MCP
@@ -36,19 +43,25 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        approver: a store that the bus asks for a yes, while the run is interrupted: its
+            `interruptions` are approved or rejected in the `RunState` that goes on with it.
 
     Returns:
         A function that puts the SDK back as it was; twice is once.
 
     Raises:
         HookError: if openai-agents is not installed, is another version, has a function no more
-            that this adapter looks for, or runs on hookbus already.
+            that this adapter looks for, or runs on hookbus already; or if the bus asks somebody
+            else.
     """
     with Patches("openai-agents", SUPPORTED) as patches:
         import_module("agents.run")  # and all that it runs
         words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
         results = Results(plain, packed, refused=lambda refused: refused)
-        gate = Gate(patches, bus, results, words=words, say=say)
+        gate = Gate(patches, bus, results, words=words, say=say, approver=approver,
+                    pause=BY_RUN_STATE)  # fmt: skip
         for hook in (hook_functions, hook_actions, hook_handoffs, hook_models, hook_runs):
             hook(gate)
+        if approver is not None:
+            hook_approvals(gate)
     return patches.restore

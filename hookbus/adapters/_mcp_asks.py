@@ -1,0 +1,98 @@
+"""MCP's elicitation: a server asks for a yes where the client's user is."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Awaitable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ._pauses import Instead, Pause, answered
+
+if TYPE_CHECKING:
+    from hookbus.approvals import Approved, Denied, Request
+
+_IN_ROUNDS: Final = "2026-07-28"
+"""From this version of the protocol on, a client calls again with what it was asked for."""
+
+_SCHEMA: Final = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean", "title": "Approve this call"}},
+    "required": ["approved"],
+}
+
+
+class Wire(NamedTuple):
+    """What a server knows of a call that came over the protocol.
+
+    Attributes:
+        ctx: the SDK's context of the request.
+        state: by which the call is known again when the client sends what it was asked for.
+    """
+
+    ctx: Any
+    state: str
+
+    @classmethod
+    def of(cls, ctx: Any) -> Wire:
+        state = _params(ctx).get("requestState")
+        return cls(ctx, state if isinstance(state, str) else secrets.token_hex(16))
+
+
+def _params(ctx: Any) -> Mapping[str, Any]:
+    return ctx.params if isinstance(ctx.params, Mapping) else {}
+
+
+def _whose(call: Any) -> str | None:
+    return call.context.state if isinstance(call.context, Wire) else None
+
+
+def _elicited(call: Any, request: Request, is_new: bool) -> Any:
+    """Return the user's answer or something to await it, or have the client call again with it."""
+    wire = call.context
+    if not isinstance(wire, Wire) or not _can_ask(wire.ctx):
+        return None
+    types = import_module("mcp.types")
+    shown = json.dumps(request.arguments["arguments"], ensure_ascii=False)
+    message = f"{request.question}\n{call.name} {shown}"
+    if not _at_least(wire.ctx.protocol_version):
+        return _waited(wire.ctx, message, request)
+    given = (_params(wire.ctx).get("inputResponses") or {}).get(request.id)
+    if given is not None and not is_new:
+        return _said(types.ElicitResult.model_validate(given), wire.ctx, request)
+    params = types.ElicitRequestFormParams(message=message, requested_schema=_SCHEMA)
+    asked = {request.id: types.ElicitRequest(params=params)}
+    raise Instead(types.InputRequiredResult(input_requests=asked, request_state=wire.state))
+
+
+async def _waited(ctx: Any, message: str, request: Request) -> Approved | Denied | None:
+    """Return the answer of the user of a client that is asked meanwhile."""
+    answer: Awaitable[Any] = ctx.session.elicit_form(message, _SCHEMA, ctx.request_id)
+    try:
+        return _said(await answer, ctx, request)
+    except import_module("mcp").MCPError:  # which cannot, whatever it said
+        return None
+
+
+def _said(result: Any, ctx: Any, request: Request) -> Approved | Denied | None:
+    client = ctx.session.client_params
+    by = "the client's user" if client is None else f"the user of {client.client_info.name}"
+    is_yes = result.action == "accept" and (result.content or {}).get("approved") is True
+    said = {"id": request.id, "approved": is_yes, "reason": f"the user said {result.action}"}
+    if result.action == "accept":
+        said["reason"] = "the user said no"
+    return answered(said, request, by=by)
+
+
+def _can_ask(ctx: Any) -> bool:
+    has = ctx.session.client_capabilities
+    found = None if has is None else has.elicitation
+    return found is not None and (found.form is not None or found.url is None)
+
+
+def _at_least(version: str) -> bool:
+    return version >= _IN_ROUNDS  # versions are dates
+
+
+BY_ELICITATION: Final = Pause(_whose, _elicited)

@@ -1,0 +1,178 @@
+"""Approvals of a framework's own: where a guard asks, the run is paused, and resumed with the
+answer."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
+
+import attrs
+
+from hookbus import Bus, HookError
+
+from ._patches import Patches
+from ._vocabulary import CALLED, INSIDE
+
+if TYPE_CHECKING:
+    from hookbus.approvals import Approved, Denied, Request, Store
+
+class Pause(NamedTuple):
+    """How a framework pauses a run, and resumes it.
+
+    Attributes:
+        whose: from the `ToolCall`, what tells it from all others, and is the same once its run is
+            resumed.
+        ask: from the `ToolCall`, the request, and whether it is asked for the first time, the
+            `Approved` or `Denied` that the run was resumed with, or something to await it; None
+            where no run is there to pause. Else it raises what pauses the run.
+    """
+
+    whose: Callable[[Any], str | None]
+    ask: Callable[[Any, Request, bool], Any]
+
+
+class Instead(Exception):
+    """Raised where a run is paused by a result: the one that the framework is to get."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__(result)
+        self.result = result
+
+
+class Pausing:
+    """An approver that parks what is asked in a store, and pauses the run meanwhile.
+
+    A request is of this very call of a run: what the framework tells it by is in the digest, too.
+    """
+
+    name = "Store"
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.key, self.adapters = store, store.key, 0
+
+    def ask(self, request: Request) -> Any:
+        """Return the answer to a call that is made again; else have its run paused."""
+        attempt, bound = self._bound(request)
+        answer, said = self.store.ask(bound), None
+        if _is_parked(answer) and attempt is not None:
+            with _pausing(attempt, answer):
+                said = attempt.pause.ask(*_asked(attempt, bound, answer))
+        if said is None:
+            return answer
+        self._note(answer, said)
+        return self.store.ask(bound)
+
+    async def ask_async(self, request: Request) -> Any:
+        """Likewise in a task."""
+        attempt, bound = self._bound(request)
+        answer, said = await self.store.ask_async(bound), None
+        if _is_parked(answer) and attempt is not None:
+            with _pausing(attempt, answer):
+                found = attempt.pause.ask(*_asked(attempt, bound, answer))
+                said = await found if inspect.isawaitable(found) else found
+        if said is None:
+            return answer
+        await asyncio.to_thread(self._note, answer, said)
+        return await self.store.ask_async(bound)
+
+    def _bound(self, request: Request) -> tuple[Any, Request]:
+        """Return the attempt that is asked about, if its run can be paused, and its request."""
+        attempt = CALLED.get()
+        is_its_own = request.hook == "tool_call" and attempt is not INSIDE.get()
+        if not is_its_own or getattr(attempt, "pause", None) is None:
+            return None, request
+        found: Any = attempt
+        whose = found.pause.whose(found.call)
+        digest = hmac.digest(self.key, f"{request.digest} {whose}".encode(), "sha256").hex()
+        surrounding = {**request.surrounding, "call_id": whose}
+        return attempt, attrs.evolve(request, digest=digest, surrounding=surrounding)
+
+    def _note(self, parked: Any, said: Approved | Denied) -> None:
+        if self.store.get(parked.id).answer is None:  # else somebody was first, which is final
+            self.store.answer(parked.id, said)
+
+
+def _is_parked(answer: Any) -> bool:
+    return isinstance(answer, import_module("hookbus.approvals").Parked)
+
+
+def _asked(attempt: Any, bound: Request, parked: Any) -> tuple[Any, Request, bool]:
+    request = attrs.evolve(bound, id=parked.id)
+    return attempt.call, request, parked.id == bound.id
+
+
+@contextmanager
+def _pausing(attempt: Any, parked: Any) -> Iterator[None]:
+    """Keep what pauses the run: it is raised outside of the hooked call."""
+    try:
+        yield
+    except HookError:
+        raise
+    except Exception as paused:
+        attempt.paused = parked.id, paused
+
+
+def shown(request: Request) -> dict[str, Any]:
+    """Return what a person is shown, in JSON types: its `id` is what the answer names."""
+    return {
+        "id": request.id, "question": request.question, "receiver": request.receiver,
+        "tool": request.arguments["name"], "arguments": request.arguments["arguments"],
+    }  # fmt: skip
+
+
+def answered(said: Any, request: Request, *, by: str) -> Approved | Denied | None:
+    """Return what somebody said to a request; None if it was said to another one, or is no answer.
+
+    Args:
+        said: `{"id": ..., "approved": True}`, perhaps with `by` and `arguments`, as they edited
+            them; or `{"id": ..., "approved": False, "reason": ...}`.
+        request: what was asked.
+        by: who said so, where that is not in it.
+    """
+    approvals = import_module("hookbus.approvals")
+    if not isinstance(said, Mapping) or said.get("id") != request.id:
+        return None
+    who = said.get("by", by)
+    if said.get("approved") is True:
+        edited = said.get("arguments")
+        whole = None if edited is None else {**request.arguments, "arguments": edited}
+        found: Approved | Denied = approvals.Approved(who, arguments=whole)
+    elif said.get("approved") is False:
+        found = approvals.Denied(said.get("reason", "no"), by=who)
+    else:
+        return None
+    return found
+
+
+_ON: Final[WeakKeyDictionary[Bus, Pausing]] = WeakKeyDictionary()
+
+
+def approve_by(patches: Patches, bus: Bus, store: Any) -> None:
+    """Have a bus ask a store, until the last adapter that shares it is taken back.
+
+    Raises:
+        HookError: if it is no store, or the bus asks somebody else.
+    """
+    if not isinstance(store, import_module("hookbus.approvals").Store):
+        raise HookError(f"approver={store!r:.60}: give a hookbus.approvals.Store(path)")
+    pausing = _ON.get(bus)
+    if pausing is None:
+        pausing = bus.approver(Pausing(store))
+        _ON[bus] = pausing
+    elif pausing.store is not store:
+        raise HookError("another adapter on this bus has approver= of its own: give both one Store")
+    pausing.adapters += 1
+
+    def undo() -> None:
+        pausing.adapters -= 1
+        if not pausing.adapters:
+            del _ON[bus]
+            bus.approver(None)
+
+    patches.on_restore(undo)
