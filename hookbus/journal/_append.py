@@ -69,8 +69,7 @@ class Chain:
                 raise
             worded = said(self._path, error)
             if code_of(error) in _DAMAGED:
-                worded = f"{self._path} is damaged: restore it, or begin with a new file"
-                self._damage = worded
+                self._damage = worded = f"{self._path} is damaged: restore it, and open it anew"
             raise HookError(worded) from None
 
     def leave(self) -> None:
