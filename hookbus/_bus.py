@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from operator import call
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from blinker import ANY
 
@@ -22,7 +22,7 @@ from ._connections.phases import ANSWER, PHASES
 from ._connections.receiver import Connected
 from ._connections.senders import check_can_call, is_shared, own_class
 from ._connections.signal import HookSignal
-from ._hooks.guarding import check_guarded
+from ._hooks.guarding import check_required
 from ._hooks.holders import check_sender, check_serves, class_of
 from ._hooks.hook import Hook
 from ._hooks.identity import IdentityMap
@@ -30,7 +30,7 @@ from ._hooks.operating import Operated
 from ._hooks.overrides import uncovered_overrides, warn_of_overrides, with_subclasses
 from ._hooks.unmet import Unmet
 from ._under_way import Drained, UnderWay
-from .exceptions import HookError, did_you_mean
+from .exceptions import HookError
 
 if TYPE_CHECKING:
     from .events import Event
@@ -64,7 +64,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         self._signals: dict[str, HookSignal] = {}
         self._by_hook: dict[str, dict[str, HookSignal]] = {}
         self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
-        self._looked_at: IdentityMap[bool] = IdentityMap()
+        self._looked_at: IdentityMap[set[str]] = IdentityMap()
         self.events: EventSignal = EventSignal(self)
         self.plugins: Any = None
         self._unmet: Unmet = Unmet(self)
@@ -113,7 +113,9 @@ class Bus(Answered, Drained, Operated, Redacts):
         """Whether anybody hears of calls."""
         return any(kind.__name__ not in ("Lost", "Switched") for kind in self.heard)
 
-    def require(self, hook: str, *, sender: Any = None, phase: str = "pre") -> None:
+    def require(
+        self, hook: str, *, sender: Any = None, phase: Literal["pre", "item", "post"] = "pre"
+    ) -> None:
         """Check at start-up that a guard watches over every call of a hook.
 
         It counts where it is connected to the class that declares the hook, to one above it or to
@@ -129,12 +131,7 @@ class Bus(Answered, Drained, Operated, Redacts):
             HookError: naming what is bare, and why each guard that there is does not count; and
                 where nothing declares the hook, or overrides of it are not hooked.
         """
-        hooks = self._declared(hook)
-        if not hooks:
-            raise HookError(
-                f"nothing declares the hook {hook!r}{did_you_mean(hook, self.hook_names())}"
-            )
-        check_guarded(hooks, self._signals_of(hook), phase, sender)
+        check_required(self, hook, phase, sender, default_bus)
 
     def plug(self, plugin: object) -> Callable[[], None]:
         """Connect every method of the plugin, an object, that `receives` marks: all or none. Return
@@ -212,8 +209,11 @@ class Bus(Answered, Drained, Operated, Redacts):
                 hook.settle(sender)
             hook.settle()
 
-    def _look_at(self, cls: type) -> None:
-        self._looked_at.set(cls, True)
+    def _look_at(self, cls: type) -> set[str]:
+        """Remember a class. Return the hooks whose overrides in it have been looked for."""
+        if (found := self._looked_at.get(cls)) is None:
+            self._looked_at.set(cls, found := set())
+        return found
 
     def uncovered(self) -> list[str]:
         """Name the overrides of hookable methods that are not hooked, of classes that were a sender

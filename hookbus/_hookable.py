@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from functools import partial
 from inspect import Parameter
@@ -13,7 +12,7 @@ from typing import Any, Final, TypeVar, overload
 from ._bus import Bus, default_bus
 from ._hooks.hook import Hook, colour_of, hook_of
 from ._hooks.site import NOTHING_SAID, Given, given_of
-from .exceptions import HookBlocked, HookError, HookWarning, did_you_mean
+from .exceptions import HookBlocked, HookError, article, did_you_mean, warn
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
 
@@ -100,11 +99,10 @@ def hooked(
     _check_fit(function, given)
     inside, outside = colour_of(inspect.unwrap(function)), colour_of(function)
     if not is_said and inside != outside:
-        warnings.warn(
+        warn(
             f"{function.__qualname__} is {inside} below a decorator and looks {outside} above it: "
-            "put @hookable below that decorator",
-            HookWarning, stacklevel=3,
-        )  # fmt: skip
+            "put @hookable below that decorator"
+        )
     hook = Hookable(name, bus, function, given)
     bus._declare(hook)
     return hook.shell
@@ -147,7 +145,7 @@ def _check_function(function: Any) -> None:
         kind = type(function).__name__
         instead = f"a {kind} around a function: swap the two decorators, @hookable below the other"
     elif not callable(function) or inspect.isbuiltin(function) or not has_name:
-        instead = f"a {type(function).__name__}: decorate a function"
+        instead = f"{article(type(function).__name__)}: decorate a function"
     if instead is not None:
         raise HookError(f"hookable cannot take {function!r:.60}, {instead}")
     try:

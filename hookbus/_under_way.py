@@ -220,9 +220,10 @@ def _at_exit() -> None:
 
         labels = [label for under_way in busy for label in under_way.labels]
         logging.getLogger("hookbus").warning(
-            "%d observers in the background had not ended when Python did: %s; "
-            "bus.drain(seconds) waits for them",
+            "%d observer%s in the background had not ended when Python did: %s; "
+            "bus.drain(seconds) waits for what is under way",
             left,
+            "" if left == 1 else "s",
             ", ".join(labels),
         )
 

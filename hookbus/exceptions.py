@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable, Iterator
+from types import FrameType
 from typing import Any, TypeGuard, TypeVar
 
 E = TypeVar("E", bound=BaseException)
@@ -93,6 +96,15 @@ class PluginError(HookError):
         return f"{self.problem}; {self.advice}"
 
 
+def warn(text: str) -> None:
+    """Give a `HookWarning` at the line that called hookbus, by whatever way."""
+    depth = 0
+    caller: FrameType | None = sys._getframe()
+    while caller is not None and caller.f_globals.get("__name__", "").split(".")[0] == "hookbus":
+        depth, caller = depth + 1, caller.f_back
+    warnings.warn(text, HookWarning, stacklevel=depth + 1)
+
+
 def late_call_next() -> HookError:
     """Return what `call_next` raises once its around, or the call, has ended."""
     return HookError("call_next was used after its around had ended: call it before you return")
@@ -109,6 +121,15 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     if close:
         return f"; did you mean {close[0]!r}?"
     return f"; known are {', '.join(names)}" if names else ""
+
+
+def undeclared(hook: str, known: Iterable[str]) -> str:
+    """Return what to do where nothing declares a hook of this name: as `did_you_mean` says, or wait
+    for it.
+    """
+    hint = did_you_mean(hook, known)
+    is_near = "did you mean" in hint
+    return hint if is_near else f"{hint}; import what declares it, or install() its adapter, first"
 
 
 def article(noun: str) -> str:

@@ -15,7 +15,7 @@ from types import ModuleType
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, default_bus, hookable, report, signal
+from hookbus import Block, Bus, HookBlocked, HookError, default_bus, hookable, report, signal
 
 AGENTS = """
 from hookbus import hookable
@@ -168,6 +168,19 @@ def test_a_module_that_is_loaded_again_keeps_its_guards(module, again, is_kept):
         assert everything_says(agents, "hi") == [f"{version} hi"] * 7
         assert everything_says(agents, "KEY") == ["no keys"] * 7
     assert len(kept) == (3 if is_kept else 0)
+
+
+def test_what_is_made_again_and_keeps_its_guards_is_guarded_for_require_too(module):
+    agents = module("agents_made", AGENTS)
+    guard_everything(agents)
+    kept = agents.Agent, agents.Child, agents.function
+    agents = importlib.reload(agents)
+    for hook in HOOKS:
+        default_bus.require(f"made_{hook}")
+    default_bus.require("made_sync", sender=kept[1])
+    signal("pre_made_sync")._clear_state()
+    with pytest.raises(HookError, match="made_sync has no guard that watches .* Agent"):
+        default_bus.require("made_sync")
 
 
 def test_objects_of_the_class_before_keep_the_guards_too(module):

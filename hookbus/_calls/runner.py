@@ -5,9 +5,12 @@ changes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
+from .._connections.senders import own_class
 from .._hooks.hook import Hook
+from .._hooks.overrides import log_overrides
 from .._hooks.site import Site
 from .plan import Plan, build_plan
 from .writer import Writer
@@ -21,10 +24,19 @@ def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
     place = hook.place(values)
     run = hook.body
     if place.site.is_owner:
-        _, written = written_for(hook, place.site, place.sender)
+        plan, written = written_for(hook, place.site, place.sender)
+        _look_for_overrides(plan, place.sender)
         run = run if written is None else written.run
     place.keep(run)
     return run
+
+
+def _look_for_overrides(plan: Plan, sender: Any) -> None:
+    """Say what a receiver that blocks does not wholly guard of a method."""
+    if plan.site.attribute is not None:
+        closing = (seat.receiver for seat in plan.seats() if seat.receiver.on_error == "block")
+        for receiver in islice(closing, 1):
+            log_overrides(plan.hook.bus, receiver.label, plan.hook.name, own_class(sender))
 
 
 def written_for(hook: Hook, site: Site, sender: Any) -> tuple[Plan, Written | None]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Awaitable, Callable, Generator
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 from blinker import ANY
 
-from ..exceptions import HookError, HookWarning
+from ..exceptions import HookError, warn
 from .broadcast import Broadcast
 from .callables import code_of, key_of, returns_nothing
 from .connection import Connection as Connection
@@ -278,4 +277,4 @@ def _warn_of_lost_verdict(guard: Connected) -> None:
     code = code_of(guard.held)
     if code is not None and "Block" in code.co_names and returns_nothing(code):
         said = f"{guard.label} on {guard.signal.name} makes a Block and never returns it"
-        warnings.warn(f"{said}: write return Block(reason)", HookWarning, stacklevel=5)
+        warn(f"{said}: write return Block(reason)")

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, Final
 
 from blinker import ANY
 
+from .._connections.callables import code_of
 from .._connections.receiver import Connected
-from .._connections.senders import describe, is_class
+from .._connections.senders import Bearer, describe, is_class, name_of_sender
 from .._connections.signal import HookSignal
-from ..exceptions import HookError
+from ..exceptions import HookError, undeclared
 from .holders import hooks_called_by
 from .hook import Hook, hook_of, hooks_in
 from .overrides import uncovered_overrides, with_subclasses
 
 PHASES_WITH_GUARDS: Final = ("pre", "item", "post")
+
+
+def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -> None:
+    """Check that a guard of this phase watches over every call of the hooks of one name.
+
+    Args:
+        bus: whose hooks they are.
+        sender: whose calls are meant; None is every class that declares one, and every function.
+        default: the bus where a guard may have been connected by mistake.
+
+    Raises:
+        HookError: as `check_guarded`, and where nothing declares the hook.
+    """
+    hooks = bus._declared(name)
+    if not hooks:
+        raise HookError(f"nothing declares the hook {name!r}{undeclared(name, bus.hook_names())}")
+    astray = [] if bus is default or default._declared(name) else default._signals_of(name)
+    check_guarded(hooks, [*bus._signals_of(name), *astray], phase, sender)
 
 
 def check_guarded(
@@ -26,7 +45,7 @@ def check_guarded(
 
     Args:
         hooks: all there are of it.
-        signals: theirs.
+        signals: theirs, and of their name on a bus where they are not.
         sender: whose calls are meant; None is every class that declares one, and every function.
 
     Raises:
@@ -34,20 +53,24 @@ def check_guarded(
     """
     if phase not in PHASES_WITH_GUARDS:
         raise HookError(f"phase={phase!r} has no guards: write 'pre', 'item' or 'post'")
-    name = hooks[0].name
-    here = [signal for signal in signals if signal.phase == phase]
+    name, bus = hooks[0].name, hooks[0].bus
+    here = [signal for signal in signals if signal.phase == phase and signal._home is bus]
     found = _callers(hooks) if sender is None else [_caller(hooks, sender)]
     bare = [who for who, whose in found if not any(_watches(each, whose) for each in here)]
     if bare:
-        advice = f"connect one to {phase}_{name}, to the class or ANY, without when= and enforced"
+        is_one = sender is not None and not is_class(sender)
+        whose = "to it, its class or ANY" if is_one else "to the class or ANY"
+        advice = f"connect one to {phase}_{name}, {whose}, without when= and enforced"
         vain = [*_in_vain(signals, phase)]
         raise HookError(
             f"{name} has no guard that watches over every call of {', '.join(sorted(set(bare)))}: "
             f"{advice}" + "".join(f"; {each}" for each in vain)
         )
     classes = [cls for hook in hooks for cls, _ in _holders(hook)] if sender is None else []
-    overrides = uncovered_overrides(hooks[0].bus, with_subclasses(classes), name)
-    if unseen := [each for each in overrides if "nothing sees it" in each]:
+    overrides = uncovered_overrides(bus, with_subclasses(classes), name)
+    # What an override adds to a result or a stream, it adds behind these.
+    is_behind = phase != "pre"
+    if unseen := [each for each in overrides if is_behind or "nothing sees it" in each]:
         raise HookError(f"{name} is guarded, but {'; '.join(unseen)}")
 
 
@@ -59,10 +82,16 @@ def _watches(signal: HookSignal, whose: Whose) -> bool:
     """Tell whether a guard watches over every call of a sender."""
     sender, mro = whose
     for _, receiver in signal.matching(sender):
-        scope = None if receiver.sender is None else receiver.sender()
-        if receiver.binds and (mro is None or scope is None or any(scope is c for c in mro)):
+        if receiver.binds and (mro is None or _is_of_any(receiver.sender, mro)):
             return True
     return False
+
+
+def _is_of_any(scope: Callable[[], Any] | None, classes: tuple[type, ...]) -> bool:
+    """Tell whether a scope is that of one of these classes, or of whoever bears its name."""
+    if isinstance(scope, Bearer):
+        return any(name_of_sender(cls) == scope.name for cls in classes)
+    return scope is None or any(scope() is cls for cls in classes)
 
 
 def _callers(hooks: list[Hook]) -> Iterator[tuple[str, Whose]]:
@@ -108,9 +137,19 @@ def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:
         for receiver in signal.connections():
             if receiver.role == "guard":
                 yield f"{receiver.label} does not count: it {_why(receiver, signal, phase)}"
+            elif signal.phase == phase and may_block(receiver):
+                yield f"{receiver.label} does not count: it is no guard, write role='guard'"
+
+
+def may_block(receiver: Connected) -> bool:
+    """Tell whether a receiver has blocked, or makes a block that it could return."""
+    code = code_of(receiver.function)
+    return receiver.has_blocked or (code is not None and "Block" in code.co_names)
 
 
 def _why(receiver: Connected, signal: HookSignal, phase: str) -> str:
+    if not signal._home._declared(signal.hook):
+        return "is on another bus, which has no such hook"
     if signal.phase != phase:
         return f"is on {signal.name}"
     if not receiver.options.enforce:

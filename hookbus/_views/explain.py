@@ -18,7 +18,7 @@ from .._connections.senders import describe
 from .._connections.signal import HookSignal
 from .._hooks.hook import Hook, hook_of
 from .._questions.spec import Spec
-from ..exceptions import HookError, did_you_mean
+from ..exceptions import HookError, did_you_mean, undeclared
 from .html import Pictured, chip, titled
 from .tables import brief, columns, escaped, html_table, once, text_items, text_table
 
@@ -189,6 +189,8 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
         hooks = [hook for name in bus.hook_names() for hook in bus._declared(name)]
         named = {hook.name: hook for hook in reversed(hooks) if hook.given.sender}
         if hookable not in named:
+            if hookable not in (known := bus.hook_names()):
+                raise HookError(f"there is no hook {hookable!r}{undeclared(hookable, known)}")
             advice = did_you_mean(hookable, named) or ": give the method, as explain(agent.reply)"
             raise HookError(f"no hook {hookable!r} has an argument for its sender{advice}")
         return named[hookable]

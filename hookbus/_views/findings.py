@@ -15,11 +15,11 @@ from .._connections.phases import OFFERED, PHASES
 from .._connections.receiver import Connected
 from .._connections.senders import describe, name_of_sender
 from .._connections.signal import HookSignal
-from .._hooks.guarding import check_guarded
+from .._hooks.guarding import check_guarded, may_block
 from .._hooks.holders import may_call
 from .._hooks.hook import Hook
 from .._hooks.unmet import buses, meant_by
-from ..exceptions import HookError, did_you_mean
+from ..exceptions import HookError, did_you_mean, undeclared
 
 
 class Note(str):
@@ -59,7 +59,7 @@ def pending(bus: Bus, signal: HookSignal) -> str:
     questions = [name for name in names if bus._declared(name)[0].is_question]
     if signal.phase or not questions:
         questions = [f"{signal.phase or 'pre'}_{name}" for name in names]
-    return did_you_mean(signal.name, questions)
+    return (undeclared if signal.phase else did_you_mean)(signal.name, questions)
 
 
 def unreached(bus: Bus, receiver: Connected, declared: list[Hook]) -> str:
@@ -144,10 +144,7 @@ def unguarded(bus: Bus, hook: Hook) -> Iterator[str]:
 def opens(receiver: Connected) -> bool:
     """Tell whether a modifier that fails open has blocked, or makes a block that it could return.
     """
-    if receiver.role != "modify" or receiver.closes:
-        return False
-    code = code_of(receiver.function)
-    return receiver.has_blocked or (code is not None and "Block" in code.co_names)
+    return receiver.role == "modify" and not receiver.closes and may_block(receiver)
 
 
 def of_observer(receiver: Connected, it: str) -> Iterator[str]:

@@ -429,6 +429,25 @@ def test_a_guard_warns_of_an_override_that_passes_on_and_report_says_what_is_see
     assert "only what it passes to super() is seen" in str(report(bus))
 
 
+def test_an_override_that_comes_after_the_guard_is_logged_once_when_it_passes_on(bus, caplog):
+    Bank = make(bus, "sync")
+    bus.signal("pre_pay").connect(agrees, role="guard")
+
+    class Child(Bank):
+        def pay(self, amount=1):
+            return [*super().pay(amount), "bonus"]
+
+    for _ in range(2):
+        assert Child().pay() == [1, "bonus"] and Bank().pay() == [1]
+        bus.signal("post_pay").connect(lambda bank: None, name="another plan")
+    [said] = caplog.messages
+    assert "agrees (" in said and "does not wholly guard" in said and "Child.pay, " in said
+    bus.require("pay")
+    bus.signal("post_pay").connect(agrees, role="guard")
+    with pytest.raises(HookError, match="pay is guarded, but .*Child.pay, .*passes to super"):
+        bus.require("pay", phase="post")
+
+
 def test_a_mixin_ahead_of_a_hookable_is_an_override(bus):
     Bank = make(bus, "sync")
     Mixin = type("Mixin", (), {"pay": lambda self, amount: 0})

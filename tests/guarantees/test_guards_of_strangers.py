@@ -134,11 +134,18 @@ def test_a_guard_that_never_returns_the_block_it_makes_is_a_warning_where_it_is_
     signal = bus.signal("pre_reply")
     for connect in (
         lambda guard: signal.connect(guard, role="guard"),
+        lambda guard: signal.connect_via(role="guard")(guard),
         lambda guard: signal.connected_to(guard, role="guard"),
     ):
         for guard in (forgets, forgets_async):
-            with pytest.warns(HookWarning, match=f"{guard.__name__} .*write return Block"):
+            said = f"{guard.__name__} .*write return Block"
+            with pytest.warns(HookWarning, match=said) as warned:
                 connect(guard)
+            assert (warned[0].filename, warned[0].lineno) == place_of(connect)
+
+
+def place_of(function):
+    return function.__code__.co_filename, function.__code__.co_firstlineno
 
 
 @pytest.mark.parametrize("guard", [chooses, calls, looks, lambda agent: Block("no")])

@@ -1,6 +1,6 @@
 """Overrides, `require` and `guarded=True`: what would leave a door open."""
 
-from hookbus import hookable
+from hookbus import Block, default_bus, hookable
 
 from ._told import Topic
 
@@ -31,6 +31,17 @@ def an_override_that_adds(bus, Agent):
     connected(bus, Child)
 
 
+@TOPIC.mistake("an override that calls `super()`, made after the guard was connected")
+def an_override_that_comes_later(bus, Agent):
+    connected(bus, Agent)
+
+    class Child(Agent):
+        def reply(self, msg):
+            return super().reply(msg) + "!"
+
+    return lambda: Child().reply("hi")
+
+
 @TOPIC.mistake('`require("reply")`, and there is no guard')
 def required_and_bare(bus, Agent):
     bus.require("reply")
@@ -39,6 +50,33 @@ def required_and_bare(bus, Agent):
 @TOPIC.mistake('`require("replay")`: a typo')
 def required_with_a_typo(bus, Agent):
     bus.require("replay")
+
+
+@TOPIC.mistake('`require("tool_call")`, and no adapter is installed yet')
+def required_before_it_is_declared(bus, Agent):
+    bus.require("tool_call")
+
+
+@TOPIC.mistake('`require`, and what blocks was connected without `role="guard"`')
+def required_of_a_modifier(bus, Agent):
+    def no_drops(agent, msg):
+        return Block("no") if "drop" in msg else None
+
+    bus.signal("pre_reply").connect(no_drops, sender=Agent)
+    bus.require("reply")
+
+
+@TOPIC.mistake("`require`, and the guard is on `default_bus`, the hook on another bus")
+def required_of_another_bus(bus, Agent):
+    default_bus.signal("pre_look_up").connect(no_keys, role="guard")
+
+    @hookable(bus=bus)
+    def look_up(msg): ...
+
+    try:
+        bus.require("look_up")
+    finally:
+        default_bus.signal("pre_look_up").disconnect(no_keys)
 
 
 @TOPIC.mistake("`require`, and the guard is on a subclass only")
