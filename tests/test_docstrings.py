@@ -25,7 +25,7 @@ OTHERS = (
     *(getattr(plugins, name) for name in plugins.__all__),
     *(getattr(adapters.openclaw, name) for name in adapters.openclaw.__all__),
 )
-HELPERS = {"did_you_mean", "chain", "contexts_of", "steps_of"}
+HELPERS = {"did_you_mean", "undeclared", "warn", "chain", "contexts_of", "steps_of"}
 """Functions of public modules that the core shares; they are not on the API page."""
 
 
