@@ -18,7 +18,7 @@ from ._run import Run
 Work = Callable[[sqlite3.Connection], list[Row]]
 """What is done to the file in a transaction; the records it gives are appended."""
 
-_COLUMNS: Final = 12
+_COLUMNS: Final = 13
 _ROW: Final = f"({', '.join('?' * _COLUMNS)})"
 _INSERTS: Final = {
     rows: f"INSERT INTO chain VALUES {', '.join([_ROW] * rows)}"

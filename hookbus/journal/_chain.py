@@ -10,13 +10,20 @@ from typing import Any, Final, NamedTuple
 MOST: Final = 1_000_000
 """So many characters a record has at most; what is longer is left out, and that is said."""
 
-_CORE: Final = ("event", "call_id", "parent_id", "hook", "at", "receiver", "outcome", "seconds")
+_CORE: Final = (
+    "event", "call_id", "parent_id", "hook", "sender", "at", "receiver", "outcome", "seconds",
+    "attempt",
+)  # fmt: skip
 
 _written: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
-Columns = tuple[str, str, float, int, str | None, str | None, float | None, int | None]
-"""Type, hook, time, call, outcome, receiver, seconds, attempt: what is looked for in a record."""
+Columns = tuple[
+    str, str, float, int, str | None, str | None, float | None, int | None, str | None
+]
+"""What is looked for in a record: its type, hook, time and call; the outcome of a call; a receiver;
+seconds; the attempt of a durable hook; the session.
+"""
 
 
 class Row(NamedTuple):
@@ -39,11 +46,14 @@ def row_of(data: dict[str, Any]) -> Row:
 
 def columns(data: Mapping[str, Any]) -> Columns:
     """Return what is looked for in a record."""
-    look = data.get
-    receiver = look("receiver")
+    look, kind = data.get, data["event"].lower()
+    receiver, around = look("receiver"), look("surrounding")
+    session = around.get("session") if around else None
     return (
-        data["event"].lower(), _kept(data["hook"]), data["at"], data["call_id"], look("outcome"),
+        kind, _kept(data["hook"]), data["at"], data["call_id"],
+        look("outcome") if kind == "finished" else None,
         None if receiver is None else _kept(receiver), look("seconds"), look("attempt"),
+        None if session is None else _kept(str(session)),
     )  # fmt: skip
 
 

@@ -123,9 +123,13 @@ class _Look:
         if run not in runs or not isinstance(text, str):
             self.found(f"record {seq} {_LIKELY}")
             return
-        is_bound = before is None or _bound(before, seq, *runs[run], text) == hash
-        said = _said(text)
-        if not is_bound or said is None or columns(said) != tuple(found):
+        try:
+            is_bound = before is None or bound(before, seq, *runs[run], text) == hash
+            said = json.loads(text)
+            is_whole = is_bound and columns(said) == tuple(found)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            is_whole = False
+        if not is_whole:
             self.found(f"record {seq} {_LIKELY}")
         elif found[0] == "retained":
             self._retained = said.get("through"), said.get("hash")
@@ -147,19 +151,3 @@ class _Look:
     def _compare(self, checkpoint: Checkpoint, hash: Any) -> None:
         if not isinstance(hash, bytes) or hash.hex() != checkpoint.hash:
             self.found(f"record {checkpoint.seq} {_LIKELY}: a checkpoint has seen another one")
-
-
-def _bound(before: bytes, seq: int, run: str, source: str, text: str) -> bytes | None:
-    try:
-        return bound(before, seq, run, source, text)
-    except UnicodeError:
-        return None
-
-
-def _said(text: str) -> dict[str, Any] | None:
-    try:
-        said = json.loads(text)
-        columns(said)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    return said if isinstance(said, dict) else None

@@ -28,15 +28,17 @@ CREATE TABLE chain (
     receiver TEXT,
     seconds REAL,
     attempt INTEGER,
+    session TEXT,
     data TEXT NOT NULL,
     hash BLOB NOT NULL
 );
 CREATE TABLE cursors (name TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX by_call ON chain (run, call_id, type);
 CREATE INDEX by_time ON chain (time);
-CREATE INDEX ends_by_hook ON chain (hook, time, outcome, seconds) WHERE type = 'finished';
-CREATE INDEX ends_by_outcome ON chain (outcome, time) WHERE type = 'finished';
-CREATE INDEX turns_by_receiver ON chain (receiver, hook, type) WHERE receiver IS NOT NULL;
+CREATE INDEX by_hook ON chain (hook, time);
+CREATE INDEX by_session ON chain (session, time) WHERE session IS NOT NULL;
+CREATE INDEX by_outcome ON chain (outcome, time, hook, seconds) WHERE outcome IS NOT NULL;
+CREATE INDEX by_receiver ON chain (receiver, hook, type) WHERE receiver IS NOT NULL;
 CREATE INDEX by_attempt ON chain (run, call_id, attempt, type) WHERE attempt IS NOT NULL;
 
 CREATE VIEW records AS
@@ -46,20 +48,21 @@ CREATE VIEW records AS
 
 CREATE VIEW calls AS
     SELECT runs.id AS run, call_id, json_extract(data, '$.parent_id') AS parent_id, hook,
-        json_extract(data, '$.sender') AS sender, time - seconds AS started, time AS ended,
-        seconds, outcome, json_extract(data, '$.error.type') AS error,
-        json_extract(data, '$.surrounding.session') AS session,
+        json_extract(data, '$.sender') AS sender, time,
+        CASE type WHEN 'finished' THEN time - seconds ELSE time END AS started,
+        CASE type WHEN 'finished' THEN time END AS ended,
+        seconds, outcome, json_extract(data, '$.error.type') AS error, session,
         json_extract(data, '$.surrounding.user') AS user
-    FROM chain JOIN runs ON runs.number = chain.run WHERE type = 'finished'
-    UNION ALL
-    SELECT runs.id, call_id, json_extract(data, '$.parent_id'), hook,
-        json_extract(data, '$.sender'), time, NULL, NULL, NULL, NULL,
-        json_extract(data, '$.surrounding.session'), json_extract(data, '$.surrounding.user')
     FROM chain JOIN runs ON runs.number = chain.run
-    WHERE type = 'started' AND NOT EXISTS (
+    WHERE type = 'finished' OR (type = 'started' AND NOT EXISTS (
         SELECT 1 FROM chain AS last
         WHERE last.run = chain.run AND last.call_id = chain.call_id AND last.type = 'finished'
-    );
+    ));
+
+CREATE VIEW hooks AS
+    SELECT hook, outcome, count(*) AS calls, avg(seconds) AS mean, max(seconds) AS longest,
+        min(time) AS first, max(time) AS last
+    FROM chain WHERE outcome IS NOT NULL GROUP BY hook, outcome;
 
 CREATE VIEW turns AS
     SELECT seq, runs.id AS run, call_id, hook, receiver, type AS did, time,
@@ -77,7 +80,7 @@ CREATE VIEW receivers AS
 
 CREATE VIEW attempts AS
     SELECT runs.id AS run, intent.call_id, intent.hook, intent.attempt, intent.seq AS intent,
-        intent.time AS began, ended.outcome, ended.seconds,
+        intent.time AS began, json_extract(ended.data, '$.outcome') AS outcome, ended.seconds,
         json_extract(ended.data, '$.error.type') AS error
     FROM chain AS intent JOIN runs ON runs.number = intent.run
     LEFT JOIN chain AS ended ON ended.run = intent.run AND ended.call_id = intent.call_id

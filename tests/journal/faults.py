@@ -12,7 +12,6 @@ import resource
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 

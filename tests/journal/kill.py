@@ -12,7 +12,7 @@ import random
 import signal
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 
 from hookbus import Bus, hookable, surrounding
 from hookbus.journal import Journal
@@ -119,7 +119,9 @@ def problems(path, durability):
     """Return what must not be: something acknowledged that is gone, a body without an intent."""
     with open(f"{path}.notes", "rb") as notes:
         lines = [line.decode().split() for line in notes if line.endswith(b"\n")]
-    said = {word: {number for each, number in lines if each == word} for word, _ in lines}
+    said = defaultdict(set)
+    for word, number in lines:
+        said[word].add(number)
     with Journal(path, durability=durability) as journal:
         found = [*journal.verify().problems]
         for record in journal.cursor("outbox"):

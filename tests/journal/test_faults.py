@@ -52,6 +52,10 @@ def test_whichever_statement_fails_no_body_runs_without_an_intent_and_nothing_is
     tmp_path, monkeypatch, caplog, way
 ):
     connect, k, failed = sqlite3.connect, 0, True
+
+    def fragile(*args, **options):
+        return connect(*args, factory=Failing, **options)
+
     Journal(tmp_path / "empty.db").close()
     while failed:
         k += 1
@@ -62,8 +66,7 @@ def test_whichever_statement_fails_no_body_runs_without_an_intent_and_nothing_is
         told, caplog_before = [], len(caplog.records)
         with monkeypatch.context() as patched:
             Failing.left = k
-            patched.setattr("hookbus.journal._file.sqlite3.connect",
-                            lambda *args, **options: connect(*args, factory=Failing, **options))  # fmt: skip
+            patched.setattr("hookbus.journal._file.sqlite3.connect", fragile)
             for i in range(2):
                 try:
                     bank.pay(f"call {i}", way=way)

@@ -139,7 +139,7 @@ def test_a_file_with_a_changed_byte_is_read_as_before_or_found_to_be_changed(pat
         (["DELETE FROM chain WHERE seq = 5", "UPDATE chain SET seq = -seq WHERE seq > 5",
           "UPDATE chain SET seq = -seq - 1 WHERE seq < 0"], "record 5 was changed"),
         (["INSERT INTO chain SELECT 20, run, type, hook, time, call_id, outcome, receiver, seconds,"
-          " attempt, data, hash FROM chain WHERE seq = 19"], "record 20 was changed"),
+          " attempt, session, data, hash FROM chain WHERE seq = 19"], "record 20 was changed"),
         (["DELETE FROM chain WHERE seq <= 5", "UPDATE head SET expired = 5, expired_hash = "
           "(SELECT x'00')"], "records 1 to 5 are missing, and no record says"),
         (["UPDATE runs SET source = '//elsewhere'"], "record 1 was changed"),
