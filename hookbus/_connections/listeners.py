@@ -94,8 +94,12 @@ class EventSignal(HookSignal):
         """The kinds of events that anybody hears."""
         return frozenset(kind for kind, listeners in self._by_kind().items() if listeners)
 
-    def _redacted(self, event: Event) -> Event | None:
-        """Return what may be heard of an event; None where not even that can be found out."""
+    def redacted(self, event: Event) -> Event | None:
+        """Return what the redactors of the bus leave of an event, None where not even that can be
+        found out. Listeners are given events so.
+        """
+        if not self.redactors:
+            return event
         from .redaction import redacted
 
         try:
@@ -111,7 +115,7 @@ class EventSignal(HookSignal):
         busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
         fatal: BaseException | None = None
         is_taken = False
-        event = self._redacted(told) if self.redactors else told
+        event = self.redacted(told) if self.redactors else told
         if event is None:
             return False
         for connected in self._by_kind().get(type(event), ()):

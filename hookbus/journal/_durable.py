@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from .. import Block, HookBlocked, HookContext, HookError
+from .. import Block, Bus, HookBlocked, HookContext, HookError
 from ..events import Event
 from ._chain import Row, row_of
 from ._queue import Waiting
@@ -40,12 +40,12 @@ class Outcome(Event):
 class Durable:
     """The around that makes hooks durable, in every colour."""
 
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+    def __init__(self, writer: Writer, bus: Bus) -> None:
+        self._writer, self._bus = writer, bus
 
     def __call__(self, sender: Any, call_next: Any, ctx: HookContext) -> Any:
         flags = inspect.unwrap(call_next).__code__.co_flags
-        attempt = Attempt(self._writer, ctx)
+        attempt = Attempt(self._writer, self._bus, ctx)
         if flags & inspect.CO_COROUTINE:
             return _awaited(attempt, call_next)
         if flags & inspect.CO_ASYNC_GENERATOR:
@@ -61,8 +61,8 @@ class Durable:
 class Attempt:
     """One attempt of a body: its intent, and how it ended."""
 
-    def __init__(self, writer: Writer, ctx: HookContext) -> None:
-        self._writer, self._ctx = writer, ctx
+    def __init__(self, writer: Writer, bus: Bus, ctx: HookContext) -> None:
+        self._writer, self._bus, self._ctx = writer, bus, ctx
         state: dict[Any, Any] = ctx.state  # the call's own; another journal counts for itself
         self._number = state[writer] = state.get(writer, 0) + 1
         self._intent: Waiting | None = None
@@ -150,11 +150,12 @@ class Attempt:
 
     def _row(self, kind: type[Event], **facts: Any) -> Row:
         ctx = self._ctx
-        event = kind(
-            call_id=ctx.call_id, parent_id=None, hook=ctx.hook, sender=ctx.description,
-            at=time.time(), surrounding=ctx.surrounding, **facts,
-        )  # fmt: skip
-        return row_of(event.as_dict())
+        known = dict(call_id=ctx.call_id, parent_id=None, hook=ctx.hook, at=time.time(), **facts)
+        event = kind(sender=ctx.description, surrounding=ctx.surrounding, **known)
+        told = self._bus.events.redacted(event)
+        if told is None:  # it could not be redacted: what may hold a secret is left out
+            told = kind(sender="unknown", surrounding={}, **known)
+        return row_of(told.as_dict())
 
 
 def _plain(attempt: Attempt, call_next: Any) -> Any:

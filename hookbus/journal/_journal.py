@@ -50,7 +50,6 @@ class Journal:
             raise HookError(f"durability={durability!r:.40} must be 'normal' or 'full'")
         self._path = made(path)
         self._writer: Writer | None = Writer(self._path, is_full=durability == "full")
-        self._around = Durable(self._writer)
         self._attached: dict[Bus, Connection] = {}
         self._held: dict[tuple[Bus, str], tuple[int, Connection]] = {}
 
@@ -183,8 +182,9 @@ class Journal:
     def _hold(self, bus: Bus, hook: str) -> None:
         times, connection = self._held.get((bus, hook), (0, None))
         if connection is None:
+            around = Durable(self._writing(), bus)
             connection = bus.signal(f"around_{hook}").connected_to(
-                self._around, priority=-inf, name="journal"
+                around, priority=-inf, name="journal"
             )
         self._held[bus, hook] = times + 1, connection
 

@@ -15,7 +15,10 @@ import attrs
 from .. import ANY, Bus, HookBlocked, events, hookable, surrounding
 from ._senders import SenderIsGone, Unknown, stand_in_of
 
-_WORD: Final = re.compile(r"<[^<>]*>")
+_WORD: Final = re.compile(
+    r"\A<[^<>]*>\Z|<(?:redacted|could not be redacted|(?:private|secret|email|card|iban)(?:-\d+)?)>"
+)
+"""A text that stands for something else, or has a part that was redacted."""
 
 Verdict = tuple[str, str | None]
 """`"allowed"`, `"blocked"` or `"asked"`, and why."""
@@ -95,8 +98,8 @@ class Judge:
         for name in self._needs(past.names):
             if past.values is None:
                 raise NotJudged("the values of its arguments were not recorded")
-            if any(_WORD.fullmatch(text) for text in _texts(past.values.get(name))):
-                raise NotJudged(f"the value of {name} was recorded as a word that stands for it")
+            if any(_WORD.search(text) for text in _texts(past.values.get(name))):
+                raise NotJudged(f"of {name} a word was recorded that stands for its value")
 
     def _needs(self, names: tuple[str, ...]) -> list[str]:
         """Return the arguments that the guard, or its `when=`, may look at."""

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from hookbus import Bus, HookBlocked, HookError, Replace, hookable
+from hookbus import Bus, HookBlocked, HookError, Replace, hookable, surrounding
 from hookbus.events import Finished
 from hookbus.guards import retry
 from hookbus.journal import Journal
@@ -188,6 +188,22 @@ def test_where_only_the_outcome_cannot_be_written_the_caller_is_told_so(
     other.close()
     assert "its outcome could not be kept" in raised.value.__notes__[0]
     assert [each.data["attempt"] for each in journal.unfinished()] == [1, 1]
+
+
+def test_intents_and_outcomes_say_no_more_than_the_redactors_of_the_bus_leave(journal, bank):
+    journal.durable("pay", bus=bank.bus)
+    bank.bus.redact(names="*secret*", patterns="canary-[0-9]+")
+    with surrounding(session="canary-17", my_secret="canary", user="ada"):
+        bank.pay("canary-4711", "canary")
+    bank.bus.redact(function=lambda name, value: 1 / 0)
+    with surrounding(user="canary"):
+        bank.pay("ada")
+    said = [each.surrounding for each in journal.records()]
+    assert said[0] == {"session": "<redacted>", "my_secret": "<redacted>", "user": "ada"}
+    assert said[2] == {"user": "<could not be redacted>"}
+    journal.flush()
+    for file in journal.path.parent.iterdir():
+        assert b"canary" not in file.read_bytes()
 
 
 def test_hooks_may_be_durable_before_they_are_there_and_are_until_the_last_undo(path, bank):
