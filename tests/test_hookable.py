@@ -765,3 +765,28 @@ def test_what_instrument_is_told_to_place_above_stands_for_the_hookable(bus):
     assert explain(Agent().reply).rows and bus.uncovered() == []
     undo()
     assert Agent.reply is bare and Agent().reply("a") == ["a"]
+
+
+def test_an_override_on_another_bus_leaves_the_hooks_of_its_parent_alone(bus):
+    other, seen = Bus(), []
+
+    class Base:
+        @hookable("reply", bus=bus)
+        def reply(self):
+            return "base"
+
+    class Child(Base):
+        @hookable("reply", bus=other)
+        def reply(self):
+            return super().reply()
+
+    bus.signal("pre_reply").connect(lambda agent: seen.append("base"), sender=Base)
+    other.signal("pre_reply").connect(lambda agent: seen.append("child"))
+    assert Child().reply() == "base" and seen == ["child", "base"]
+
+
+def test_a_hookable_is_on_one_bus(bus):
+    reply = hookable("reply", bus=bus)(lambda agent: None)
+    assert hookable("reply", bus=bus)(reply) is reply
+    with pytest.raises(HookError, match="hookable already"):
+        hookable("reply", bus=Bus())(reply)

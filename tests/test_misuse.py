@@ -560,3 +560,58 @@ def test_the_class_of_a_verdict_is_no_answer_to_a_question(verdict):
     assert price("tea") is None and asyncio.run(later("tea")) is None
     said = f"returned the class {verdict.__name__}"
     assert sum(said in each for each in report(bus).findings) >= 2
+
+
+def test_an_around_has_no_deadline_and_is_told_what_to_write_instead(bus, Agent):
+    def around(agent, call_next):
+        return call_next()
+
+    with pytest.raises(HookError, match=r"no deadline on an around: use asyncio\.timeout in it"):
+        bus.signal("around_reply").connect(around, timeout=1)
+    assert not bus.signal("around_reply").receivers
+
+
+def test_what_overrides_a_marked_method_of_a_plugin_is_marked_as_that_is(bus, Agent):
+    class Plugin:
+        @receives("pre_reply", role="guard")
+        def check(self, agent):
+            return None
+
+    class Strict(Plugin):
+        def check(self, agent):
+            return Block("no")
+
+    bus.plug(Strict())
+    with pytest.raises(HookBlocked):
+        Agent().reply("hi")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda view: view.update(msg="bye"),
+        lambda view: view.update({"msg": "bye"}),
+        lambda view: view.setdefault("other", 1),
+        lambda view: view.pop("msg"),
+        lambda view: view.popitem(),
+        lambda view: view.clear(),
+        lambda view: view.__setitem__("msg", "bye"),
+        lambda view: view.__delitem__("msg"),
+        lambda view: view.__ior__({"msg": "bye"}),
+        lambda view: view.items().mapping.update(msg="bye"),
+    ],
+)
+@pytest.mark.parametrize("role", ["guard", "observe"])
+def test_whoever_may_only_read_the_arguments_writes_them_in_no_way(bus, Agent, role, write):
+    def writes(agent, ctx):
+        write(ctx.kwargs)
+
+    bus.signal("pre_reply").connect(writes, role=role)
+    bus.signal("pre_reply").connect(lambda agent, msg: seen.append(msg), role="observe")
+    seen = []
+    if role == "guard":
+        with pytest.raises(HookBlocked):
+            Agent().reply("hi")
+    else:
+        assert Agent().reply("hi") == "hi" and seen == ["hi"]
+        assert "writes" in str(report(bus))

@@ -5,6 +5,7 @@ in reverse order.
 import asyncio
 import queue
 import threading
+import time
 from contextlib import asynccontextmanager, contextmanager
 
 import pytest
@@ -260,6 +261,7 @@ def test_threads_that_ask_at_the_same_time_share_what_was_entered(stores, told):
     @contextmanager
     def slow():
         told.append("open")
+        time.sleep(0.01)  # long enough for the others to come by
         yield threading.get_ident()
         told.append("close")
 

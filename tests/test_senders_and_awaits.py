@@ -289,3 +289,18 @@ def test_only_a_plain_function_can_be_told_to_wait(bus):
         @hookable(bus=bus, awaits=True)
         async def call():
             pass
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_child_waits_for_no_loop_of_its_parent(bus, call):
+    async def looks(tool):
+        await asyncio.sleep(0)
+
+    bus.signal("pre_tool_call").connect(looks, role="guard")
+    assert call("here", tool=None) == ("here", None)
+    child = os.fork()
+    if not child:
+        signal.alarm(5)
+        os._exit(call("there", tool=None) != ("there", None))
+    assert os.waitpid(child, 0)[1] == 0

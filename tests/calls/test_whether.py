@@ -18,6 +18,14 @@ def test_when_is_judged_at_the_receivers_turn_on_the_arguments_as_they_are(bus, 
         agent.reply("echo")
 
 
+def test_a_glob_is_of_the_whole_text(bus, agent):
+    bus.signal("pre_reply").connect(lambda a: Block("no"), role="guard", when={"msg": "rm"})
+    for text in ("rmdir", "rm -r", "a rm", "rm\n"):
+        assert agent.reply(text) == f"re: {text}"
+    with pytest.raises(HookBlocked):
+        agent.reply("rm")
+
+
 def test_when_takes_a_predicate_and_compares_globs_by_their_text(bus, agent, ran):
     bus.signal("pre_reply").connect(
         lambda a: ran.append("predicate"), when=lambda msg: msg == "a", name="p", role="observe"

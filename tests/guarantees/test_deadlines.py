@@ -210,3 +210,14 @@ def test_a_forked_child_waits_for_no_worker_of_its_parent(bus, agent):
         signal.alarm(5)
         os._exit(agent.think("there") != "there")
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_the_deadline_of_the_bus_is_not_one_of_an_around(agent, bus):
+    bus.timeout, threads = 10.0, []
+
+    def around(agent, call_next):
+        threads.append(threading.current_thread())
+        return call_next()
+
+    bus.signal("around_think").connect(around)
+    assert agent.think("here") == "here" and threads == [threading.current_thread()]

@@ -342,3 +342,35 @@ def test_an_async_stream_that_is_forgotten_is_closed_when_it_is_collected(around
     assert not problems
     assert scene.trace == ["left", "cancelled"]
     assert scene.told() == ["Started", "Finished"]
+
+
+def test_what_an_around_raises_in_the_place_of_what_it_had_inside_is_shown_with_that_once():
+    bus, inner = Bus(), ValueError("inner")
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self):
+            raise inner
+
+    @bus.signal("around_reply").connect
+    def around(agent, call_next):
+        try:
+            return call_next()
+        except ValueError as error:
+            raise KeyError("between") from error
+
+    @bus.signal("around_reply").connect_via(priority=1)
+    def outer(agent, call_next):
+        try:
+            return call_next()
+        except KeyError:
+            raise LookupError("outer") from None
+
+    with pytest.raises(LookupError) as caught:
+        Agent().reply()
+    shown, error = [], caught.value
+    while error is not None:
+        assert not any(error is each for each in shown), "in a circle"
+        shown.append(error)
+        error = error.__cause__ or error.__context__
+    assert [type(each) for each in shown] == [LookupError, KeyError, ValueError]

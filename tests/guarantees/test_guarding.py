@@ -495,3 +495,12 @@ def test_a_block_keeps_its_code_and_details_through_a_pickle(bus):
     verdict = pickle.loads(pickle.dumps(caught.value.verdict))
     assert (verdict.code, verdict.details) == ("limit", {"limit": 100})
     assert "100" not in str(caught.value) and "100" not in repr(verdict)
+
+
+def test_what_is_abstract_needs_no_guard_as_nobody_can_call_it(bus, colour):
+    abstract = body_of(colour)
+    abstract.__isabstractmethod__ = True
+    Account = type("Account", (), {"pay": hookable("pay", bus=bus)(abstract)})
+    Bank = type("Bank", (Account,), {"pay": hookable("pay", bus=bus)(body_of(colour))})
+    bus.signal("pre_pay").connect(agrees, sender=Bank, role="guard")
+    bus.require("pay")

@@ -140,6 +140,38 @@ def test_guards_that_an_interruption_leaves_behind_block_from_that_line_on(stage
     assert line > 30
 
 
+def test_one_receiver_that_is_connected_from_two_sides_at_once_has_both_connections():
+    """At each line in turn the guard that is being connected is put on top of itself, in shadow."""
+    line, is_over = 0, False
+    while not is_over:
+        line, lines, fresh, layers = line + 1, 0, Stage(), []
+
+        def trace(frame, event, arg, fresh=fresh, line=line, layers=layers):
+            nonlocal lines
+            if not frame.f_code.co_filename.startswith(HOUSE):
+                return None
+            if event == "line" and not layers and frame.f_code.co_filename.endswith("registry.py"):
+                lines += 1
+                if lines == line:
+                    layers.append(None)
+                    layers[0] = fresh.signal.connected_to(
+                        fresh.blocks, sender=fresh.Agent, role="guard", enforce=False
+                    )
+            return trace
+
+        sys.settrace(trace)
+        try:
+            fresh.signal.connect(fresh.blocks, sender=fresh.Agent, role="guard")
+        finally:
+            sys.settrace(None)
+        is_over = not layers
+        assert fresh.is_blocked(fresh.agent) is is_over, line
+        for layer in layers:
+            layer.disconnect()
+        assert fresh.is_blocked(fresh.agent), line
+    assert line > 10
+
+
 @pytest.mark.skipif(not hasattr(signals, "setitimer"), reason="no timers that interrupt")
 def test_a_storm_of_signals_and_collections_hangs_nothing(stage):
     former, thresholds = signals.signal(signals.SIGALRM, stage.interrupt), gc.get_threshold()

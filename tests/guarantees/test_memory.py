@@ -214,3 +214,9 @@ def test_plans_that_are_made_again_and_again_leave_nothing_behind():
     texts = compiled.cache_info().currsize
     assert growth(change, CALLS // 200) < FEW
     assert compiled.cache_info().currsize == texts
+
+
+def test_of_many_texts_the_oldest_are_not_shown_any_more():
+    for number in range(1100):
+        compiled(f"make = {number}")
+    assert sum(name.startswith("<hookbus ") for name in linecache.cache) <= 1024

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import gc
 import threading
 
@@ -209,3 +210,19 @@ def test_a_guard_that_serves_one_class_only_blocks_the_other_however_often_both_
         assert Post().send("hello") == "hello"
         with pytest.raises(HookBlocked):
             Radio().send("hello")
+
+
+@pytest.mark.parametrize("role", ["modify", "guard", "observe"])
+def test_a_receiver_that_shows_other_parameters_than_it_has_is_asked_by_their_names(role):
+    seen = []
+
+    def looks(agent, notes):
+        seen.append(notes)
+
+    @functools.wraps(looks)
+    def outer(agent, **asked):
+        looks(agent, **asked)
+
+    stage = Stage()
+    stage.bus.signal("pre_think").connect(outer, role=role)
+    assert stage.agent.think([]) == ["body"] and len(seen) == 1
