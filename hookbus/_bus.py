@@ -93,7 +93,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         """
         if not isinstance(name, str) or not name.isidentifier():
             said = f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}"
-            raise HookError(said)
+            raise HookError(said + "; every hook is heard on bus.events" * ("*" in str(name)))
         found = self._signals.get(name)
         if found is None:
             made = HookSignal(name, self, doc)
