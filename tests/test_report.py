@@ -525,3 +525,15 @@ def test_a_receiver_may_say_what_it_has_found_out_itself(bus):
     told = "\n".join(report(bus).findings)
     assert "on pre_reply: two accounts have the same name" in told
     assert "on pre_reply could not say what it found: ZeroDivisionError" in told
+
+
+def test_a_hook_of_a_class_that_was_made_again_is_one_row(bus):
+    def cell():
+        class Agent:
+            @hookable("reply", bus=bus)
+            def reply(self, msg): ...
+
+        return Agent
+
+    kept = [cell(), cell()]
+    assert [row["function"] for row in report(bus).hooks] == [kept[0].reply.__qualname__]

@@ -113,7 +113,9 @@ def report(bus: Bus = default_bus) -> Report:
         What `print` shows as tables, and a notebook too.
     """
     signals = [signal for signal in bus.signals() if signal.receivers]
-    hooks = tuple(_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name))
+    rows = [_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name)]
+    # A class that a cell made again is there until it is collected.
+    hooks = tuple(row for at, row in enumerate(rows) if row not in rows[:at])
     receivers = tuple(_receiver_row(signal, r) for signal in signals for r in _connections(signal))
     found = [finding for signal in signals for finding in _findings_of(bus, signal)]
     found += [each for name in bus.hook_names() for hook in bus._declared(name)

@@ -40,6 +40,11 @@ def a_name_with_a_dash(bus, Agent):
     bus.signal("pre-reply")
 
 
+@TOPIC.mistake('`signal("finally_*")`: a pattern')
+def a_pattern_as_a_name(bus, Agent):
+    bus.signal("finally_*")
+
+
 @TOPIC.mistake("`signal(Agent.reply)`: the method")
 def a_method_as_a_name(bus, Agent):
     bus.signal(Agent.reply)
