@@ -10,7 +10,7 @@ from typing import Self
 
 from .. import HookError
 from ._chain import Row
-from ._reading import records
+from ._reading import Wanted, records
 from ._words import Record
 from ._writer import Writer
 
@@ -44,7 +44,7 @@ class Cursor:
         if self._records is None:
             with suppress(HookError):  # what waits on is read the next time
                 self._writer.flush()
-            self._records = records(self._path, {}, self._seen)
+            self._records = records(self._path, Wanted({}, None), self._seen)
         for record in self._records:
             self._seen = record.seq
             return record

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal, Self
 
 from .. import Bus, Connection, HookError, default_bus
 from ..events import KINDS, Asked, Event
@@ -18,7 +18,7 @@ from ._checkpoint import Checkpoint
 from ._cursor import Cursor
 from ._durable import Durable
 from ._file import made, there
-from ._reading import head, records, unfinished
+from ._reading import Wanted, head, records, unfinished
 from ._retain import retain
 from ._verify import Verification, verified
 from ._words import Record
@@ -102,6 +102,8 @@ class Journal:
                 none of them is durable.
         """
         self._writing()
+        if not isinstance(bus, Bus):
+            raise HookError(f"durable(..., bus={bus!r:.40}): give it a bus")
         if not hooks or not all(isinstance(hook, str) and hook.isidentifier() for hook in hooks):
             raise HookError(f"durable{hooks!r:.60}: give names of hooks, such as 'pay'")
         held = [(bus, hook) for hook in dict.fromkeys(hooks)]
@@ -164,45 +166,10 @@ class Journal:
             call: of one call only: its run and its number, `(record.run, record.data["call_id"])`.
 
         Raises:
-            HookError: if the file cannot be read.
+            HookError: if the file cannot be read, or there is no such type of record.
         """
         self._settle()
-        conditions: dict[str, Any] = {}
-        if hook is not None:
-            conditions["hook = ?"] = hook
-        if type is not None:
-            conditions["type = ?"] = type.removeprefix("hookbus.")
-        if since is not None:
-            conditions["time >= ?"] = since
-        if call is not None:
-            conditions["chain.run = (SELECT number FROM runs WHERE id = ?)"] = call[0]
-            conditions["call_id = ?"] = call[1]
-        return records(self._path, conditions, after)
-
-    def _hold(self, bus: Bus, hook: str) -> None:
-        times, connection = self._held.get((bus, hook), (0, None))
-        if connection is None:
-            around = Durable(self._writing(), bus)
-            connection = bus.signal(f"around_{hook}").connected_to(
-                around, priority=-inf, name="journal"
-            )
-        self._held[bus, hook] = times + 1, connection
-
-    def _let_go(self, bus: Bus, hook: str) -> None:
-        times, connection = self._held.pop((bus, hook))
-        if times > 1:
-            self._held[bus, hook] = times - 1, connection
-        else:
-            connection.disconnect()
-
-    def _detach(self, bus: Bus) -> None:
-        connection = self._attached.pop(bus, None)
-        if connection is not None:
-            connection.disconnect()
-
-    def _hear(self, _: Bus, event: Event) -> None:
-        if self._writer and (type(event) is not Asked or event.answer in _TOLD):
-            self._writer.offer(row_of(event.as_dict()))
+        return records(self._path, Wanted.of(hook, type, since, call), after)
 
     def cursor(self, name: str) -> Cursor:
         """Return what reads on from where the reader of this name has committed.
@@ -258,6 +225,31 @@ class Journal:
         read = [Checkpoint.read(each) if isinstance(each, str) else each for each in checkpoints]
         self._settle()
         return verified(self._path, read, key)
+
+    def _hold(self, bus: Bus, hook: str) -> None:
+        times, connection = self._held.get((bus, hook), (0, None))
+        if connection is None:
+            around = Durable(self._writing(), bus)
+            connection = bus.signal(f"around_{hook}").connected_to(
+                around, priority=-inf, name="journal"
+            )
+        self._held[bus, hook] = times + 1, connection
+
+    def _let_go(self, bus: Bus, hook: str) -> None:
+        times, connection = self._held.pop((bus, hook))
+        if times > 1:
+            self._held[bus, hook] = times - 1, connection
+        else:
+            connection.disconnect()
+
+    def _detach(self, bus: Bus) -> None:
+        connection = self._attached.pop(bus, None)
+        if connection is not None:
+            connection.disconnect()
+
+    def _hear(self, _: Bus, event: Event) -> None:
+        if self._writer and (type(event) is not Asked or event.answer in _TOLD):
+            self._writer.offer(row_of(event.as_dict()))
 
     def _writing(self) -> Writer:
         if self._writer is None:

@@ -8,9 +8,11 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +69,11 @@ def test_records_are_looked_for_by_hook_type_time_number_and_call(path, bank):
         assert [record.seq for record in journal.records(since=between)] == [3, 4]
         assert [record.seq for record in journal.records(after=3)] == [4]
         assert list(journal.records(hook="other")) == []
+        for odd, said in (
+            ({"type": "finishd"}, "did you mean 'finished'"), ({"since": "today"}, "since 1970"),
+        ):  # fmt: skip
+            with pytest.raises(HookError, match=said):
+                journal.records(**odd)
         call = kept[2].run, kept[2].data["call_id"]
         assert [record.seq for record in journal.records(call=call)] == [3, 4]
 
@@ -90,6 +97,28 @@ def test_a_journal_that_is_only_read_writes_nothing_and_is_read_while_others_wri
     with sqlite3.connect(path) as db:
         assert db.execute("SELECT count(*) FROM runs").fetchone() == (1,)
     db.close()
+
+
+def test_what_nobody_may_write_is_read(bank):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.db"
+        with Journal(path) as journal:
+            journal.attach(bank.bus)
+            bank.pay("ada")
+        path.chmod(0o444)
+        Path(folder).chmod(0o555)
+        is_root = os.geteuid() == 0
+        try:
+            if is_root:
+                os.seteuid(65534)
+            reader = Journal.reading(path)
+            assert len(list(reader.records())) == 2 and reader.verify().ok
+            with pytest.raises(HookError, match="cannot be written"):
+                Journal(path)
+        finally:
+            if is_root:
+                os.seteuid(0)
+            Path(folder).chmod(0o755)
 
 
 def test_detached_closed_or_attached_twice_it_hears_what_it_should(path, bank):
