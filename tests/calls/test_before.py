@@ -82,6 +82,23 @@ def test_a_block_is_final_and_only_finally_follows(bus, agent, ran):
     assert ran == [("blocked", None)]
 
 
+@pytest.mark.parametrize("with_draft", [False, True])
+@pytest.mark.parametrize("on_error", ["isolate", "block", "raise"])
+def test_a_modifier_may_block_too(bus, agent, ran, with_draft, on_error):
+    def plain(agent):
+        return Block("no")
+
+    def writes(agent, ctx):
+        ctx.kwargs["msg"] = "other"
+        return Block("no")
+
+    bus.signal("pre_reply").connect(writes if with_draft else plain, on_error=on_error)
+    bus.signal("pre_reply").connect(lambda a: ran.append("guard"), role="guard")
+    with pytest.raises(HookBlocked, match="blocked by .*: no"):
+        agent.reply("a")
+    assert ran == []
+
+
 def test_a_block_with_a_result_gives_the_caller_that_result_untouched(bus, agent, ran):
     bus.signal("pre_reply").connect(lambda a: Block("no", result="refused"), role="guard")
     bus.signal("post_reply").connect(lambda a, result: result + "!")
