@@ -1282,7 +1282,39 @@ APPROVALS = [
 ]  # fmt: skip
 
 
-ALL = BUGS + ENGINE + ROOMS + APPROVALS
+PAGE = [
+    Bug('the page: any name of this machine will do', 'page/_door.py',
+        'if host not in (f"127.0.0.1:{port}", f"localhost:{port}"):',
+        'if not host:',
+        'tests/page/test_door.py'),
+    Bug('the page: any token will do', 'page/_door.py',
+        'if not _is_same(request.query_params.get("token", ""), self._token):',
+        'if "token" not in request.query_params:',
+        'tests/page/test_door.py'),
+    Bug('the page: the cookie is not asked for', 'page/_door.py',
+        'if not _is_same(request.cookies.get(COOKIE, ""), self._cookie):',
+        'if request.method == "POST" and not request.cookies.get(COOKIE):',
+        'tests/page/test_door.py'),
+    Bug('the page: other origins may ask', 'page/_door.py',
+        'if origin is not None and origin != f"http://{host}":',
+        'if origin is not None and not origin.startswith("http"):',
+        'tests/page/test_door.py'),
+    Bug('the page: an answer needs no header that a form cannot send', 'page/_door.py',
+        ' and "x-hookbus" in headers',
+        '',
+        'tests/page/test_door.py'),
+    Bug('the page: of a key that stands twice the last counts', 'page/_asked.py',
+        '    if twice:\n',
+        '    if False:\n',
+        'tests/page/test_page.py'),
+    Bug('the page: a call has only what was called in it directly', 'page/_tree.py',
+        'number == call or number in lines or parent in lines',
+        'number in (call, *lines) or parent == call',
+        'tests/page/test_page.py'),
+]  # fmt: skip
+
+
+ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE
 
 
 def catch(bug: Bug) -> str | None:

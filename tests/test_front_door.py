@@ -20,7 +20,9 @@ def read(name):
 
 
 FOLDERS = ("_connections", "_hooks", "_calls", "_questions", "_views")
-GUESTS = ("adapters", "approvals", "demo", "guards", "journal", "_cli", "cli.py", "_pytest.py")
+GUESTS = (
+    "adapters", "approvals", "demo", "guards", "journal", "page", "_cli", "cli.py", "_pytest.py",
+)  # fmt: skip
 ROOMS = ("adapters", "approvals", "guards", "journal")
 CORE = sorted([
     *(path for path in PACKAGE.glob("*.py") if path.name not in GUESTS),

@@ -1,0 +1,63 @@
+"""The live page: what happens in a journal, and who waits for a yes, in a browser."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from .. import HookError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from ..approvals import Desk, Store
+    from ..journal import Journal
+
+    AnyJournal = str | os.PathLike[str] | Journal
+    AnyApprovals = str | os.PathLike[str] | Store | Desk | None
+
+__all__ = ["app", "serve"]
+
+
+def serve(
+    journal: AnyJournal, *, port: int = 0, approvals: AnyApprovals = None,
+    open_browser: bool = False,
+) -> None:  # fmt: skip
+    """Serve the live page on 127.0.0.1 until Ctrl-C; its address, with a token, is printed.
+
+    Args:
+        journal: the file of a journal, which this or another process writes, or the journal itself.
+        port: where to listen; 0 is any port that is free.
+        approvals: the file of a store, a store or a desk, whose requests are answered on the page.
+        open_browser: open the address at once.
+
+    Raises:
+        HookError: if the journal or the store cannot be read, the port cannot be had, or the
+            packages of the extra `page` are missing.
+    """
+    serving = _needed("_serving")
+    token = serving.new_token()
+    page = app(journal, token=token, approvals=approvals)
+    serving.serve(page, token, port, open_browser=open_browser)
+
+
+def app(journal: AnyJournal, *, token: str, approvals: AnyApprovals = None) -> ASGIApp:
+    """Return the page as an ASGI app, which answers who brings the token; `serve` runs it.
+
+    Raises:
+        HookError: as `serve`.
+    """
+    if not isinstance(token, str) or len(token) < 16:
+        raise HookError("token= must be a text of at least 16 characters that nobody can guess")
+    made: ASGIApp = _needed("_app").made(journal, token, approvals)
+    return made
+
+
+def _needed(room: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(f"{__name__}.{room}")
+    except ModuleNotFoundError as error:
+        needs = (error.name or room).partition(".")[0]
+        raise HookError(f"the page needs {needs}: pip install 'hookbus[page]'") from None

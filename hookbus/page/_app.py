@@ -1,0 +1,125 @@
+"""The page as an ASGI app: its files, the stream, older calls, one call, a person's answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from importlib.resources import files
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp
+
+from .. import HookError
+from ..approvals import Store
+from ._asked import answer_of, strict_json
+from ._door import Door
+from ._reading import Reading
+from ._rows import row
+from ._stream import happening
+from ._tree import tree
+
+_KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+_LONGEST: Final = 1_000_000
+"""So many bytes of an answer are read."""
+
+
+class Page:
+    """What is behind the door; each method answers one kind of request."""
+
+    def __init__(self, reading: Reading, approvals: Any) -> None:
+        self._reading, self._approvals = reading, approvals
+
+    async def stream(self, request: Request) -> Response:
+        """Answer with what happens from now on, or since what this browser has seen."""
+        seen = request.headers.get("last-event-id", "")
+        since = int(seen) if seen.isdecimal() else None
+        events = happening(self._reading, self._approvals, since)
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    async def calls(self, request: Request) -> Response:
+        """Answer with calls that were before the one of the number `before`."""
+        given = dict(request.query_params)
+        before = _number(given.pop("before", ""))
+        records, more = await run_in_threadpool(self._reading.before, before, given)
+        return _json({"rows": [row(each) for each in records], "before": more})
+
+    async def call(self, request: Request) -> Response:
+        """Answer with the lines of one call."""
+        run, call = request.path_params["run"], request.path_params["call"]
+        lines = await run_in_threadpool(lambda: tree(self._reading.of_call(run, call), run, call))
+        return _json(lines)
+
+    async def answer(self, request: Request) -> Response:
+        """Give a person's answer to where the request waits."""
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > _LONGEST:
+                raise HookError(f"an answer has at most {_LONGEST} bytes")
+        said = answer_of(strict_json(body))
+        await run_in_threadpool(self._approvals.answer, request.path_params["id"], said)
+        return _json({"answered": request.path_params["id"]})
+
+
+def made(journal: Any, token: str, approvals: Any) -> ASGIApp:
+    """Return the app: everything beneath a path of its own, behind the door.
+
+    Args:
+        journal: the file of a journal, or the journal itself.
+        token: what opens the door.
+        approvals: the file of a store, or what has `pending()` and `answer(id, answer)`, or None.
+
+    Raises:
+        HookError: if one of them cannot be read.
+    """
+    if isinstance(approvals, (str, os.PathLike)):
+        approvals = Store(approvals)
+    page, path = Page(Reading(journal), approvals), f"/{secrets.token_urlsafe(9)}"
+    routes = [
+        *_files(),
+        Route("/stream", page.stream),
+        Route("/calls", page.calls),
+        Route("/calls/{run}/{call:int}", page.call),
+    ]
+    if approvals is not None:
+        routes.append(Route("/approvals/{id}", page.answer, methods=["POST"]))
+    inner = Starlette(routes=[Mount(path, routes=routes)], exception_handlers={HookError: _wrong})
+    return Door(inner, token, path)
+
+
+def _files() -> list[Route]:
+    """Return the files of the page; which there are is settled here, and not by a request."""
+    found = []
+    for file in files("hookbus.page").joinpath("static").iterdir():
+        kind, text = _KINDS[file.name.rpartition(".")[2]], file.read_text(encoding="utf-8")
+        name = "" if file.name == "index.html" else file.name
+        found.append(Route(f"/{name}", _file(text, kind)))
+    return found
+
+
+def _file(text: str, kind: str) -> Any:
+    async def answer(request: Request) -> Response:
+        return Response(text, media_type=kind)
+
+    return answer
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise HookError(f"before={text!r:.40} must be the number of a record")
+    return int(text)
+
+
+def _json(told: Any, status: int = 200) -> Response:
+    """Return an answer in JSON of ASCII alone, which half a character of a model's text passes."""
+    return Response(json.dumps(told), status, media_type="application/json")
+
+
+async def _wrong(request: Request, error: Exception) -> Response:
+    return _json({"problem": str(error)}, 409)

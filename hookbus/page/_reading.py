@@ -1,0 +1,100 @@
+"""The journal as the page reads it: what is new, what was before, and one call with all inside."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from itertools import islice
+from typing import Any, Final
+from urllib.parse import quote
+
+from .. import HookError
+from ..journal import Journal, Record
+
+BUSY_SECONDS: Final = 5.0
+LOOKED_THROUGH: Final = 50_000
+"""So many records from its beginning on are looked through for what was called inside a call."""
+OLDER: Final = 200
+"""So many records lead to the older calls that are shown at once."""
+
+_TYPES: Final = {
+    "blocked": "blocked", "shadow": "blocked", "failed": "failed", "failed open": "failed",
+    "changed": "mutated", "running": "started",
+}  # fmt: skip
+"""Which records lead to the calls of an outcome; to all others the end of the call."""
+
+
+class Reading:
+    """Reads a journal, which others write meanwhile, some records at a time."""
+
+    def __init__(self, journal: Any) -> None:
+        self._journal = journal if isinstance(journal, Journal) else Journal.reading(journal)
+
+    def last(self) -> int:
+        """Return the number of the last record, 0 where there is none."""
+        found = self._asked("SELECT seq FROM records ORDER BY seq DESC LIMIT 1")
+        return int(found[0][0]) if found else 0
+
+    def after(self, seq: int, most: int) -> list[Record]:
+        """Return the records behind the one of this number, at most so many."""
+        return [*islice(self._journal.records(after=seq), most)]
+
+    def before(self, seq: int, filters: Mapping[str, str]) -> tuple[list[Record], int | None]:
+        """Return the records of calls that were before, and the number before which more may be.
+
+        Args:
+            seq: the number of a record.
+            filters: parts of `hook`, `session` and `receiver`, and an `outcome`, where they matter.
+                There may be some among them that do not match.
+        """
+        outcome, receiver = filters.get("outcome"), filters.get("receiver")
+        conditions: dict[str, Any] = {"seq < ?": seq}
+        if outcome in _TYPES or not receiver:
+            conditions["type = ?"] = f"hookbus.{_TYPES.get(outcome or '', 'finished')}"
+        if outcome and outcome not in _TYPES and not receiver:
+            conditions["json_extract(data, '$.outcome') = ?"] = outcome
+        parts = {
+            "subject": filters.get("hook"), "json_extract(data, '$.receiver')": receiver,
+            "json_extract(data, '$.surrounding.session')": filters.get("session"),
+        }  # fmt: skip
+        for place, part in parts.items():
+            if part:
+                conditions[f"instr(lower({place}), lower(?)) > 0"] = part
+        found = self._asked(
+            "SELECT seq, run, json_extract(data, '$.call_id') FROM records WHERE "
+            f"{' AND '.join(conditions)} ORDER BY seq DESC LIMIT {OLDER}",
+            *conditions.values(),
+        )
+        calls = {(run, call) for _, run, call in found if call}
+        records = [record for call in calls for record in self._journal.records(call=call)]
+        more = found[-1][0] if len(found) == OLDER else None
+        return sorted(records, key=lambda record: record.seq), more
+
+    def of_call(self, run: str, call: int) -> Iterator[Record | None]:
+        """Yield the records from the beginning of a call to its end, others among them; None stands
+        for those that there are too many of.
+        """
+        own = [*self._journal.records(call=(run, call))]
+        if not own:
+            return
+        is_over = any(each.type == "hookbus.finished" for each in own)
+        seq = own[0].seq - 1
+        for each in islice(self._journal.records(after=seq), LOOKED_THROUGH):
+            if is_over and each.seq > own[-1].seq:
+                return
+            seq = each.seq
+            yield each
+        if seq < own[-1].seq:
+            yield None
+            yield from (each for each in own if each.seq > seq)
+
+    def _asked(self, statement: str, *values: Any) -> list[Any]:
+        """Return what the views of the file answer."""
+        path = self._journal.path
+        try:
+            uri = f"file:{quote(str(path))}?mode=ro"
+            with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as db:
+                return db.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise HookError(f"{path} cannot be read: {error}") from None

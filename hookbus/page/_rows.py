@@ -1,0 +1,57 @@
+"""Records of a journal as the page lists them: small, whatever is in the record."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .._views.tables import brief
+
+LONG: Final = 300
+"""So many characters of a text are in a list; the detail has all of it."""
+
+_TOLD: Final = (
+    "phase", "role", "outcome", "seconds", "action", "answer", "name", "reason",
+)  # fmt: skip
+
+
+def row(record: Any) -> dict[str, Any]:
+    """Return what the list of calls and the table of receivers need of a record."""
+    data = record.data
+    run, parent = record.run, data.get("parent_id")
+    error = data.get("exception") or data.get("error") or {}
+    told = {
+        "seq": record.seq, "event": event_of(record), "run": run, "call": data.get("call_id"),
+        "parent": parent, "hook": record.subject, "at": record.time,
+        "session": record.surrounding.get("session"), "mark": mark_of(record),
+        "error": error.get("type"), **{name: data.get(name) for name in _TOLD},
+    }  # fmt: skip
+    told |= {name: brief(data[name]) for name in ("sender", "receiver") if data.get(name)}
+    return {name: _short(value) for name, value in told.items() if value is not None}
+
+
+def event_of(record: Any) -> str:
+    """Return the name of the event, or `intent` or `outcome` of a durable hook."""
+    named: str = record.data.get("event") or record.type.removeprefix("hookbus.")
+    return named
+
+
+def mark_of(record: Any) -> str | None:
+    """Return what stands beside a call for this: blocked, shadow, failed, failed open or changed.
+
+    What failed open is a modifier whose change is missing from a call that went on. An observer
+    that failed had nothing to add to it.
+    """
+    data, event = record.data, event_of(record)
+    if event == "Blocked":
+        return "blocked" if data.get("enforced", True) else "shadow"
+    if event == "Failed":
+        is_open = data.get("action") == "isolated" and data.get("role") == "modify"
+        return "failed open" if is_open else "failed"
+    return "changed" if event == "Mutated" else None
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, (int, float)):
+        return value
+    text = str(value)
+    return text if len(text) <= LONG else f"{text[:LONG]}…"

@@ -1,0 +1,55 @@
+"""The server of the page, on this machine alone."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import webbrowser
+from contextlib import suppress
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from .. import HookError
+
+
+def new_token() -> str:
+    """Return what opens the page; nobody guesses it."""
+    return secrets.token_urlsafe(32)
+
+
+def serve(app: ASGIApp, token: str, port: int, *, open_browser: bool) -> None:
+    """Serve until Ctrl-C; the address is printed once the port is taken."""
+    with _listening(port) as listening:
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/?token={token}"
+        print(f"{address}\nOpen it in a browser of this machine; Ctrl-C ends it.", flush=True)
+        if open_browser:
+            webbrowser.open(address)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                app, lifespan="off", ws="none", log_level="critical", access_log=False,
+                server_header=False, proxy_headers=False, timeout_graceful_shutdown=1,
+            )
+        )  # fmt: skip
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[listening])
+
+
+def _listening(port: int) -> socket.socket:
+    """Return a socket of this machine that listens.
+
+    Raises:
+        HookError: if the port cannot be had.
+    """
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536:
+        raise HookError(f"port={port!r:.40} must be a number from 0, any free one, to 65535")
+    listening = socket.socket()
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        why = error.strerror or str(error)
+        raise HookError(f"port {port} cannot be had ({why}): give another one, or 0") from None
+    return listening

@@ -1,0 +1,150 @@
+"""One call as the page draws it: itself, what was called inside it, what receivers did to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from .._views.tables import brief
+from .._views.values import changed
+from ._rows import event_of, mark_of
+
+MOST: Final = 2_000
+"""So many lines of a call are drawn; a longer one says that it goes on."""
+
+
+def tree(records: Iterable[Any], run: str, call: int) -> list[dict[str, Any]]:
+    """Return the lines of a call in the order they began, each with its `depth`.
+
+    Args:
+        records: the records from the beginning of the call on, in order; None is a gap in them.
+        run: the run it belongs to.
+        call: its number there.
+    """
+    lines: dict[int, dict[str, Any]] = {}
+    inside: dict[int, list[dict[str, Any]]] = {}
+    for record in records:
+        if record is None:
+            inside[call].append(_note("more happened here than is looked through", lines[call]))
+            continue
+        data = record.data
+        number, parent = data.get("call_id"), data.get("parent_id")
+        if record.run != run or not (number == call or number in lines or parent in lines):
+            continue
+        if number not in lines:
+            lines[number] = _call(record)
+            inside[number] = []
+            if number != call:
+                inside[parent].append(lines[number])
+        if event_of(record) == "Finished":
+            lines[number].update(_end(record))
+        elif event_of(record) != "Started":
+            inside[number].append(_mark(record))
+    if call not in lines:
+        return []
+    drawn = [*islice(_in_turn(lines[call], inside), MOST)]
+    if len(drawn) == MOST:
+        drawn.append({**_note("and more, which is not drawn", lines[call]), "depth": 0})
+    return drawn
+
+
+def _in_turn(
+    first: dict[str, Any], inside: dict[int, list[dict[str, Any]]]
+) -> Iterator[dict[str, Any]]:
+    """Yield each call before what is inside it; not by recursion, as calls may be nested deeply."""
+    waiting = [(0, first)]
+    while waiting:
+        depth, line = waiting.pop()
+        yield {**line, "depth": depth}
+        waiting += [(depth + 1, each) for each in reversed(inside.get(line.get("call", 0), []))]
+
+
+def _call(record: Any) -> dict[str, Any]:
+    """Return the line of a call, as its first record tells it; that may be its end."""
+    data = record.data
+    around = [*_fact("arguments", data.get("values")), *_fact("surrounding", record.surrounding)]
+    return {
+        "call": data["call_id"], "parent": data.get("parent_id"), "hook": record.subject,
+        "what": f"{record.subject}({', '.join(data.get('arguments') or ())})",
+        "of": brief(data.get("sender") or ""), "word": "running", "start": record.time,
+        "seconds": None, "facts": around, "end": [],
+    }  # fmt: skip
+
+
+def _end(record: Any) -> dict[str, Any]:
+    data = record.data
+    return {
+        "word": data["outcome"], "seconds": data["seconds"], "start": record.time - data["seconds"],
+        "end": [*_fact("result", data.get("result")), *_exception(data.get("error"))],
+    }  # fmt: skip
+
+
+def _mark(record: Any) -> dict[str, Any]:
+    """Return the line of what a receiver did, or of something else that is told of a call."""
+    data, event = record.data, event_of(record)
+    seconds = data.get("seconds")
+    what, facts = event, [*_fact("record", data)]
+    if event in _SAID:
+        what, facts = _SAID[event]({**data, "receiver": brief(data.get("receiver") or "")})
+    words = {"Asked": data.get("answer"), "Attempted": data.get("outcome")}
+    return {
+        "what": what, "word": mark_of(record) or words.get(event) or event.lower(),
+        "start": record.time - (seconds or 0.0), "seconds": seconds, "facts": facts, "end": [],
+    }  # fmt: skip
+
+
+_Said = tuple[str, list[tuple[str, str]]]
+
+
+def _mutated(data: Mapping[str, Any]) -> _Said:
+    name = data["name"] if data.get("index") is None else f"{data['name']} {data['index']}"
+    if {"before", "after"} <= data.keys():  # on a bus with `values=True`
+        name = changed(name, data["before"], data["after"])
+    facts = [*_fact("before", data.get("before")), *_fact("after", data.get("after"))]
+    return f"{data['receiver']} {'dropped' if data.get('dropped') else 'changed'} {name}", facts
+
+
+def _blocked(data: Mapping[str, Any]) -> _Said:
+    how = "blocked" if data.get("enforced", True) else "would have blocked"
+    what = f"{data['receiver']} {how} in {data['phase']}: {data['reason']}"
+    return what, [*_fact("details", data.get("details"))]
+
+
+def _failed(data: Mapping[str, Any]) -> _Said:
+    kind, where = (data.get("exception") or {}).get("type"), f"{data['role']}, in {data['phase']}"
+    what = f"{data['receiver']} ({where}) failed: {kind}, {data['action']}"
+    return what, [*_exception(data.get("exception"))]
+
+
+def _asked(data: Mapping[str, Any]) -> _Said:
+    by = f" by {data['by']}" if data.get("by") else ""
+    return f"{data['receiver']} in {data['phase']}: {data['answer']}{by}", []
+
+
+def _attempted(data: Mapping[str, Any]) -> _Said:
+    return f"attempt {data['number']} of {data['receiver']}", []
+
+
+_SAID: Final[Mapping[str, Callable[[Mapping[str, Any]], _Said]]] = {
+    "Mutated": _mutated, "Blocked": _blocked, "Failed": _failed, "Asked": _asked,
+    "Attempted": _attempted,
+}  # fmt: skip
+
+
+def _note(what: str, line: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "what": what, "word": "…", "start": line["start"], "seconds": None, "facts": [], "end": [],
+    }  # fmt: skip
+
+
+def _fact(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield a value in full, as JSON, where there is one."""
+    if value is not None and value != {}:
+        yield name, json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _exception(error: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    if error:
+        yield "exception", f"{error.get('type')} at {brief(str(error.get('place')))}"

@@ -1,0 +1,84 @@
+// One call: what was called inside it, when, for how long, and what receivers did to it.
+
+import { clock, fill, json, make, moment, pairs, span } from "./text.js";
+
+export class Detail {
+  constructor(section) {
+    this.section = section;
+    this.call = null;
+    this.told = "";
+  }
+
+  // Show a call, which has a run and an id, and go to it.
+  async open(call) {
+    this.call = call;
+    this.told = "";
+    await this.refresh(call);
+    this.section.hidden = false;
+    this.section.querySelector("h2").focus();
+  }
+
+  close() {
+    this.call = null;
+    this.section.hidden = true;
+  }
+
+  // Ask for the call that is shown again, where something was told of it since.
+  async refresh(found) {
+    const call = this.call;
+    if (call === null) return;
+    const told = found?.marks ? `${found.outcome} ${[...found.marks]}` : "unknown";
+    if (told === this.told) return;
+    this.told = told;
+    const answer = await fetch(`calls/${encodeURIComponent(call.run)}/${call.id}`);
+    const lines = await answer.json();
+    if (this.call !== call) return;
+    const title = lines.length ? `${lines[0].hook} of ${lines[0].of}` : "One call";
+    fill(this.section.querySelector("h2"), title);
+    const drawn = answer.ok ? this.#drawn(call, lines) : [lines.problem];
+    fill(this.section.querySelector(".said"), ...drawn);
+  }
+
+  #drawn(call, lines) {
+    if (!lines.length) return ["The journal has this call no more."];
+    const [{ parent, word, start, seconds }] = lines;
+    const outer = make("button", { type: "button" }, "The call it was made in");
+    outer.addEventListener("click", () => this.open({ run: call.run, id: parent }));
+    return [
+      pairs({
+        outcome: word, began: moment(start), took: span(seconds) || "it is under way",
+        number: `${call.id} of run ${call.run}`,
+      }),
+      parent == null ? null : outer,
+      make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Waterfall" },
+        waterfall(lines)),
+    ];
+  }
+}
+
+function waterfall(lines) {
+  const began = Math.min(...lines.map((line) => line.start));
+  const ended = Math.max(...lines.map((line) => line.start + (line.seconds ?? 0)), began + 1e-6);
+  return make("table", { class: "waterfall" },
+    make("caption", {}, "What happened inside, in the order it began"),
+    make("thead", {}, make("tr", {}, ...["What", "How", "Took", "When"].map((name) =>
+      make("th", { scope: "col" }, name)))),
+    make("tbody", {}, ...lines.map((line) => rowOf(line, began, ended - began))));
+}
+
+function rowOf(line, began, whole) {
+  const bar = make("span", { class: `bar ${line.word.replaceAll(" ", "-")}` });
+  bar.style.left = `${Math.min((line.start - began) / whole, 1) * 100}%`;
+  bar.style.width = `${Math.min((line.seconds ?? 0) / whole, 1) * 100}%`;
+  const what = make("td", { class: line.call === undefined ? "what" : "what call" },
+    make("span", { class: "unseen" }, `level ${line.depth + 1}: `), line.what,
+    line.of ? make("span", { class: "of" }, ` of ${line.of}`) : null,
+    ...[...line.facts, ...line.end].map(([name, text]) =>
+      make("details", {}, make("summary", {}, name), make("pre", {}, ...json(text)))));
+  what.style.setProperty("--depth", String(line.depth));
+  const red = ["blocked", "failed", "failed open"].includes(line.word);
+  return make("tr", {}, what,
+    make("td", {}, make("span", { class: red ? "mark red" : "mark" }, line.word)),
+    make("td", { class: "took" }, span(line.seconds)),
+    make("td", { class: "when", title: clock(line.start) }, bar));
+}

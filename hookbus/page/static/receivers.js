@@ -1,0 +1,73 @@
+// What receivers did and how long it took, and the same of hooks: of the records that came here.
+
+import { fill, make, span } from "./text.js";
+
+const NAMES = 500; // so many receivers and hooks are counted
+const SAMPLES = 1000; // so many times of each are kept, the newest
+
+const RECEIVER = ["asked", "changed", "blocked", "failed", "failed open"];
+const HOOK = ["calls", "blocked", "raised"];
+
+export class Tally {
+  constructor() {
+    this.receivers = new Map();
+    this.hooks = new Map();
+    this.counts = { calls: 0, blocked: 0, failed: 0, "failed open": 0 };
+  }
+
+  take(rows) {
+    for (const row of rows) {
+      if (row.event === "Started") this.counts.calls++;
+      if (row.mark in this.counts) this.counts[row.mark]++;
+      if (row.receiver !== undefined) this.#receiver(row);
+      if (row.event === "Finished") this.#hook(row);
+    }
+  }
+
+  #receiver(row) {
+    const found = entry(this.receivers, row.receiver);
+    const what = row.answer === "asked" ? "asked" : row.mark;
+    if (what) found[what] = (found[what] ?? 0) + 1;
+    note(found, row.seconds);
+  }
+
+  #hook(row) {
+    const found = entry(this.hooks, row.hook);
+    found.calls = (found.calls ?? 0) + 1;
+    found[row.outcome] = (found[row.outcome] ?? 0) + 1;
+    note(found, row.seconds);
+  }
+
+  draw(section) {
+    for (const [id, names, counted] of [
+      ["receivers", RECEIVER, this.receivers], ["hooks", HOOK, this.hooks],
+    ]) {
+      const rows = [...counted].sort(([one], [other]) => one.localeCompare(other));
+      fill(section.querySelector(`#${id} tbody`), ...rows.map(([name, found]) =>
+        make("tr", {}, make("th", { scope: "row" }, name),
+          ...names.map((what) => make("td", {}, String(found[what] ?? 0))),
+          ...[0.5, 0.99].map((part) =>
+            make("td", {}, span(percentile(found.seconds, part)) || "–")))));
+    }
+  }
+}
+
+function entry(counted, name) {
+  if (!counted.has(name)) {
+    if (counted.size >= NAMES) name = "all others";
+    if (!counted.has(name)) counted.set(name, { seconds: [], next: 0 });
+  }
+  return counted.get(name);
+}
+
+function note(found, seconds) {
+  if (seconds === undefined) return;
+  found.seconds[found.next % SAMPLES] = seconds;
+  found.next++;
+}
+
+// The smallest time that so large a part of them does not exceed.
+export function percentile(times, part) {
+  const sorted = Float64Array.from(times).sort();
+  return sorted[Math.max(Math.ceil(part * sorted.length) - 1, 0)];
+}

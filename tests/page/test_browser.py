@@ -1,0 +1,219 @@
+"""The page in a real Chromium: what people see and do, by mouse and by keyboard."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+from . import chromium
+from .chromium import until
+from .conftest import TOKEN
+
+expect = chromium.playwright().expect
+
+PAYLOAD = "<img src=x onerror=hacked()><script>hacked()</script>"
+BIDI = "\u202e\u2066\u200b"
+
+
+def test_calls_come_in_as_they_happen_the_newest_first(open_page, fresh):
+    fresh.run("before")
+    page = open_page()
+    until(page, 2)
+    fresh.run("KEY", "4711", "open", "disk")
+    shown = until(page, 10).all_inner_texts()
+    assert ["failed" in text for text in shown[:2]] == [True, False]  # tool_call of the last run
+    assert page.locator("#counts").inner_text().split() == (
+        "calls 10 blocked 1 failed 1 failed open 1".split()
+    )
+    assert TOKEN not in page.url
+
+
+def test_filters_leave_what_matches(open_page, fresh):
+    fresh.run("KEY", "4711", "open")
+    fresh.run("hi", session="s-two")
+    page = open_page()
+    for field, value, count in [("Hook", "tool", 4), ("Session", "s-two", 1), ("Session", "", 4),
+                                ("Receiver", "redact", 2), ("Hook", "", 2)]:
+        page.get_by_label(field, exact=True).fill(value)
+        until(page, count)
+    page.get_by_label("Outcome").select_option("changed")
+    assert "redact" not in until(page, 1).inner_text()
+
+
+def test_a_blocked_call_has_a_red_mark_with_its_word_and_says_who_and_why(open_page, fresh):
+    fresh.run("hi", "KEY")
+    page = open_page()
+    page.get_by_label("Outcome").select_option("blocked")
+    row = until(page, 1).first
+    mark = row.locator(".mark")
+    assert mark.inner_text() == "blocked" and "no_keys: no: KEY" in row.inner_text()
+    colour = mark.evaluate("mark => getComputedStyle(mark).color").strip("rgb()").split(",")
+    assert int(colour[0]) > 2 * int(colour[1])
+
+
+def test_a_call_opens_by_keyboard_with_what_changed_and_closes_again(open_page, fresh):
+    fresh.run("my pin is 4711")
+    page = open_page()
+    until(page, 2)
+    page.locator("#calls").focus()
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    detail = page.locator("#detail")
+    detail.get_by_text("redact changed text: 'my pin is 4711' → 'my pin is ****'").wait_for()
+    assert page.evaluate("document.activeElement.id") == "detail-title"
+    chosen = page.locator("#calls").get_attribute("aria-activedescendant")
+    assert page.locator(f"#{chosen}").get_attribute("aria-selected") == "true"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert detail.is_hidden() and page.evaluate("document.activeElement.id") == "calls"
+
+
+def test_the_call_around_a_call_is_one_press_away(open_page, fresh):
+    fresh.run("hi")
+    page = open_page()
+    until(page, 2).first.click()
+    page.get_by_role("button", name="The call it was made in").click()
+    page.get_by_role("heading", name="agent_run of").wait_for()
+    assert page.locator(".waterfall .call").count() == 2
+
+
+def test_somebody_approves_one_edits_one_and_denies_one(open_page, fresh):
+    page = open_page()
+    for name, amount in (("Ada", 500), ("Edith", 700), ("Mallory", 900)):
+        fresh.asked(name, amount)
+
+    ada, edith, mallory = (
+        page.locator("#waiting li").filter(has_text=f"to {name}?")
+        for name in ("Ada", "Edith", "Mallory")
+    )
+    assert json.loads(ada.locator("pre.arguments").inner_text()) == {"to": "Ada", "amount": 500}
+    ada.get_by_role("button", name="Approve").click()
+    ada.wait_for(state="detached")
+
+    edith.get_by_role("button", name="Edit").click()
+    for text, problem in (('{"to": ', "This is no JSON"), ('{"to": "x"}', "takes all arguments"),
+                          ('{"to": "Edith", "amount": 3}', None)):
+        edith.locator("textarea").fill(text)
+        page.wait_for_timeout(600)  # a list that has just moved takes no answer
+        edith.get_by_role("button", name="Approve as edited").click()
+        if problem:
+            edith.get_by_role("alert").get_by_text(problem).wait_for()
+    edith.wait_for(state="detached")
+
+    mallory.get_by_label("Why not").fill("we do not know them")
+    mallory.get_by_role("button", name="Deny").click()
+    mallory.get_by_role("alert").get_by_text("has just changed").wait_for()
+    page.wait_for_timeout(600)
+    mallory.get_by_role("button", name="Deny").click()
+    mallory.wait_for(state="detached")
+
+    assert fresh.pay("Ada", 500) == "paid 500 to Ada"
+    assert fresh.pay("Edith", 700) == "paid 3 to Edith"
+    assert fresh.pay("Mallory", 900).endswith("we do not know them")
+
+
+def test_what_would_be_approved_is_shown_whole_with_the_invisible_written_out(open_page, fresh):
+    page = open_page()
+    fresh.asked(f"Ada {BIDI}{'x' * 20_000} end", 500)
+    shown = page.locator("#waiting pre.arguments").inner_text()
+    assert "Ada \\u202e\\u2066\\u200b" in shown and "x" * 20_000 + " end" in shown
+    page.get_by_role("button", name="Edit").click()
+    assert json.loads(page.locator("textarea").input_value())["to"].startswith(f"Ada {BIDI}")
+
+
+def test_markup_in_any_text_is_text(open_page, fresh):
+    page = open_page()
+    page.evaluate("() => { window.hacked = () => { document.body.dataset.hacked = 1; }; }")
+    bad = f"{PAYLOAD}{BIDI}"
+    fresh.bus.signal("pre_tool_call").connect(lambda agent: 1 / 0, name=bad)
+    fresh.run(f"KEY {bad}", bad, session=bad)
+    fresh.asked(bad, 500)
+    page.locator("#waiting li").wait_for()
+    until(page, 5)
+    for number in range(5):
+        until(page, 5).nth(number).click()
+        page.locator("#detail").wait_for()
+    for summary in page.locator("details summary").all():
+        summary.click()
+    page.get_by_role("button", name="Approve").click()
+    page.locator("#waiting li").wait_for(state="detached")
+    text = page.locator("body").inner_text()
+    assert PAYLOAD in text and not set(BIDI) & set(text)
+    assert page.locator("img, body script").count() == 0
+    assert page.evaluate("document.body.dataset.hacked") is None
+
+
+def test_calls_of_before_are_asked_for_and_the_way_back(open_page, fresh, monkeypatch):
+    monkeypatch.setattr("hookbus.page._stream.BACKLOG", 8)
+    fresh.run("KEY", *["hi"] * 20)
+    page = open_page()
+    until(page, 4)
+    page.get_by_label("Outcome").select_option("blocked")
+    until(page, 0)
+    page.get_by_role("button", name="Older calls").click()
+    until(page, 1)
+    page.get_by_role("button", name="Back to live").click()
+    until(page, 0)
+
+
+def test_a_paused_list_stands_still_and_goes_on(open_page, fresh):
+    fresh.run("hi")
+    page = open_page()
+    until(page, 2)
+    page.get_by_role("button", name="Pause").click()
+    fresh.run("hi")
+    expect(page.locator("#count-calls")).to_have_text("4")
+    until(page, 2)
+    page.get_by_role("button", name="Pause").click()
+    until(page, 4)
+
+
+class _Elsewhere(BaseHTTPRequestHandler):
+    """A page on another port of this machine, to which cookies of this machine are shown."""
+
+    def do_GET(self):
+        self.server.seen.append(self.headers.get("cookie"))
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>elsewhere</title>")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_page_from_elsewhere_in_the_same_browser_gets_and_does_nothing(open_page, fresh):
+    request = fresh.asked("Ada", 500)
+    page = open_page()
+    server = HTTPServer(("127.0.0.1", 0), _Elsewhere)
+    server.seen = []
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        inside = page.url
+        other = page.context.new_page()
+        other.goto(f"http://127.0.0.1:{server.server_port}/")
+        tried = other.evaluate("""async ([inside, id]) => {
+            const sent = { method: "POST", credentials: "include", mode: "no-cors",
+                body: JSON.stringify({ answer: "approve" }) };
+            await fetch(`${inside}approvals/${id}`, sent).catch(() => null);
+            const read = (address, options) => fetch(address, options).then(
+                (answer) => answer.text(), (error) => error.name);
+            const frame = document.createElement("iframe");
+            frame.src = inside;
+            document.body.append(frame);
+            await new Promise((done) => { frame.onload = done; });
+            const script = document.createElement("script");
+            script.src = `${inside}page.js`;
+            document.body.append(script);
+            const loaded = await new Promise((done) => {
+                script.onload = () => done("loaded"); script.onerror = () => done("refused"); });
+            return [await read(inside, { credentials: "include" }), frame.contentDocument, loaded,
+                await read(`${inside}calls?before=9`, { credentials: "include", mode: "no-cors" })];
+        }""", [inside, request.id])
+        assert tried == ["TypeError", None, "refused", "TypeError"]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    assert not any(server.seen)
+    assert fresh.store.get(request.id).state == "pending"
