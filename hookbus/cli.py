@@ -27,6 +27,12 @@ Commands, and what each needs besides hookbus:
   explain    pip install 'hookbus[cli]'     say who would run around one method, in order
   check      pip install 'hookbus[cli]'     name what is wrong with a module's hooks
   run        pip install 'hookbus[cli]'     run any Python program, unchanged, under guards
+  log        pip install 'hookbus[cli]'     see what happened, in a journal
+  replay     pip install 'hookbus[cli]'     see what today's guards say of yesterday's calls
+  trace      pip install 'hookbus[cli]'     write the calls of a journal for a trace viewer
+  top        pip install 'hookbus[cli]'     see what happens right now
+  serve      pip install 'hookbus[page]'    see it in a browser, and approve there
+  attach     pip install 'hookbus[cli]'     ask a program that runs, and switch its receivers
   approvals  pip install 'hookbus[cli]'     see what waits for a yes, and answer it
   doctor     pip install 'hookbus[cli]'     see whether all that is installed fits
   demo       pip install 'hookbus[demo]'    play AgentDojo's attacks against an agent with hooks

@@ -14,10 +14,16 @@ from cyclopts import App, CycloptsError, Parameter
 
 from .. import HookError, __version__
 from .approvals import approvals
+from .attaching import attach
 from .checking import check
 from .doctor import doctor
+from .log import log
 from .looking import explain, hooks
+from .replaying import replay
 from .running import Ended, program_words, run
+from .serving import serve
+from .top import top
+from .trace import trace
 
 DETAILS = "HOOKBUS_TRACEBACK"
 
@@ -28,7 +34,8 @@ def made(about: str, *more: Any) -> App:
         name="hookbus", help=about, version=__version__,
         default_parameter=Parameter(negative=()),
     )  # fmt: skip
-    for each in (hooks, explain, check, run, approvals, doctor, *more):
+    for each in (hooks, explain, check, run, log, replay, trace, top, serve, attach,
+                 approvals, doctor, *more):
         app.command(each)
     return app
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import Bus, HookError, __version__
+from .reading import named_journal
 from .screen import TABLES, Shown, print_items, print_json, print_rows, say
 from .settings import Settings, find_settings
 
@@ -99,8 +100,29 @@ def _plugins(settings: Settings, wrong: list[str]) -> list[dict[str, Any]]:
 
 
 def _files(settings: Settings, wrong: list[str]) -> Iterator[dict[str, Any]]:
+    journal = named_journal(None, settings)
+    if journal is not None:
+        yield {"what": "journal", "file": journal, **_journal(journal, wrong)}
     if settings.approvals is not None:
         yield {"what": "approvals", "file": settings.approvals, **_store(settings.approvals, wrong)}
+
+
+def _journal(file: Path, wrong: list[str]) -> dict[str, Any]:
+    from ..journal import Journal
+
+    if not file.is_file():
+        return {"state": "not made yet"}
+    try:
+        journal = Journal.reading(file)
+        head, unfinished = journal.checkpoint().seq, len(journal.unfinished())
+    except HookError as error:
+        wrong.append(str(error))
+        return {"state": "damaged"}
+    if unfinished:
+        wrong.append(f"{file} has {unfinished} intents without an outcome: calls of durable hooks "
+                     "that are under way, or whose process died")  # fmt: skip
+    holds = f"{head} records, {file.stat().st_size / 1e6:.1f} MB"
+    return {"state": "unfinished" if unfinished else "fine", "holds": holds}
 
 
 def _store(file: Path, wrong: list[str]) -> dict[str, Any]:
@@ -113,4 +135,4 @@ def _store(file: Path, wrong: list[str]) -> dict[str, Any]:
     except HookError as error:
         wrong.append(str(error))
         return {"state": "damaged"}
-    return {"state": "fine", "waits": f"{waiting} for a yes"}
+    return {"state": "fine", "holds": f"{waiting} requests that wait for a yes"}

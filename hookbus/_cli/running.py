@@ -6,18 +6,21 @@ from __future__ import annotations
 import atexit
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
 
 import attrs
 from cyclopts import Parameter
 
 from .. import HookError
+from .._attach import listen
 from .preparing import instrument_named, prepare
 from .program import Program, without_ours
+from .reading import named_journal
 from .screen import TABLES, Flag, Several, Shown
 from .settings import find_settings
 
-_VALUED: Final = ("--plugin", "--instrument", "--adapters")
+_VALUED: Final = ("--plugin", "--instrument", "--adapters", "--journal")
 
 
 @attrs.frozen
@@ -38,7 +41,7 @@ class Ended:
 def run(
     program: str, /,
     *arguments: Annotated[str, Parameter(allow_leading_hyphen=True)],
-    plugin: Several = (), instrument: Several = (),
+    plugin: Several = (), instrument: Several = (), journal: Path | None = None,
     adapters: str | None = None,
     module: Annotated[Flag, Parameter(alias="-m")] = False,
     shown: Shown = TABLES,
@@ -55,15 +58,23 @@ def run(
             ends it all.
         instrument: module:Class.method, or module:function, to make hookable; may be given again.
         adapters: frameworks that are to run on hookbus, with commas between: langchain,mcp.
+        journal: the file that keeps what happens; else HOOKBUS_JOURNAL, else the one that the
+            settings name.
         module: the program is a module, as for python -m.
     """
     settings = find_settings()
     found = Program(program, arguments, is_module=module)
+    kept = named_journal(journal, settings)
+    if kept is not None:
+        from .._environment import record
+
+        record(kept)
     prepare(settings, plugins=plugin, adapters=adapters or "")
     for target in instrument:
         instrument_named(target)
     if shown.json:
         _count()
+    listen()
     try:
         found.run()
     except HookError as error:

@@ -1,12 +1,15 @@
 """A folder to stand in, with an agent in it; and the command line, in this process."""
 
 import gc
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from hookbus import cli, default_bus
+
+ROOT = Path(__file__).parent.parent.parent
 
 AGENT = '''\
 from hookbus import Block, hookable, signal
@@ -123,6 +126,13 @@ def hookbus(folder, capsys):
     return play
 
 
+def environment(**more):
+    """Return the environment of another process that runs this hookbus."""
+    own = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**os.environ, **own, **more}
+
+
 def files_in(folder: Path):
-    """Return every file below a folder but what Python keeps for itself."""
-    return {path for path in folder.rglob("*") if "__pycache__" not in path.parts}
+    """Return every file below a folder but what Python and SQLite keep for themselves."""
+    ours = {path for path in folder.rglob("*") if "__pycache__" not in path.parts}
+    return {path for path in ours if not path.name.endswith(("-wal", "-shm"))}

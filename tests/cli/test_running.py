@@ -6,11 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from hookbus.journal import Journal
+from tests.cli.conftest import environment
 
 SHOWS = """\
 import sys
@@ -62,12 +62,14 @@ PROGRAMS = {
 
 
 def python(*words, cwd, **more):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=cwd,
-                          env={**environment, **more})  # fmt: skip
+                          env=environment(**more))  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+SHORT = ("a script", "argparse", "asyncio", "exit with words", "an exception", "a package")
+
+
+@pytest.mark.parametrize("name", PROGRAMS if os.environ.get("HOOKBUS_LONG") else SHORT)
 def test_a_program_runs_as_python_runs_it(name, tmp_path):
     text, words = PROGRAMS[name]
     (tmp_path / "script.py").write_text(text)
@@ -85,10 +87,9 @@ def test_an_interrupt_ends_a_program_as_python_does(tmp_path):
     (tmp_path / "script.py").write_text("import time\nprint('go', flush=True)\ntime.sleep(60)\n")
     ended = []
     for words in (["script.py"], ["-m", "hookbus", "run", "script.py"]):
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         with subprocess.Popen(
             [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=tmp_path, env=environment, text=True,
+            cwd=tmp_path, env=environment(), text=True,
         ) as begun:  # fmt: skip
             assert begun.stdout.readline() == "go\n"
             time.sleep(0.05)
@@ -167,3 +168,17 @@ def test_a_program_does_not_begin_without_a_plugin_that_is_to_guard_it(bank):
     ran = python("-m", "hookbus", "run", "--plugin", "plugins/frugal", "script.py", cwd=bank)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("hookbus: error: plugin frugal") and ran.stderr.count("\n") == 1
+
+
+def test_a_program_and_the_processes_it_starts_are_in_the_journal(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import subprocess, sys\nfrom hookbus import hookable\n"
+        "@hookable\ndef ring(n): return n\n"
+        "print(ring(1))\n"
+        "if len(sys.argv) == 1: subprocess.run([sys.executable, __file__, 'inside'], check=True)\n"
+    )
+    ran = python("-m", "hookbus", "run", "--journal", "night.journal", "script.py", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "1\n1\n", "")
+    records = [*Journal.reading(tmp_path / "night.journal").records(type="finished")]
+    assert [record.subject for record in records] == ["ring", "ring"]
+    assert len({record.run for record in records}) == 2

@@ -1,0 +1,222 @@
+"""The door of a program that runs: a socket that only its own user can open, for `hookbus attach`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import os
+import queue
+import select
+import socket
+import stat
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from . import _bus
+from .exceptions import HookError, did_you_mean
+
+SECONDS: Final = 5.0
+"""How long the one who asks may take to say what."""
+
+WAITING: Final = 10_000
+"""How many events wait for one who reads them too slowly; what is over that is counted."""
+
+MOST_CALLERS: Final = 16
+MOST_BYTES: Final = 65_536
+
+ACTS: Final = ("report", "tail", "disable", "enable", "shadow")
+
+
+def folder() -> Path:
+    """Return the folder of this user's sockets, made where there is none.
+
+    Raises:
+        HookError: if somebody else could look into it, or made it.
+    """
+    path = Path(f"/tmp/hookbus-{os.getuid()}")
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    found = path.lstat()
+    is_ours = found.st_uid == os.getuid() and stat.S_ISDIR(found.st_mode)
+    if not is_ours or stat.S_IMODE(found.st_mode) & 0o077:
+        raise HookError(f"{path} is not a folder of yours alone: remove it, or chmod 700 it")
+    return path
+
+
+def socket_of(pid: int) -> Path:
+    """Return where a program listens."""
+    return folder() / f"{pid}.sock"
+
+
+class Door:
+    """Lets the user of this process ask it, from another one, what it does, and switch receivers.
+
+    Args:
+        bus: the bus that is asked.
+
+    Raises:
+        HookError: if no socket can be opened, or nobody here can say who is at its other end.
+    """
+
+    def __init__(self, bus: _bus.Bus) -> None:
+        self._bus, self._is_closed = bus, False
+        self._inside: set[socket.socket] = set()
+        self._open()
+        os.register_at_fork(after_in_child=self._again)
+        atexit.register(self.close)
+
+    def _open(self) -> None:
+        if not hasattr(socket, "SO_PEERCRED"):
+            raise HookError("this system does not say who asks: attach needs Linux")
+        _sweep()
+        self._path = socket_of(os.getpid())
+        self._path.unlink(missing_ok=True)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.bind(str(self._path))
+            self._path.chmod(0o600)
+            self._socket.listen(8)
+        except OSError as error:
+            self._socket.close()
+            raise HookError(f"{self._path} cannot be opened: {error.strerror}") from None
+        self._thread = threading.Thread(target=self._serve, daemon=True, name="hookbus attach")
+        self._thread.start()
+
+    def _again(self) -> None:
+        """Open a socket of its own in a process that was forked."""
+        self._socket.close()
+        while self._inside:
+            self._inside.pop().close()
+        if not self._is_closed:
+            with suppress(HookError, OSError, RuntimeError):
+                self._open()
+
+    def close(self) -> None:
+        """Let nobody in any more, and leave nothing behind. Twice is once."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # which wakes who waits for somebody
+        self._thread.join(SECONDS)
+        self._socket.close()
+        self._path.unlink(missing_ok=True)
+
+    def _serve(self) -> None:
+        heard = self._socket
+        while True:
+            try:
+                caller, _ = heard.accept()
+            except OSError:
+                return
+            threading.Thread(
+                target=self._answer, args=(caller,), daemon=True, name="hookbus attached"
+            ).start()
+
+    def _answer(self, caller: socket.socket) -> None:
+        with self._callers(caller), suppress(OSError):  # who asked is gone
+            caller.settimeout(SECONDS)
+            pid, uid, _ = struct.unpack(
+                "3i", caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            )
+            if uid != os.getuid():
+                return
+            try:
+                with caller.makefile("rb") as questions:
+                    asked = json.loads(questions.readline(MOST_BYTES))
+                for answer in self._answers(asked, f"{_name(uid)} (pid {pid})", caller):
+                    caller.sendall(json.dumps(answer, default=str).encode() + b"\n")
+            except HookError as error:
+                caller.sendall(json.dumps({"error": str(error)}).encode() + b"\n")
+            except ValueError:
+                caller.sendall(b'{"error": "that is no question"}\n')
+
+    @contextmanager
+    def _callers(self, caller: socket.socket) -> Iterator[None]:
+        """Count who is inside; who comes when there are too many is sent away."""
+        with caller:
+            if len(self._inside) >= MOST_CALLERS:
+                raise OSError("there are too many")
+            self._inside.add(caller)
+            try:
+                yield
+            finally:
+                self._inside.discard(caller)
+
+    def _answers(self, asked: Any, by: str, caller: socket.socket) -> Iterator[dict[str, Any]]:
+        act = asked.get("act") if isinstance(asked, dict) else None
+        if act == "report":
+            yield {"report": _reported(self._bus)}
+        elif act == "tail":
+            yield from _told(self._bus, caller)
+        elif act in ACTS:
+            yield {"switched": self._bus.switch(str(asked.get("receiver")), act, by=by)}
+        else:
+            meant = did_you_mean(str(act), ACTS)
+            raise HookError(f"a program cannot be asked to {act!r:.40}{meant}")
+
+
+def _reported(bus: _bus.Bus) -> dict[str, Any]:
+    from ._views.report import report
+
+    said = report(bus)
+    return {"hooks": said.hooks, "receivers": said.receivers, "findings": said.findings}
+
+
+def _told(bus: _bus.Bus, caller: socket.socket) -> Iterator[dict[str, Any]]:
+    """Yield what happens from now on, until the one who asked is gone."""
+    waiting: queue.Queue[dict[str, Any]] = queue.Queue(WAITING)
+    missed = 0
+
+    def hear(bus: object, event: Any) -> None:
+        nonlocal missed
+        try:
+            waiting.put_nowait(event.as_dict())
+        except queue.Full:
+            missed += 1
+
+    with bus.events.connected_to(hear, name=f"attached {id(waiting):x}"):
+        yield {"listening": True}
+        while not select.select([caller], [], [], 0)[0]:
+            with suppress(queue.Empty):
+                yield {"event": waiting.get(timeout=0.2)}
+            if missed:
+                yield {"missed": missed}
+                missed = 0
+
+
+def _name(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _sweep() -> None:
+    """Remove the sockets of processes that were killed."""
+    for path in folder().glob("*.sock"):
+        try:
+            os.kill(int(path.stem), 0)
+        except ProcessLookupError:
+            path.unlink(missing_ok=True)
+        except (PermissionError, ValueError):
+            continue
+
+
+def listen() -> Callable[[], None] | None:
+    """Open the door of this program on `default_bus`; where that cannot be, say so in the log and
+    let the program go on. Return what closes it.
+    """
+    try:
+        return Door(_bus.default_bus).close
+    except (HookError, OSError) as error:
+        logging.getLogger("hookbus").warning("hookbus attach will not find this program: %s", error)
+        return None

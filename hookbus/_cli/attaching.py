@@ -1,0 +1,88 @@
+"""`hookbus attach`: ask a program that runs, and switch its receivers."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, Literal
+
+from .. import HookError
+from .screen import TABLES, Shown, print_items, print_json, print_rows, say
+
+
+def attach(
+    pid: int,
+    act: Literal["report", "tail", "disable", "enable", "shadow"],
+    receiver: str | None = None, /, *, shown: Shown = TABLES,
+) -> None:  # fmt: skip
+    """Ask a program that runs, of your own user, started by hookbus run or with HOOKBUS_JOURNAL.
+
+    Every switch is an event, and in its journal. A guard connected with locked=True stays.
+
+    Args:
+        pid: of the process.
+        act: report: who listens, what broke; tail: all that happens, as it happens; disable,
+            shadow or enable a receiver.
+        receiver: its name, for disable, shadow and enable.
+    """
+    is_switch = act not in ("report", "tail")
+    if is_switch != (receiver is not None):
+        needs = f"{act} which receiver? hookbus attach {pid} {act} NAME"
+        raise HookError(needs if is_switch else f"{act} takes no receiver")
+    for answer in _asked(pid, {"act": act, "receiver": receiver}):
+        if "error" in answer:
+            raise HookError(answer["error"])
+        if shown.json:
+            print_json(answer)
+        elif "report" in answer:
+            _show(answer["report"])
+        elif "switched" in answer:
+            print_items(f"{act}: {each}" for each in answer["switched"])
+        elif "event" in answer:
+            _tell(answer["event"])
+        elif "missed" in answer:
+            say(f"{answer['missed']} events came too fast to be shown", "yellow")
+
+
+def _asked(pid: int, question: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Ask a process, and yield what it answers.
+
+    Raises:
+        HookError: if it is not there, is not ours, or does not listen.
+    """
+    from .._attach import socket_of
+
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        raise HookError(f"there is no process {pid}") from None
+    except PermissionError:
+        raise HookError(f"process {pid} is another user's: ask it as that user") from None
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as line:
+        try:
+            line.connect(str(socket_of(pid)))
+        except OSError:
+            raise HookError(
+                f"process {pid} cannot be asked: start it by hookbus run, or with HOOKBUS_JOURNAL"
+            ) from None
+        line.sendall(json.dumps(question).encode() + b"\n")
+        with line.makefile("rb") as answers:
+            for answer in answers:
+                yield json.loads(answer)
+
+
+def _show(report: dict[str, Any]) -> None:
+    print_rows(report["hooks"], "no hooks", "hooks")
+    rows = [{**row, "last failure": None} for row in report["receivers"]]
+    print_rows(rows, "no receivers", "receivers")
+    say("findings" if report["findings"] else "no findings", "bold")
+    print_items(report["findings"])
+
+
+def _tell(event: dict[str, Any]) -> None:
+    from .telling import line_of
+
+    say(line_of(event))

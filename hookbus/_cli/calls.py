@@ -1,0 +1,207 @@
+"""The calls of a journal: those that are meant, with what receivers did in each."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+from cyclopts import Parameter
+
+from .. import HookError
+from ..exceptions import did_you_mean
+from .reading import asked
+from .when import moment
+
+if TYPE_CHECKING:
+    from ..journal import Journal
+
+ENDS: Final = ("returned", "replaced", "blocked", "raised", "cancelled")
+OUTCOMES: Final = (*ENDS, "failed", "unfinished")
+
+_OPEN: Final = (
+    "SELECT run, call_id FROM chain WHERE type IN ('started', 'finished') "
+    "GROUP BY run, call_id HAVING min(type) = 'started' ORDER BY run DESC, call_id DESC"
+)
+_CALL: Final = (
+    "SELECT run, runs.id, call_id, data FROM chain JOIN runs ON runs.number = chain.run WHERE {} "
+)
+
+
+@Parameter(name="*")
+@attrs.frozen
+class Wanted:
+    """Which calls are meant."""
+
+    hook: str | None = None
+    """Of this hook only."""
+    outcome: str | None = None
+    """That ended so only: returned, replaced, blocked, raised or cancelled; failed: in which a
+    receiver failed; unfinished: that have not ended."""
+    receiver: str | None = None
+    """In which this receiver changed something, blocked, failed or was answered."""
+    since: str | None = None
+    """That ended at this moment or later: 15m, 2h, 3d, yesterday, 03:15, 2026-11-24T03:15."""
+    session: str | None = None
+    """Of this session only."""
+
+    def checked(self) -> Wanted:
+        """Return it with its moment in seconds.
+
+        Raises:
+            HookError: for an outcome or a moment that is none.
+        """
+        if self.outcome is not None and self.outcome not in OUTCOMES:
+            raise HookError(
+                f"there is no outcome {self.outcome!r}{did_you_mean(self.outcome, OUTCOMES)}"
+            )
+        return self if self.since is None else attrs.evolve(self, since=str(moment(self.since)))
+
+    def conditions(self) -> tuple[list[str], list[Any]]:
+        """Return pieces of SQL about the rows of `chain`, and their values."""
+        found = [f"type = '{'started' if self.outcome == 'unfinished' else 'finished'}'"]
+        values: list[Any] = []
+        for column, value in (("hook = ?", self.hook), ("time >= ?", self.since)):
+            if value is not None:
+                found.append(column)
+                values.append(float(value) if column[0] == "t" else value)
+        if self.outcome in ENDS:
+            found.append("outcome = ?")
+            values.append(self.outcome)
+        if self.session is not None:
+            # The first is quick, and true of all that are meant; the second is sure.
+            found += ["instr(data, ?) > 0", "json_extract(data, '$.surrounding.session') = ?"]
+            values += [json.dumps(self.session, ensure_ascii=False), self.session]
+        return found, values
+
+    def has(self, data: dict[str, Any], marks: Sequence[dict[str, Any]]) -> bool:
+        """Tell whether a call that has just ended is meant."""
+        failed = any(mark["event"] == "Failed" for mark in marks)
+        ended = {data["outcome"], *(["failed"] if failed else [])}
+        return (
+            self.hook in (None, data["hook"])
+            and (self.outcome is None or self.outcome in ended)
+            and self.session in (None, (data.get("surrounding") or {}).get("session"))
+            and (self.receiver is None or any(m.get("receiver") == self.receiver for m in marks))
+            and (self.since is None or data["at"] >= float(self.since))
+        )
+
+
+EVERY: Final = Wanted()
+
+
+@attrs.frozen
+class Call:
+    """A call of a journal.
+
+    Attributes:
+        run: whose call it is.
+        data: what its end says; of one that has not ended, what its beginning says.
+        marks: what receivers did in it, in order.
+    """
+
+    run: str
+    data: dict[str, Any]
+    marks: tuple[dict[str, Any], ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the call as `--json` prints it."""
+        return {"run": self.run, **self.data, "receivers": self.marks}
+
+
+def calls(journal: Journal, wanted: Wanted, limit: int) -> list[Call]:
+    """Return the last calls that are meant, the oldest of them first.
+
+    Raises:
+        HookError: if the file cannot be read.
+    """
+    from ..journal._file import reading
+
+    found, values = wanted.conditions()
+    conditions = " AND ".join(found)
+    with reading(journal.path) as db:
+        if wanted.receiver is not None or wanted.outcome in ("failed", "unfinished"):
+            rows = [*islice(_among(db, wanted, conditions, values), limit)]
+        else:
+            # By an index where one serves; else as they lie in the file, which is quicker to read.
+            order = "seq" if len(found) == 3 and wanted.session is not None else "time"
+            statement = f"{_CALL.format(conditions)} ORDER BY {order} DESC LIMIT ?"
+            rows = db.execute(statement, [*values, limit]).fetchall()
+        return [
+            Call(run, json.loads(data), _marks(db, number, call_id))
+            for number, run, call_id, data in reversed(rows)
+        ]
+
+
+def _among(
+    db: sqlite3.Connection, wanted: Wanted, conditions: str, values: list[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the calls that are meant among those that have not ended, or in which a receiver did
+    something, the last one first.
+    """
+    is_named = wanted.receiver is not None
+    turns = f"receiver {'= ?' if is_named else 'IS NOT NULL'}"
+    turns += " AND type = 'failed'" * (wanted.outcome == "failed")
+    statement = f"SELECT run, call_id FROM chain WHERE {turns} ORDER BY seq DESC"
+    if not is_named and wanted.outcome == "unfinished":
+        statement = _OPEN
+    one = _CALL.format(f"run = ? AND call_id = ? AND {conditions}")
+    if is_named and wanted.outcome == "unfinished":
+        one += (
+            " AND NOT EXISTS (SELECT 1 FROM chain AS last WHERE last.run = chain.run "
+            "AND last.call_id = chain.call_id AND last.type = 'finished')"
+        )
+    seen = set[tuple[int, int]]()
+    for call in db.execute(statement, [wanted.receiver] if is_named else []):
+        if call not in seen:
+            seen.add(call)
+            yield from db.execute(one, [*call, *values]).fetchall()
+
+
+def _marks(db: sqlite3.Connection, number: int, call_id: int) -> tuple[dict[str, Any], ...]:
+    """Return what receivers did in one call."""
+    rows = db.execute(
+        "SELECT data FROM chain WHERE run = ? AND call_id = ? AND receiver IS NOT NULL "
+        "ORDER BY seq", [number, call_id],
+    )
+    return tuple(json.loads(data) for (data,) in rows)
+
+
+def switches(journal: Journal, wanted: Wanted, since: float) -> list[dict[str, Any]]:
+    """Return what operators have switched from a moment on, of the hook and receiver meant."""
+    if wanted.outcome is not None or wanted.session is not None:
+        return []
+    rows = asked(
+        journal,
+        "SELECT data FROM chain WHERE receiver IS NOT NULL AND type = 'switched' AND time >= ? "
+        "AND hook = ifnull(?, hook) AND receiver = ifnull(?, receiver) ORDER BY seq",
+        [max(since, float(wanted.since or 0)), wanted.hook, wanted.receiver],
+    )
+    return [json.loads(data) for (data,) in rows]
+
+
+def call_named(journal: Journal, named: str) -> tuple[int, str, int]:
+    """Return the number and name of the run and the number of the call that `17` or `RUN:17` means.
+
+    Raises:
+        HookError: if there is none, or there are several.
+    """
+    begins, _, number = named.rpartition(":")
+    if not number.isdecimal():
+        raise HookError(f"{named!r:.60} names no call: write its number, 17, or RUN:17")
+    runs = asked(journal, "SELECT number, id FROM runs WHERE substr(id, 1, ?) = ? ORDER BY number",
+                 [len(begins), begins])  # fmt: skip
+    held = [
+        (run, name) for run, name in runs
+        if asked(journal, "SELECT 1 FROM chain WHERE run = ? AND call_id = ? LIMIT 1",
+                 [run, int(number)])
+    ]  # fmt: skip
+    if not held:
+        raise HookError(f"{journal.path} has no call {named}: hookbus log lists them")
+    if len(held) > 1:
+        names = ", ".join(f"{name}:{number}" for _, name in held[-3:])
+        raise HookError(f"{len(held)} runs have a call {number}: write which, such as {names}")
+    return (*held[0], int(number))

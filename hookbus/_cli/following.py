@@ -1,0 +1,64 @@
+"""Calls as they end, read from a journal that others write."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from .calls import Wanted
+from .telling import call_line, line_of
+
+if TYPE_CHECKING:
+    from ..journal import Journal, Record
+
+PAUSE_SECONDS: Final = 0.2
+MOST_OPEN: Final = 100_000
+"""Of so many calls at once that have not ended what receivers did is kept in mind."""
+
+
+def records_from(journal: Journal, after: int) -> Iterator[list[Record]]:
+    """Yield what is new in a journal, again and again, at most some thousand records at a time; an
+    empty list each time there is nothing yet.
+    """
+    while True:
+        new = list[Any]()
+        for record in journal.records(after=after):
+            new.append(record)
+            if len(new) >= 5000:
+                break
+        if new:
+            after = new[-1].seq
+        yield new
+        if len(new) < 5000:
+            time.sleep(PAUSE_SECONDS)
+
+
+def follow(journal: Journal, wanted: Wanted, after: int, *, is_json: bool) -> None:
+    """Print calls as they end, until somebody interrupts it."""
+    marks: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for new in records_from(journal, after):
+        lines = []
+        for record in new:
+            data, call = record.data, (record.run, record.data.get("call_id", 0))
+            if record.type == "hookbus.finished":
+                own = marks.pop(call, [])
+                if wanted.has(data, own):
+                    lines.append(_line(record.run, data, own, is_json=is_json))
+            elif data.get("call_id") and "receiver" in data:
+                marks.setdefault(call, []).append(data)
+                if len(marks) > MOST_OPEN:
+                    marks.pop(next(iter(marks)))
+            elif record.type == "hookbus.switched" and wanted.receiver in (None, data["receiver"]):
+                lines.append(json.dumps(data) if is_json else line_of(data))
+        if lines:
+            sys.stdout.write("\n".join(lines) + "\n")
+            sys.stdout.flush()
+
+
+def _line(run: str, data: dict[str, Any], marks: list[dict[str, Any]], *, is_json: bool) -> str:
+    if is_json:
+        return json.dumps({"run": run, **data, "receivers": marks}, ensure_ascii=False)
+    return call_line(data, marks)

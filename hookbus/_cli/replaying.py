@@ -1,0 +1,46 @@
+"""`hookbus replay`: what the guards of a module say of the calls of a journal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from .preparing import prepare
+from .reading import ANY_FILE, Read
+from .screen import TABLES, Shown, print_json, print_rows, say
+from .settings import find_settings
+from .target import buses_of, module_of
+
+
+def replay(module: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> int:
+    """Import a module, ask its guards about the calls of a journal, and name what would end
+    otherwise than it did; no method runs. The exit code is 1 where anything would.
+
+    Args:
+        module: package.module, or the path of a file, which connects guards.
+    """
+    from ..journal import replay as replayed
+
+    prepare(find_settings())
+    journal = read.opened()
+    calls, differences, unjudged = 0, list[Any](), list[Any]()
+    for bus in buses_of(module_of(module)).values():
+        found = replayed(journal, bus)
+        calls = max(calls, found.calls)
+        differences += found.differences
+        unjudged += found.not_judged
+    if shown.json:
+        print_json({
+            "calls": calls, "differences": [attrs.asdict(each) for each in differences],
+            "not_judged": [attrs.asdict(each) for each in unjudged],
+        })  # fmt: skip
+    else:
+        rows = [{"call": each.call_id, **attrs.asdict(each)} for each in differences]
+        for row in rows:
+            del row["call_id"], row["run"]
+        print_rows(rows, f"{calls} calls, and all would end as they did", f"{calls} calls")
+        if unjudged:
+            say("guards that could not be asked about some of them", "bold")
+            print_rows([attrs.asdict(each) for each in unjudged], "")
+    return int(bool(differences))

@@ -1,0 +1,109 @@
+"""What a record says, in a line: of a call how it ended, of a receiver what it did."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from .._views.tables import brief, printable
+from .._views.values import changed
+from .screen import COLOURS, clock, lasted
+
+Data = Mapping[str, Any]
+
+_DONE: Final = {"blocked": "blocked", "failed": "failed", "mutated": "changed"}
+
+
+@cache
+def _codes(style: str) -> tuple[str, str]:
+    from rich.color import ColorSystem
+    from rich.style import Style
+
+    painted = Style.parse(style).render("|", color_system=ColorSystem.STANDARD)
+    before, _, after = painted.partition("|")
+    return before, after
+
+
+def paint(text: str, style: str) -> str:
+    """Return text with a colour, where a terminal shows it."""
+    if not style or not _is_coloured():
+        return text
+    before, after = _codes(style)
+    return f"{before}{text}{after}"
+
+
+@cache
+def _is_coloured() -> bool:
+    import os
+
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def did(data: Data) -> str:
+    """Return what a receiver did, in a few words; of a call, how it went."""
+    kind, who = data["event"], brief(data.get("receiver") or "")
+    if kind == "Mutated":
+        verb = "dropped" if data.get("dropped") else "changed"
+        name = data["name"] if data.get("index") is None else f"item {data['index']}"
+        return f"{who} {verb} {name}{_from_to(data)}"
+    if kind == "Blocked":
+        how = "blocked" if data.get("enforced", True) else "would have blocked"
+        code = f" [{data['code']}]" if data.get("code") else ""
+        return f"{who} {how} in {data['phase']}: {data['reason']}{code}"
+    if kind == "Failed":
+        error = data.get("exception") or {}
+        where = f" at {brief(error['place'])}" if error.get("place") else ""
+        said = data.get("said") or f"{error.get('type')}{where}"
+        return f"{who} failed in {data['phase']}, {data['action']}: {said}"
+    if kind == "Asked":
+        by = f" by {data['by']}" if data.get("by") else ""
+        return f"{who} {data['answer']}{by}, {lasted(data['seconds'])}"
+    if kind == "Attempted":
+        return f"attempt {data['number']} of {who} {data['outcome']}, {lasted(data['seconds'])}"
+    if kind == "Switched":
+        return f"{who} of {data['hook']}: {data['act']}, by {data['by']}"
+    return f"{who} of {data['hook']}: {kind.lower()}".strip()
+
+
+def _from_to(data: Data) -> str:
+    if "before" not in data and "after" not in data:
+        return ""
+    return changed("", data.get("before"), data.get("after"))
+
+
+def of_call(data: Data) -> str:
+    """Return the hook and whose call it is."""
+    return f"{data['hook']} of {brief(data['sender'].partition(' at 0x')[0])}"
+
+
+def call_line(call: Data, marks: Iterable[Data], *, run: str = "") -> str:
+    """Return a finished call as one line: when, which, how it ended, and what receivers did."""
+    outcome = call["outcome"]
+    said = "; ".join(did(mark) for mark in marks)
+    error = call.get("error") or {}
+    if error.get("type") and outcome == "raised":
+        said += f"{'; ' * bool(said)}{error['type']} at {brief(str(error.get('place')))}"
+    parts = (
+        paint(clock(call["at"] - call["seconds"]), "dim"),
+        f"{run}{call['call_id']}".rjust(7),
+        paint(outcome.ljust(9), COLOURS.get(outcome, "")),
+        lasted(call["seconds"]).rjust(8),
+        printable(of_call(call)),
+        paint(printable(said), "yellow" if said else ""),
+    )
+    return "  ".join(parts).rstrip()
+
+
+def line_of(data: Data) -> str:
+    """Return one event as a line."""
+    if data["event"] == "Finished":
+        return call_line(data, ())
+    if data["event"] == "Started":
+        said = f"{of_call(data)} began: {', '.join(data['arguments'])}".rstrip(": ")
+    else:
+        said = did(data)
+    style = COLOURS.get(_DONE.get(data["event"].lower(), ""), "")
+    when = paint(clock(data["at"]), "dim")
+    return f"{when}  {str(data['call_id'] or '').rjust(7)}  {paint(printable(said), style)}"

@@ -1,0 +1,44 @@
+"""Moments as people write them: `2h`, `yesterday`, `03:15`, `2026-11-24T03:15`."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import Final
+
+from .. import HookError
+
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_AGO: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+_DAYS: Final = {"today": 0, "yesterday": 1}
+
+
+def moment(text: str, now: datetime | None = None) -> float:
+    """Return the moment that a text means, in seconds since 1970.
+
+    Args:
+        text: how long ago (`90s`, `15m`, `2h`, `3d`, `1w`), `today` or `yesterday` from midnight,
+            a time of day, or a date with or without a time, in the zone of this machine unless it
+            says another.
+        now: what is counted from.
+
+    Raises:
+        HookError: if it means none.
+    """
+    said, now = text.strip().lower(), now or datetime.now()
+    if ago := _AGO.fullmatch(said):
+        return now.timestamp() - float(ago[1]) * _UNITS[ago[2]]
+    if said in _DAYS:
+        day = now - timedelta(days=_DAYS[said])
+        return day.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
+    try:
+        if re.fullmatch(r"\d{1,2}:\d\d(:\d\d)?", said):
+            clock = datetime.strptime(said, "%H:%M:%S" if said.count(":") == 2 else "%H:%M")
+            at = now.replace(hour=clock.hour, minute=clock.minute, second=clock.second,
+                             microsecond=0)  # fmt: skip
+            return (at if at <= now else at - timedelta(days=1)).timestamp()
+        return datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise HookError(
+            f"{text!r:.60} is no moment: write 15m, 2h, 3d, yesterday, 03:15 or 2026-11-24T03:15"
+        ) from None

@@ -1,0 +1,60 @@
+"""`hookbus approvals`: what waits for a yes is listed, shown in full, and answered."""
+
+import json
+
+import pytest
+
+from hookbus import Ask, Bus, hookable, surrounding
+from hookbus.approvals import ApprovalPending, Store
+
+
+@pytest.fixture
+def pay(folder):
+    """A payment that needs a yes from `approvals.db`, which the settings name."""
+    (folder / "pyproject.toml").write_text('[tool.hookbus]\napprovals = "approvals.db"\n')
+    bus = Bus()
+    bus.approver(Store(folder / "approvals.db"))
+    pay = hookable("pay", bus=bus)(lambda amount, to: f"paid {amount}")
+    bus.signal("pre_pay").connect(
+        lambda pay, amount, to: Ask(f"pay {amount} to {to}?"), role="guard", name="ask"
+    )
+    return pay
+
+
+@pytest.fixture
+def waiting(pay):
+    """The id of a request."""
+    with surrounding(session="s-9"), pytest.raises(ApprovalPending) as pending:
+        pay(500, "Ada\x1b[2J")
+    return pending.value.id
+
+
+def test_what_waits_is_listed_and_shown_in_full(hookbus, waiting):
+    code, out, _ = hookbus("approvals")
+    assert code == 0
+    assert waiting in out and r"pay 500 to Ada\x1b[2J?" in out and "s-9" in out
+    code, out, _ = hookbus("approvals", "show", waiting[:6])
+    assert code == 0
+    assert "amount" in out and "500" in out and "asked by: ask" in out and "\x1b" not in out
+    [case] = json.loads(hookbus("approvals", "list", "--json")[1])
+    assert case["request"]["arguments"] == {"amount": 500, "to": "Ada\x1b[2J"}
+
+
+def test_a_yes_lets_the_call_through_once(hookbus, pay, waiting):
+    code, out, _ = hookbus("approvals", "approve", waiting, "--by", "ada")
+    assert code == 0 and out.startswith("approved: pay 500")
+    with surrounding(session="s-9"):
+        assert pay(500, "Ada\x1b[2J") == "paid 500"
+        with pytest.raises(ApprovalPending):
+            pay(500, "Ada\x1b[2J")
+    states = [case["state"] for case in json.loads(hookbus("approvals", "--all", "--json")[1])]
+    assert states == ["used", "pending"]
+
+
+def test_a_no_is_told_with_its_reason(hookbus, pay, waiting):
+    assert hookbus("approvals", "deny", waiting, "--reason", "not her", "--by", "bo")[0] == 0
+    with pytest.raises(Exception, match="not her"):
+        pay(500, "Ada\x1b[2J")
+    assert hookbus("approvals")[1] == "nothing waits for a yes\n"
+    code, _, err = hookbus("approvals", "approve", waiting)
+    assert code == 2 and "has its answer already" in err

@@ -1,0 +1,238 @@
+"""Wrong input: one clear line that says what to do, the right exit code, and nothing left behind.
+"""
+
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from hookbus import Bus, hookable
+from hookbus.approvals import Store
+from hookbus.journal import Journal
+from tests.cli.conftest import environment, files_in
+
+J = ("--journal", "night.journal")
+SETTINGS = "hookbus.toml"
+
+WRONG = [
+    # words, what the one line says, files that are there before
+    (["hoooks", "agent"], 'Unknown command "hoooks". Did you mean "hooks"?', {}),
+    (["hooks"], "MODULE", {}),
+    (["hooks", "agent", "more"], "more", {}),
+    (["hooks", "agent", "--jsno"], "Unknown option: --jsno. Did you mean --json?", {}),
+    (["hooks", "nosuch"], "there is no module 'nosuch'", {}),
+    (["hooks", "nosuch.py"], "there is no file nosuch.py", {}),
+    (["hooks", "not-a-name"], "'not-a-name' is no name of a module", {}),
+    (["hooks", ""], "is no name of a module", {}),
+    (["hooks", "broken"], "broken.py:1: ZeroDivisionError", {}),
+    (["hooks", "unparsed"], "unparsed.py:1: SyntaxError", {}),
+    (["hooks", "leaves"], "leaves.py:1: SystemExit: 3", {}),
+    (["hooks", "lacks"], "lacks.py:1: ModuleNotFoundError: No module named 'nosuchthing'", {}),
+    (["hooks", "circle"], "importing circle failed at", {}),
+    (["explain", "agent"], "write module:Class.method", {}),
+    (["explain", "agent:"], "write module:Class.method", {}),
+    (["explain", ":Agent"], "write module:Class.method", {}),
+    (["explain", "agent:Agent.repyl"], "Agent has no 'repyl'; did you mean 'reply'?", {}),
+    (["explain", "agent:Agnet.reply"], "agent has no 'Agnet'; did you mean 'Agent'?", {}),
+    (["explain", "agent:Agent"], "is not hookable", {}),
+    (["explain", "agent:Agent", "--hook", "tool_cal"], "no hook 'tool_cal'", {}),
+    (["check", "nosuch"], "there is no module 'nosuch'", {}),
+    (["check", "agent", "--rules", "nosuch.toml"], "nosuch.toml cannot be read", {}),
+    (["check", "agent", "--rules", "r.toml"], "is no TOML", {"r.toml": "= 3"}),
+    (["check", "agent", "--rules", "r.toml"], "there is no 'alow'; did you mean 'allow'?",
+     {"r.toml": 'alow = ["x"]'}),
+    (["check", "agent", "--rules", "r.toml"], "holds no tools", {"r.toml": 'allow = ["x"]'}),
+    (["run"], "PROGRAM", {}),
+    (["run", "nosuch.py"], "there is no program nosuch.py", {}),
+    (["run", "-m", "nosuch"], "there is no module 'nosuch' to run", {}),
+    (["run", "-m", "agent.nosuch"], "there is no module 'agent.nosuch'", {}),
+    (["run", "-m", "package"], "package.__main__ is no program", {}),
+    (["run", "package"], "package/__main__.py is no program", {}),
+    (["run", "--plugin", "nosuch", "empty.py"], "no plugin 'nosuch'", {}),
+    (["run", "--plugin", "no/such", "empty.py"], "hookbus-plugin.toml cannot be read", {}),
+    (["run", "--plugin", "./p", "empty.py"], "is no manifest", {"p/hookbus-plugin.toml": "x"}),
+    (["run", "--adapters", "langchian", "empty.py"], "did you mean 'langchain'?", {}),
+    (["run", "--instrument", "agent", "empty.py"], "write module:Class.method", {}),
+    (["run", "--instrument", "agent:Agent.nosuch", "empty.py"], "does not exist", {}),
+    (["run", "--instrument", "nosuch:A.b", "empty.py"], "there is no module 'nosuch'", {}),
+    (["run", "--journal", "no/such.journal", "empty.py"], "there is no folder", {}),
+    (["run", "--journal", "package", "empty.py"], "cannot be opened", {}),
+    (["run", "--journal", "empty.py", "empty.py", "x"], "", None),
+    (["run", "--nosuch", "empty.py"], "Unknown option: --nosuch", {}),
+    (["log"], "no journal is named", {}),
+    (["log", "--journal", "nosuch.journal"], "there is no journal nosuch.journal", {}),
+    (["log", "--journal", "agent.py"], "is no SQLite database", {}),
+    (["log", "--journal", "package"], "there is no journal package", {}),
+    (["log", "--journal", "other.db"], "is a database of something else", {}),
+    (["log", "--journal", "damaged.journal"], "is damaged", {}),
+    (["log", *J, "--outcome", "blokced"], "did you mean 'blocked'?", {}),
+    (["log", *J, "--since", "tomorrowish"], "is no moment: write 15m", {}),
+    (["log", *J, "--limit", "-1"], "must not be negative", {}),
+    (["log", *J, "--limit", "many"], "many", {}),
+    (["log", "shwo", *J], "shwo", {}),
+    (["log", "show", *J], "CALL", {}),
+    (["log", "show", "999999999", *J], "has no call 999999999", {}),
+    (["log", "show", "nosuch:1", *J], "has no call nosuch:1", {}),
+    (["log", "show", "seventeen", *J], "names no call: write its number", {}),
+    (["log", "show", "1", "--journal", "nosuch.journal"], "there is no journal", {}),
+    (["log", "verify", "--journal", "nosuch.journal"], "there is no journal", {}),
+    (["log", "verify", "nonsense", *J], "checkpoint", {}),
+    (["log", "verify", "--key", "nosuch.pem", *J], "nosuch.pem: No such file", {}),
+    (["replay", "nosuch", *J], "there is no module 'nosuch'", {}),
+    (["replay", "agent", "--journal", "nosuch.journal"], "there is no journal", {}),
+    (["trace", *J, "--out", "no/such.json"], "there is no folder no", {}),
+    (["trace", *J, "--out", "night.journal"], "is the journal itself", {}),
+    (["trace", *J, "--out", "package"], "is a folder", {}),
+    (["trace", *J, "--outcome", "unfinished"], "what has not ended has no length", {}),
+    (["top", *J, "--every", "0"], "--every takes", {}),
+    (["top", *J, "--times", "0"], "--times a number from 1", {}),
+    (["top"], "no journal is named", {}),
+    (["serve"], "no journal is named", {}),
+    (["serve", "--journal", "nosuch.journal"], "there is no journal", {}),
+    (["serve", *J, "--approvals", "nosuch.db"], "there is no store nosuch.db", {}),
+    (["serve", *J, "--port", "70000"], "must be a number from 0", {}),
+    (["serve", *J, "--port", "http"], "http", {}),
+    (["approvals"], "no store is named", {}),
+    (["approvals", "--store", "nosuch.db"], "there is no store nosuch.db", {}),
+    (["approvals", "--store", "agent.py"], "is no SQLite database", {}),
+    (["approvals", "--store", "night.journal"], "is a database of something else", {}),
+    (["approvals", "show", "nosuch", "--store", "approvals.db"], "has no request 'nosuch'", {}),
+    (["approvals", "approve", "nosuch", "--store", "approvals.db"], "has no request", {}),
+    (["approvals", "deny", "", "--store", "approvals.db"], "has no request ''", {}),
+    (["approvals", "approve"], "ID", {}),
+    (["attach", "x", "report"], "x", {}),
+    (["attach", "999999999", "report"], "there is no process 999999999", {}),
+    (["attach", "1", "explode"], "explode", {}),
+    (["attach", "1", "disable"], "disable which receiver?", {}),
+    (["attach", "1", "report", "small"], "report takes no receiver", {}),
+    (["attach", str(os.getppid()), "report"], "cannot be asked: start it by hookbus run", {}),
+    (["hooks", "agent"], "has no 'jurnal'; did you mean 'journal'?", {SETTINGS: 'jurnal = "x"'}),
+    (["hooks", "agent"], "is no TOML", {SETTINGS: "journal ="}),
+    (["hooks", "agent"], "must be a text", {SETTINGS: "journal = 3"}),
+    (["hooks", "agent"], "must be a list of texts", {SETTINGS: "shadow = 'x'"}),
+    (["hooks", "agent"], "[tool.hookbus] must be a table", {"pyproject.toml": "[tool]\nhookbus=1"}),
+    (["hooks", "agent"], "plugins has no 'usr'; did you mean 'user'?",
+     {SETTINGS: "[plugins]\nusr = 'x'"}),
+    (["hooks", "agent"], "there is no adapter 'langhcain'; did you mean 'langchain'?",
+     {SETTINGS: "adapters = ['langhcain']"}),
+    (["run", "empty.py"], "version", {SETTINGS: "[plugins]\nuser = 'plugins'",
+                                      "plugins/a/hookbus-plugin.toml": 'format = 1\nid = "a"'}),
+]  # fmt: skip
+WRONG = [row for row in WRONG if row[2] is not None]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Files that a command may be given: a journal, a damaged one, a store, another database."""
+    place = tmp_path_factory.mktemp("kept")
+    bus = Bus()
+    with Journal(place / "night.journal") as journal:
+        journal.attach(bus)
+        for _ in range(200):
+            hookable("ring", bus=bus)(lambda: None)()
+    Store(place / "approvals.db").close()
+    db = sqlite3.connect(place / "other.db")
+    db.execute("CREATE TABLE x (y)")
+    db.close()
+    whole = (place / "night.journal").read_bytes()
+    (place / "damaged.journal").write_bytes(whole[:4096] + b"\x5a" * (len(whole) - 4096))
+    return {path.name: path.read_bytes() for path in place.iterdir() if path.suffix[1:] in
+            ("journal", "db")}  # fmt: skip
+
+
+@pytest.fixture
+def stocked(folder, kept):
+    for name, content in kept.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("words, says, files", WRONG, ids=lambda each: " ".join(each)
+                         if isinstance(each, list) else "")  # fmt: skip
+def test_what_cannot_be_done_is_said_in_one_line(hookbus, stocked, words, says, files):
+    for name, text in files.items():
+        (stocked / name).parent.mkdir(parents=True, exist_ok=True)
+        (stocked / name).write_text(text)
+    before = files_in(stocked)
+    code, out, err = hookbus(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith("hookbus: ") and err.count("\n") == 1 and says in err
+    assert files_in(stocked) - before == set()
+
+
+def test_the_table_is_long_enough():
+    assert len(WRONG) >= 60
+
+
+def test_a_traceback_is_shown_to_who_asks_for_it(hookbus, monkeypatch):
+    assert "Traceback" in hookbus("hooks", "broken", "--traceback")[2]
+    monkeypatch.setenv("HOOKBUS_TRACEBACK", "1")
+    code, _, err = hookbus("hooks", "broken")
+    assert code == 2 and "ZeroDivisionError" in err and "Traceback" in err
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_said(hookbus, stocked):
+    (stocked / "night.journal").chmod(0)
+    code, _, err = hookbus("log", *J)
+    assert code == 2 and "look at its rights" in err
+
+
+def test_what_a_mistake_of_hookbus_itself_says(hookbus, stocked, monkeypatch):
+    from hookbus._cli import log
+
+    monkeypatch.setattr(log, "calls", lambda *_: 1 / 0)
+    code, _, err = hookbus("log", *J)
+    assert code == 2 and err.count("\n") == 1
+    assert "ZeroDivisionError: division by zero. This is a mistake in hookbus" in err
+
+
+@pytest.mark.parametrize("words", [["top", *J], ["log", "--follow", *J]], ids=" ".join)
+def test_an_interrupt_is_130_and_leaves_nothing(stocked, words):
+    before = files_in(stocked)
+    with subprocess.Popen(
+        [sys.executable, "-m", "hookbus", *words], cwd=stocked, env=environment(),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as begun:  # fmt: skip
+        begun.stdout.readline()  # its first words
+        time.sleep(0.1)
+        begun.send_signal(signal.SIGINT)
+        _, err = begun.communicate(timeout=20)
+    assert (begun.returncode, err) == (130, "hookbus: interrupted\n")
+    assert files_in(stocked) - before == set()
+
+
+def test_a_port_that_is_in_use_is_said(hookbus, stocked):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, out, err = hookbus("serve", *J, "--port", port)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"hookbus: port {port} cannot be had (Address already in use)")
+
+
+def test_who_reads_no_further_ends_it_quietly(stocked):
+    with subprocess.Popen(
+        [sys.executable, "-m", "hookbus", "log", "--limit", "100000", *J], cwd=stocked,
+        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as begun:  # fmt: skip
+        begun.stdout.close()
+        err = begun.stderr.read()
+    assert (begun.returncode, err) == (0, b"")
+
+
+def test_reading_with_HOOKBUS_JOURNAL_set_makes_no_journal_and_writes_none(stocked):
+    ran = subprocess.run(
+        [sys.executable, "-m", "hookbus", "log"], cwd=stocked, capture_output=True, text=True,
+        env=environment(HOOKBUS_JOURNAL="nosuch.journal"),
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "hookbus: there is no journal nosuch.journal: hookbus run --journal " \
+                         "makes one\n"  # fmt: skip
+    assert not (stocked / "nosuch.journal").exists()
