@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import threading
 import time
 import weakref
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
+from ._loops import running_asyncio
 from .exceptions import HookError
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Drained:
             HookError: where no event loop of asyncio runs, or the seconds are no time to wait.
         """
         _check(seconds)
-        asyncio = _running_asyncio()
+        asyncio = running_asyncio()
         if asyncio is None:
             raise HookError("drain() is awaited on an event loop of asyncio: call drain_sync()")
         with self._under_way.awaited() as (future, run):
@@ -179,7 +179,7 @@ class Drained:
                 time to wait.
         """
         _check(seconds)
-        if _running_asyncio() is not None:
+        if running_asyncio() is not None:
             raise HookError("drain_sync() would hold up the event loop: write await bus.drain()")
         return _wait(self._under_way, seconds)
 
@@ -201,12 +201,6 @@ def _check(seconds: float) -> None:
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not is_number or not 0 <= seconds <= threading.TIMEOUT_MAX:
         raise HookError(f"{seconds!r:.60} is no number of seconds to wait; 0 only looks")
-
-
-def _running_asyncio() -> Any:
-    """Return asyncio where a loop of it runs in this thread, else None."""
-    asyncio = sys.modules.get("asyncio")
-    return asyncio if asyncio is not None and asyncio._get_running_loop() is not None else None
 
 
 @atexit.register

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from .._connections.wanted import is_awaitable
+from .._loops import running_asyncio
 from .._under_way import enter
 from ..exceptions import HookError, is_a
 from .context import Call, ReadOnly
@@ -32,8 +33,8 @@ def start(
     if not call.inside:  # as it will be told by then
         call.parent_id = enclosing()
     run, asked = Run(call, seat, view), partial(function, *args, **kwargs)
-    asyncio = sys.modules.get("asyncio") if call.plan.hook.is_async else None
-    loop = asyncio._get_running_loop() if asyncio is not None else None
+    asyncio = running_asyncio() if call.plan.hook.is_async else None
+    loop = None if asyncio is None else asyncio.get_running_loop()
     under_way = seat.signal._home._under_way
     try:
         under_way.begin(run)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .._connections.wanted import close_unawaited
+from .._loops import running_asyncio
 from ..exceptions import HookError
 from .context import Call, ReadOnly
 from .failing import deferred, is_cancelled_error
@@ -63,11 +64,8 @@ async def settle(
     meanwhile. Of those that are `watched`, by their place, it is told how many seconds they took.
     """
     awaitables = list(given)
-    asyncio = sys.modules.get("asyncio")
-    loop = asyncio._get_running_loop() if asyncio is not None else None
-    if (
-        asyncio is None or loop is None
-    ):  # under trio, for instance: there they are awaited one after the other
+    asyncio = running_asyncio()
+    if asyncio is None:  # under trio, for instance: there they are awaited one after the other
         return [await pair_of(awaitable) for awaitable in awaitables], None
     depth = _depth.get() + 1
     if depth > sys.getrecursionlimit():  # Python's own limit does not see from task to task
@@ -81,7 +79,7 @@ async def settle(
             _timed(awaitable, watched[index]) if index in watched else pair_of(awaitable)
             for index, awaitable in enumerate(awaitables)
         )
-        tasks = [loop.create_task(pair) for pair in pairs]
+        tasks = [asyncio.create_task(pair) for pair in pairs]
     finally:
         _depth.reset(token)
     cancel = None

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable
 from contextvars import Context, copy_context
 from typing import Any, Final
 
+from .._loops import running_asyncio
 from ..exceptions import HookError
 from .plan import Seat
 from .workers import workers
@@ -94,8 +94,8 @@ def late(seat: Seat) -> TimeoutError:
 
 
 def _asyncio() -> Any:
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None or asyncio._get_running_loop() is None:
+    asyncio = running_asyncio()
+    if asyncio is None:
         raise HookError(
             "it has a deadline, which needs the event loop of asyncio "
             "where what it hooks is awaited"

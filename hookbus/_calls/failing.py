@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 
 from .._connections.callables import place_of, written
 from .._connections.wanted import close_unawaited, is_awaitable
+from .._loops import running_task
 from ..events import Blocked
 from ..exceptions import HookBlocked, HookError, ReceiverError, chain, is_a
 from .context import Call
@@ -246,13 +247,7 @@ def cancelling() -> int | None:
     """Return how many cancellations the running task has been asked for, or None where no task
     runs.
     """
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None:
-        return None
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # no loop runs in this thread
-        return None
+    task = running_task()
     return None if task is None else task.cancelling()
 
 

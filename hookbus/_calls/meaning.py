@@ -73,7 +73,7 @@ def meant(call: Call, seat: Seat, answer: Any) -> Any:
     if issubclass(kind, Drop):
         return DROPPED
     if not call.plan.hook.is_async:
-        _refuse_awaitable(answer)
+        not_to_await(answer)
     elif kind is CoroutineType and seat.phase == "around" and _is_attempt(answer.cr_code):
         close_unawaited(answer)
         write = "write return await call_next()"
@@ -105,7 +105,7 @@ def decided(call: Call, seat: Seat, answer: Any) -> None:
             "nothing: an observer decides nothing; connect it as a guard or a modifier",
         )
     if not call.plan.hook.is_async:
-        _refuse_awaitable(answer)
+        not_to_await(answer)
 
 
 def _is_attempt(code: CodeType) -> bool:
@@ -146,7 +146,7 @@ def check_untampered(seat: Seat, view: ReadOnly, answer: Any = None) -> None:
 
 
 def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
-    _refuse_awaitable(value)
+    not_to_await(value)
     kind = article(type(value).__name__)
     if is_verdict_class(value):
         kind = f"the class {value.__name__} itself"
@@ -158,13 +158,15 @@ def is_verdict_class(value: Any) -> bool:
     return issubclass(type(value), type) and issubclass(value, VERDICTS)
 
 
-def _refuse_awaitable(value: Any) -> None:
+def not_to_await(value: Any, who_gave: str = "it returned") -> Any:
+    """Return a value of a plain call, or say that nobody can await it."""
     if is_awaitable(value):
         close_unawaited(value)
         raise HookError(
-            "it returned an awaitable, but the hook is a plain def and cannot await it: "
+            f"{who_gave} an awaitable, but the hook is a plain def and cannot await it: "
             "write a plain def receiver"
         )
+    return value
 
 
 async def settled(answer: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from typing import Any
 
 from blinker import NamedSignal
 
+from .._loops import running_task
 from ..exceptions import HookError
 
 
@@ -82,9 +82,5 @@ class Broadcast(NamedSignal):
 
 def _current_owner() -> object:
     """Return the running task, or the thread where no task runs."""
-    asyncio = sys.modules.get("asyncio")
-    try:
-        task = asyncio.current_task() if asyncio is not None else None
-    except RuntimeError:  # no loop runs in this thread
-        task = None
+    task = running_task()
     return task if task is not None else threading.get_ident()

@@ -18,7 +18,7 @@ from .._calls.context import Call
 from .._calls.meaning import settled
 from .._calls.plan import Seat
 from .._calls.verdicts import VERDICTS, Block
-from .._connections.wanted import close_unawaited, is_awaitable
+from .._connections.wanted import is_awaitable
 from ..events import Asked
 from ..exceptions import HookError, is_a
 from .providers import Scope, unwaited
@@ -38,17 +38,7 @@ def answered(call: Call, seat: Seat, answer: Any) -> Any:
     if issubclass(kind, VERDICTS) or meaning.is_verdict_class(answer):
         allowed = "an answer, or None for none: a question has nothing to drop or replace"
         meaning.wrong_return(seat, answer, allowed)
-    return answer if hook.is_async else _not_to_await(answer, "it returned")
-
-
-def _not_to_await(value: Any, who: str) -> Any:
-    if is_awaitable(value):
-        close_unawaited(value)
-        raise HookError(
-            f"{who} an awaitable, but the hook is a plain def and cannot await it: "
-            "write a plain def receiver"
-        )
-    return value
+    return answer if hook.is_async else meaning.not_to_await(answer)
 
 
 @attrs.define(eq=False)
@@ -193,7 +183,7 @@ async def _led(round_: Round, call: Call, values: Values) -> Any:
     finally:
         await steps.aclose() if is_async else steps.close()
     if not call.plan.hook.is_async:
-        return _not_to_await(result, f"the mode of {call.plan.hook.name} gave")
+        return meaning.not_to_await(result, f"the mode of {call.plan.hook.name} gave")
     return await result if is_awaitable(result) else result
 
 

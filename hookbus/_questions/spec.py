@@ -65,7 +65,6 @@ class Spec(Hook):
     Attributes:
         rules: how the answers become one.
         signal: the signal its receivers are connected to; it has the name of the hookspec.
-        has_own_ctx: whether an argument of its own is called `ctx`.
         open_scopes: the `scope()` blocks that are open anywhere.
         history: what was asked, of a historic question.
     """
@@ -81,7 +80,6 @@ class Spec(Hook):
     def _join(self) -> None:
         # A question has no sender: its first argument is an argument.
         self.method_signature = self.function_signature
-        self.has_own_ctx = "ctx" in self.function_signature.names
         self.open_scopes: dict[int, object] = {}
         self.history: list[Past] = []
         self.signal: HookSignal = self.bus.signal(self.name)
