@@ -36,7 +36,7 @@ class Chain:
         is_committed: whether the last commit that was interrupted has taken place all the same.
     """
 
-    is_committed = False
+    is_committed = _has_begun = False
 
     def __init__(self, path: Path) -> None:
         self._path, self._run = path, Run()

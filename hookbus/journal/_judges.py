@@ -20,6 +20,10 @@ _WORD: Final = re.compile(
 )
 """A text that stands for something else, or has a part that was redacted."""
 
+LABELS: Final = frozenset({"agent", "call_id", "tool"})
+"""What is said around a `tool_call` and is no value: nobody is kept from judging by a word there.
+"""
+
 Verdict = tuple[str, str | None]
 """`"allowed"`, `"blocked"` or `"asked"`, and why."""
 
@@ -51,7 +55,7 @@ class Judge:
             self._receiver, role="guard", name=connected.name, when=options.when,
             timeout=options.timeout,
         )  # fmt: skip
-        self._bus.events.connect(self._hear, kinds=events.Asked)
+        self._bus.events.connect(self._hear, kinds=(events.Asked, events.Failed))
         self._stubs: dict[tuple[str, ...], Any] = {}
         self._asked = False
 
@@ -91,7 +95,7 @@ class Judge:
         return found
 
     def _hear(self, _: Bus, event: Any) -> None:
-        self._asked = self._asked or event.answer == "asked"
+        self._asked = self._asked or getattr(event, "answer", None) == "asked"
 
     def _check(self, past: Past) -> None:
         """Refuse what the guard needs and nobody knows: values, or words that stand for them."""
@@ -103,17 +107,15 @@ class Judge:
 
     def _needs(self, names: tuple[str, ...]) -> list[str]:
         """Return the arguments that the guard, or its `when=`, may look at."""
-        options, wanted = self._connected.options, set[str]()
-        asked = [self._connected.function, *([options.when] if callable(options.when) else [])]
-        if isinstance(options.when, Mapping):
-            wanted.update(options.when)
-        for function in asked:
-            parameters = list(inspect.signature(function).parameters.values())
-            named = {each.name for each in parameters[1:]}
-            if "ctx" in named or any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
-                return list(names)
-            wanted |= named
-        return [name for name in names if name in wanted]
+        when = self._connected.options.when
+        guard = _parameters(self._connected.function)
+        judged = _parameters(when) if callable(when) else dict.fromkeys(when or ())
+        asks = {**dict(list(guard.items())[1:]), **judged}  # but the sender, which comes first
+        if "ctx" in asks or Parameter.VAR_KEYWORD in asks.values():
+            is_tool_call = {"name", "arguments"}.issubset(names)
+            return [name for name in names if not is_tool_call or name in asks or
+                    name not in LABELS]  # fmt: skip
+        return [name for name in names if name in asks]
 
     def _check_sender(self, error: BaseException | None) -> None:
         if isinstance(error, SenderIsGone):
@@ -188,6 +190,11 @@ def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
         elif scope is not ANY and (known is ANY or isinstance(known, type(scope))):
             why = "it is of one object, and which one a call was of is not recorded"
             yield Asked(each, stand_in, why)
+
+
+def _parameters(function: Any) -> dict[str, Any]:
+    """Return the kinds of a function's parameters, by name."""
+    return {name: each.kind for name, each in inspect.signature(function).parameters.items()}
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -175,6 +175,8 @@ class Writer:
 
     def end(self) -> None:
         """Write all that waits, as the program ends; what comes later is written at once."""
+        if self.is_closed:
+            return
         self._is_ending = True
         self._wake.clear()
         with self._held():
@@ -253,6 +255,7 @@ class Writer:
         rows = [each.row if isinstance(each, Waiting) else each for each in taken]
         awaited = [each for each in taken if isinstance(each, Waiting)]
         is_full = self._is_full or any(each.is_full for each in awaited)
+        self._chain.is_committed = False
         try:
             if rows:
                 self._chain.commit(lambda db: rows, is_full=is_full)
@@ -262,7 +265,13 @@ class Writer:
         except BaseException:
             if not self._chain.is_committed:
                 self.queue.put_back(taken, "the writing was interrupted")
+                raise
+            _settle(awaited)
             raise
-        for each in awaited:
-            each.settle()
+        _settle(awaited)
         return None
+
+
+def _settle(written: list[Waiting]) -> None:
+    for each in written:
+        each.settle()
