@@ -89,7 +89,8 @@ def made(journal: Any, token: str, approvals: Any) -> ASGIApp:
     ]
     if approvals is not None:
         routes.append(Route("/approvals/{id}", page.answer, methods=["POST"]))
-    inner = Starlette(routes=[Mount(path, routes=routes)], exception_handlers={HookError: _wrong})
+    wrong: Any = {HookError: _wrong, OverflowError: _wrong}  # a number no file can hold
+    inner = Starlette(routes=[Mount(path, routes=routes)], exception_handlers=wrong)
     return Door(inner, token, path)
 
 

@@ -65,7 +65,7 @@ class Door:
             return _refused("this page answers to 127.0.0.1 and localhost only", 421)
         if not _is_own(request, host):
             return _refused("another page sent this request")
-        if request.url.path == "/":
+        if request.scope["path"] == "/":
             if not _is_same(request.query_params.get("token", ""), self._token):
                 return _refused("open the whole address that the program has printed")
             return self._let_in()

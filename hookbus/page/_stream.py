@@ -67,7 +67,7 @@ def event(name: str, data: str, id: int | None = None) -> str:
 def _new(reading: Reading, since: int | None) -> tuple[int, list[str]]:
     """Return the number of the last record, and the events about those since."""
     last, told = reading.last(), []
-    seq = max(last - BACKLOG, 0) if since is None else since
+    seq = max(last - BACKLOG, 0) if since is None else min(since, last)
     if last - seq > BACKLOG:
         told.append(event("skipped", str(last - BACKLOG - seq)))
         seq = last - BACKLOG

@@ -63,13 +63,13 @@ def _in_turn(
 
 def _call(record: Any) -> dict[str, Any]:
     """Return the line of a call, as its first record tells it; that may be its end."""
-    data = record.data
+    data, sender = record.data, brief(record.data.get("sender") or "")
     around = [*_fact("arguments", data.get("values")), *_fact("surrounding", record.surrounding)]
     return {
         "call": data["call_id"], "parent": data.get("parent_id"), "hook": record.subject,
         "what": f"{record.subject}({', '.join(data.get('arguments') or ())})",
-        "of": brief(data.get("sender") or ""), "word": "running", "start": record.time,
-        "seconds": None, "facts": around, "end": [],
+        "sender": sender, "of": sender.partition(" at 0x")[0], "word": "running",
+        "start": record.time, "seconds": None, "facts": around, "end": [],
     }  # fmt: skip
 
 

@@ -30,6 +30,8 @@ class Agency:
         bus.approver(self.store)
 
         class Agent:
+            __qualname__ = "Agent"
+
             @hookable("agent_run", bus=bus)
             def run(self, text):
                 if text.startswith("inner "):  # an agent in an agent
@@ -59,7 +61,7 @@ class Agency:
             if result == "DISK":
                 raise OSError("full")
 
-        @bus.signal("pre_pay").connect_via(Agent, role="guard")
+        @bus.signal("pre_pay").connect_via(Agent, role="guard", name="large_sums")
         def large_sums(agent, to, amount):
             return Ask(f"pay {amount} to {to}?", code="large", details={"why": to})
 

@@ -76,6 +76,23 @@ def test_the_call_around_a_call_is_one_press_away(open_page, fresh):
     assert page.locator(".waterfall .call").count() == 2
 
 
+def test_a_call_under_way_is_followed_until_it_ends(open_page, fresh):
+    gate = threading.Event()
+    fresh.bus.signal("pre_tool_call").connect(
+        lambda agent: gate.wait(20) and None, role="observe", name="slow")  # fmt: skip
+    page = open_page()
+    running = threading.Thread(target=fresh.run, args=("hi",))
+    running.start()
+    try:
+        until(page, 2).last.click()
+        detail = page.locator("#detail")
+        detail.get_by_text("it is under way").wait_for()
+    finally:
+        gate.set()
+        running.join()
+    expect(detail.locator(".waterfall .mark").first).to_have_text("returned")
+
+
 def test_somebody_approves_one_edits_one_and_denies_one(open_page, fresh):
     page = open_page()
     for name, amount in (("Ada", 500), ("Edith", 700), ("Mallory", 900)):

@@ -15,11 +15,11 @@ SHOTS = chromium.ROOT / "docs" / "_static"
 
 
 def test_everybody_can_read_it_large_and_small_light_and_dark(open_page, fresh):
-    fresh.run("hello", "KEY of the house", "open", "disk", "my pin is 4711")
+    fresh.run("hello", "KEY of the house", "open", "disk", "inner my pin is 4711")
     fresh.asked("Ada", 500)
     page = open_page()
     page.locator("#waiting li").wait_for()
-    until(page, 11).nth(1).click()
+    until(page, 12).nth(3).click()
     page.get_by_text("redact changed text").wait_for()
     page.evaluate("document.activeElement.blur()")
     page.evaluate(chromium.axe())

@@ -133,6 +133,11 @@ def test_calls_of_before_come_in_pages_that_leave_none_out(agency, browser, monk
     assert len(seen) == len(set(seen)) == 16
 
 
+def test_a_number_that_no_file_can_hold_is_refused(browser):
+    for address in (f"calls?before={10**30}", f"calls/none/{10**30}"):
+        assert browser.get(browser.path + address).status_code == 409
+
+
 @pytest.mark.parametrize("before", ["", "x", "-1", "1.5"])
 def test_a_place_that_is_none_is_refused_in_a_sentence(browser, before):
     answer = browser.get(f"{browser.path}calls", params={"before": before})

@@ -23,17 +23,19 @@ export class Detail {
     this.section.hidden = true;
   }
 
-  // Ask for the call that is shown again, where something was told of it since.
+  // Ask again for the call that is shown where something was told of it since, and every other
+  // second while it is under way: of what is called inside it.
   async refresh(found) {
     const call = this.call;
     if (call === null) return;
-    const told = found?.marks ? `${found.outcome} ${[...found.marks]}` : "unknown";
+    const tick = found?.outcome === "running" ? Math.floor(performance.now() / 2000) : "";
+    const told = found?.marks ? `${found.outcome} ${[...found.marks]} ${tick}` : "unknown";
     if (told === this.told) return;
     this.told = told;
     const answer = await fetch(`calls/${encodeURIComponent(call.run)}/${call.id}`);
     const lines = await answer.json();
     if (this.call !== call) return;
-    const title = lines.length ? `${lines[0].hook} of ${lines[0].of}` : "One call";
+    const title = lines.length ? `${lines[0].hook} of ${lines[0].sender}` : "One call";
     fill(this.section.querySelector("h2"), title);
     const drawn = answer.ok ? this.#drawn(call, lines) : [lines.problem];
     fill(this.section.querySelector(".said"), ...drawn);
@@ -73,8 +75,8 @@ function rowOf(line, began, whole) {
   const what = make("td", { class: line.call === undefined ? "what" : "what call" },
     make("span", { class: "unseen" }, `level ${line.depth + 1}: `), line.what,
     line.of ? make("span", { class: "of" }, ` of ${line.of}`) : null,
-    ...[...line.facts, ...line.end].map(([name, text]) =>
-      make("details", {}, make("summary", {}, name), make("pre", {}, ...json(text)))));
+    make("div", { class: "facts" }, ...[...line.facts, ...line.end].map(([name, text]) =>
+      make("details", {}, make("summary", {}, name), make("pre", {}, ...json(text))))));
   what.style.setProperty("--depth", String(line.depth));
   const red = ["blocked", "failed", "failed open"].includes(line.word);
   return make("tr", {}, what,
