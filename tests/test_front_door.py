@@ -20,10 +20,8 @@ def read(name):
 
 
 FOLDERS = ("_connections", "_hooks", "_calls", "_questions", "_views")
-GUESTS = (
-    "adapters", "approvals", "demo", "guards", "journal", "page", "_cli", "cli.py", "_pytest.py",
-)  # fmt: skip
-ROOMS = ("adapters", "approvals", "guards", "journal")
+ROOMS = ("adapters", "approvals", "exporters", "guards", "journal")
+GUESTS = (*ROOMS, "demo", "page", "_cli", "cli.py", "_pytest.py")
 CORE = sorted([
     *(path for path in PACKAGE.glob("*.py") if path.name not in GUESTS),
     *(path for folder in FOLDERS for path in (PACKAGE / folder).glob("*.py")),

@@ -2,17 +2,15 @@
 
 import json
 import logging
-import os
 import random
-import string
 
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, HookError, Replace, guards, hookable, surrounding
 from hookbus.events import KINDS, Mutated, Started
 
-CANARIES = 100_000 if os.environ.get("HOOKBUS_LONG") else 300
-FORM = r"SECRET-\w{8}"
+from .canaries import CANARIES, FORM, Tool, call_with, called, canary_of
+
 REDACTED, FAILED = "<redacted>", "<could not be redacted>"
 
 
@@ -31,72 +29,6 @@ def told(bus):
 def said(told):
     """Return all that listeners could write down of events."""
     return repr(told) + json.dumps([event.as_dict() for event in told])
-
-
-def called(bus, name="tool_call"):
-    @hookable(name, bus=bus)
-    def tool_call(name, arguments):
-        return arguments
-
-    return tool_call
-
-
-# -- canaries --------------------------------------------------------------------------------------
-
-
-def placed(draw, canary):
-    """Return a value with a canary somewhere in it."""
-    text = f"a {canary}, b"
-    return draw.choice((
-        text, [text], {"k": text}, {text: 1}, (1, {"x": [text]}), [[[{"y": text}]]], {text},
-        text.encode(), bytearray(text.encode()), ValueError(text), type("Odd", (), {"x": text})(),
-        Block(text), {"SECRET": text, canary: canary}, text * 3, "x" * 99_000 + text,
-        "x" * 100_001 + text,
-    ))  # fmt: skip
-
-
-def canary_of(draw):
-    return "SECRET-" + "".join(draw.choice(string.ascii_letters + string.digits) for _ in range(8))
-
-
-class Tool:
-    def __init__(self, name):
-        self.name = name
-
-
-def call_with(bus, draw, canary):
-    """Have a call meet a canary in a way that is drawn: in what it is given, gives or raises."""
-    value = placed(draw, canary)
-    way = draw.choice(("argument", "raised", "blocked", "failed", "changed", "label", "around"))
-    tool_call, pre = called(bus), bus.signal("pre_tool_call")
-
-    def blocks(_):
-        return Block(f"because {canary}", code=canary, details={"d": value, canary: 1})
-
-    def fails(_):
-        raise ValueError(f"key {canary}")
-
-    def changes(_):
-        return {"arguments": {"new": value}}
-
-    roles = {"blocked": (blocks, "guard"), "failed": (fails, "guard"), "changed": (changes, None)}
-    with surrounding(user=value if way == "around" else "ada"):
-        if way in roles:
-            receiver, role = roles[way]
-            with pre.connected_to(receiver, role=role) if role else pre.connected_to(receiver):
-                with pytest.raises(HookBlocked) if role else surrounding():
-                    tool_call("t", {})
-        elif way == "raised":
-
-            @hookable("raises", bus=bus)
-            def raises(tool):
-                raise LookupError(value)
-
-            with pytest.raises(LookupError):
-                raises(value)
-        else:
-            name = f"pay {canary}" if way == "label" else "t"
-            assert tool_call(name, value) is value  # the live value, untouched
 
 
 def test_G41_no_canary_gets_into_an_event_a_repr_a_record_a_report_or_a_log(bus, caplog):

@@ -1,0 +1,21 @@
+"""Events for the outside: each exporter is a callable that is connected to `bus.events`, one file
+each.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import chrome, jsonl, log, otel
+
+__all__ = ["chrome", "jsonl", "log", "otel"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,171 @@
+"""Calls as a trace of Chrome's format, which Perfetto, speedscope and `chrome://tracing` open."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import attrs
+
+from ..events import HIDDEN, Event, Finished, Started
+from ._file import Lines
+from ._under_way import UnderWay, title
+
+
+@attrs.define(eq=False)
+class _Call:
+    name: str
+    began: float
+    args: dict[str, Any]
+    lane: _Lane
+
+
+@attrs.define(eq=False)
+class _Lane:
+    """One track of the picture, in which calls lie in each other.
+
+    Attributes:
+        number: the track's.
+        name: that of its task or thread.
+        beside: all lanes of that, itself among them.
+        calls: those that are under way, the outermost first.
+        until: when the latest of those that were written ended.
+    """
+
+    number: int
+    name: str
+    beside: list[_Lane]
+    calls: list[_Call] = attrs.Factory(list)
+    until: float = 0.0
+
+
+class ChromeTrace:
+    """Writes each call as it ends to a file, in a track for each task and thread: inside the call
+    it was made in, with what receivers did as marks.
+
+    Calls of one task that overlap without lying in each other, such as streams that are read by
+    turns, are in tracks of their own. The file can be opened at any time, also if the process dies.
+
+    Args:
+        path: the file, which only its owner may read; one that is there is overwritten.
+
+    Raises:
+        OSError: if the file cannot be opened.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._lines, self._lock = Lines(path, anew=True), threading.Lock()
+        self._calls = UnderWay[_Call]()
+        self._tasks: WeakKeyDictionary[Any, list[_Lane]] = WeakKeyDictionary()
+        self._tracks = 0
+        self._began = time.perf_counter()
+        self._lines.write("[")
+        began = time.strftime("%Y-%m-%d %H:%M:%S %z")
+        self._write("process_name", "M", 0, args={"name": f"hookbus from {began}"})
+
+    def __call__(self, bus: Any, event: Event) -> None:
+        now = time.perf_counter() - self._began
+        with self._lock:
+            self._lines.check_open()
+            if isinstance(event, Started):
+                self._begin(event, now)
+            elif isinstance(event, Finished):
+                self._end(event, now)
+            else:
+                self._mark(event, now)
+
+    def close(self) -> None:
+        """Write the calls that are under way as far as they have come, and close the file."""
+        now = time.perf_counter() - self._began
+        with self._lock:
+            if self._lines.is_open:
+                for call in self._calls.clear():
+                    self._leave(call, now, {"outcome": "running"})
+                self._write("closed", "M", 0, end="")
+                self._lines.write("]")
+            self._lines.close()
+
+    def _begin(self, event: Started, now: float) -> None:
+        task = _running_task()
+        runs = task if task is not None else threading.current_thread()
+        lanes = self._tasks.setdefault(runs, [])
+        lane = _free(lanes, self._calls.of(event.parent_id))
+        if lane is None:
+            lane = self._lane(lanes, task.get_name() if task is not None else runs.name)
+        call = _Call(title(event), now, event.as_dict(), lane)
+        lane.calls.append(call)
+        for forgotten in self._calls.begin(event.call_id, call):
+            self._leave(forgotten, now, {"outcome": "not known"})
+
+    def _end(self, event: Finished, now: float) -> None:
+        call = self._calls.end(event.call_id)
+        if call is None:
+            return
+        ended = {"outcome": event.outcome, "seconds": event.seconds}
+        if event.error is not None:
+            ended["error"] = event.as_dict()["error"]
+        if event.result is not HIDDEN:
+            ended["result"] = event.as_dict()["result"]
+        self._leave(call, now, ended)
+
+    def _mark(self, event: Event, now: float) -> None:
+        call = self._calls.of(event.call_id)
+        name = " ".join(filter(None, (getattr(event, "receiver", None), type(event).__name__)))
+        track = call.lane.number if call is not None else 0
+        self._write(name, "i", track, ts=_micro(now), s="t", args=event.as_dict())
+
+    def _leave(self, call: _Call, now: float, ended: dict[str, Any]) -> None:
+        """Write a call that has ended; what was made in it and goes on moves to another lane."""
+        lane = call.lane
+        place = next(i for i, each in enumerate(lane.calls) if each is call)
+        staying = lane.calls[place + 1 :]
+        del lane.calls[place:]
+        lane.until = now
+        if staying:
+            other = next(
+                (each for each in lane.beside if not each.calls and each.until <= staying[0].began),
+                None,
+            )
+            other = other or self._lane(lane.beside, lane.name)
+            other.calls = staying
+            for each in staying:
+                each.lane = other
+        self._write(
+            call.name, "X", lane.number, ts=_micro(call.began), dur=_micro(now - call.began),
+            cat=call.args["hook"], args=call.args | ended,
+        )  # fmt: skip
+
+    def _lane(self, beside: list[_Lane], name: str) -> _Lane:
+        """Return one more lane of a task or thread."""
+        self._tracks += 1
+        title = f"{name} ({len(beside) + 1})" if beside else name
+        self._write("thread_name", "M", self._tracks, args={"name": title})
+        beside.append(made := _Lane(self._tracks, name, beside))
+        return made
+
+    def _write(self, name: str, phase: str, track: int, end: str = ",", **more: Any) -> None:
+        told = {"name": name, "ph": phase, "pid": os.getpid(), "tid": track, **more}
+        self._lines.write(json.dumps(told, allow_nan=False) + end)
+
+
+def _running_task() -> Any:
+    """Return the task of asyncio that is running, or None."""
+    asyncio = sys.modules.get("asyncio")
+    is_in_loop = asyncio is not None and asyncio._get_running_loop() is not None
+    return asyncio.current_task() if asyncio is not None and is_in_loop else None
+
+
+def _free(lanes: list[_Lane], outer: _Call | None) -> _Lane | None:
+    """Return the lane that a call lies in, inside the call it was made in or alone."""
+    if outer is not None and outer.lane in lanes and outer.lane.calls[-1] is outer:
+        return outer.lane
+    return next((each for each in lanes if not each.calls), None)
+
+
+def _micro(seconds: float) -> float:
+    return round(seconds * 1e6, 3)

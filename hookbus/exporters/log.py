@@ -1,0 +1,93 @@
+"""Calls in the log: one line each, when it has ended."""
+
+from __future__ import annotations
+
+import json as json_
+import logging
+from typing import Any, Final
+
+import attrs
+
+from ..events import Blocked, Event, Failed, Finished, Mutated, Started
+from ._under_way import UnderWay, title
+
+LEVELS: Final = {
+    "returned": logging.INFO, "replaced": logging.INFO, "cancelled": logging.INFO,
+    "blocked": logging.WARNING, "raised": logging.ERROR,
+}  # fmt: skip
+
+_MOST: Final = 20
+"""So many receivers of one call are named."""
+
+
+@attrs.define
+class _Call:
+    title: str
+    did: list[str] = attrs.Factory(list)
+
+
+class Logging:
+    """Logs each call in one line when it has ended: INFO where it went well or was cancelled,
+    WARNING where it was blocked, ERROR where it raised.
+
+    A formatter for JSON finds the facts of the line in the record, as `hookbus`; a logger of
+    structlog is given them by name.
+
+    Args:
+        logger: where to; by default the logger `hookbus.calls`.
+        json: whether the line is JSON.
+    """
+
+    def __init__(self, logger: Any = None, json: bool = False) -> None:
+        self._logger = logging.getLogger("hookbus.calls") if logger is None else logger
+        self._is_json, self._calls = json, UnderWay[_Call]()
+
+    def __call__(self, bus: Any, event: Event) -> None:
+        if isinstance(event, Started):
+            self._calls.begin(event.call_id, _Call(title(event)))
+            return
+        if isinstance(event, Finished):
+            self._log(event, self._calls.end(event.call_id) or _Call(event.hook))
+            return
+        call, did = self._calls.of(event.call_id), _did(event)
+        if call is not None and did is not None and len(call.did) < _MOST:
+            call.did.append(did)
+
+    def close(self) -> None:
+        """Forget the calls that are under way."""
+        self._calls.clear()
+
+    def _log(self, event: Finished, call: _Call) -> None:
+        error = type(event.error).__name__ if event.error is not None else None
+        facts = {
+            "call": call.title, "hook": event.hook, "sender": event.sender,
+            "call_id": event.call_id, "parent_id": event.parent_id, "outcome": event.outcome,
+            "seconds": round(event.seconds, 6), "error": error, "receivers": call.did,
+            "surrounding": event.as_dict()["surrounding"],
+        }  # fmt: skip
+        ended = event.outcome if error is None else f"{event.outcome} {error}"
+        line = f"{call.title} of {event.sender}: {ended} after {event.seconds:.6f} s"
+        line = printable("; ".join([line, *call.did]))
+        level, logger = LEVELS[event.outcome], self._logger
+        said = json_.dumps(facts, allow_nan=False) if self._is_json else line
+        if isinstance(logger, (logging.Logger, logging.LoggerAdapter)):
+            logger.log(level, "%s", said, extra={"hookbus": facts})
+        else:
+            logger.log(level, said, **({} if self._is_json else facts))
+
+
+def _did(event: Event) -> str | None:
+    """Say what a receiver did in a call, where that is to be said."""
+    if isinstance(event, Blocked):
+        blocked = "blocked" if event.enforced else "would have blocked"
+        return f"{event.receiver} {blocked}: {event.reason:.200}"
+    if isinstance(event, Failed):
+        return f"{event.receiver} failed: {type(event.exception).__name__}, {event.action}"
+    if isinstance(event, Mutated) and not event.index:
+        return f"{event.receiver} changed {event.name}"
+    return None
+
+
+def printable(text: str) -> str:
+    """Return a text in one line, without what a terminal would take for an order."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

@@ -1,0 +1,79 @@
+"""Calls that meet secrets in a way that is drawn: in what they are given, give, raise or are
+refused for.
+"""
+
+import os
+import string
+
+import pytest
+
+from hookbus import Block, HookBlocked, hookable, surrounding
+
+CANARIES = 100_000 if os.environ.get("HOOKBUS_LONG") else 300
+FORM = r"SECRET-\w{8}"
+
+
+def called(bus, name="tool_call"):
+    @hookable(name, bus=bus)
+    def tool_call(name, arguments):
+        return arguments
+
+    return tool_call
+
+
+def placed(draw, canary):
+    """Return a value with a canary somewhere in it."""
+    text = f"a {canary}, b"
+    return draw.choice((
+        text, [text], {"k": text}, {text: 1}, (1, {"x": [text]}), [[[{"y": text}]]], {text},
+        text.encode(), bytearray(text.encode()), ValueError(text), type("Odd", (), {"x": text})(),
+        Block(text), {"SECRET": text, canary: canary}, text * 3, "x" * 99_000 + text,
+        "x" * 100_001 + text,
+    ))  # fmt: skip
+
+
+def canary_of(draw):
+    return "SECRET-" + "".join(draw.choice(string.ascii_letters + string.digits) for _ in range(8))
+
+
+class Tool:
+    def __init__(self, name):
+        self.name = name
+
+
+WAYS = ("argument", "raised", "blocked", "failed", "changed", "label", "around")
+
+
+def call_with(bus, draw, canary, way=None):
+    """Have a call meet a canary in a way, which is drawn if it is not said."""
+    value = placed(draw, canary)
+    way = way or draw.choice(WAYS)
+    tool_call, pre = called(bus), bus.signal("pre_tool_call")
+
+    def blocks(_):
+        return Block(f"because {canary}", code=canary, details={"d": value, canary: 1})
+
+    def fails(_):
+        raise ValueError(f"key {canary}")
+
+    def changes(_):
+        return {"arguments": {"new": value}}
+
+    roles = {"blocked": (blocks, "guard"), "failed": (fails, "guard"), "changed": (changes, None)}
+    with surrounding(user=value if way == "around" else "ada"):
+        if way in roles:
+            receiver, role = roles[way]
+            with pre.connected_to(receiver, role=role) if role else pre.connected_to(receiver):
+                with pytest.raises(HookBlocked) if role else surrounding():
+                    tool_call("t", {})
+        elif way == "raised":
+
+            @hookable("raises", bus=bus)
+            def raises(tool):
+                raise LookupError(value)
+
+            with pytest.raises(LookupError):
+                raises(value)
+        else:
+            name = f"pay {canary}" if way == "label" else "t"
+            assert tool_call(name, value) is value  # the live value, untouched
