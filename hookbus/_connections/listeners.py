@@ -148,6 +148,7 @@ class Redacts:
     """The part of a bus that keeps secrets out of its events."""
 
     events: EventSignal
+    lock: threading.Lock
 
     def redact(
         self, *, names: str | Iterable[str] = (), patterns: str | Iterable[str] = (),
@@ -174,10 +175,12 @@ class Redacts:
         from .redaction import redactor
 
         made = redactor(names, patterns, guards, function)
-        self.events.redactors = (*self.events.redactors, made)
+        with self.lock:
+            self.events.redactors = (*self.events.redactors, made)
 
         def undo() -> None:
-            left = tuple(each for each in self.events.redactors if each is not made)
-            self.events.redactors = left
+            with self.lock:
+                left = tuple(each for each in self.events.redactors if each is not made)
+                self.events.redactors = left
 
         return undo
