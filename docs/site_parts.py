@@ -50,9 +50,11 @@ OVERLOADED = (
 
 
 def copy_notebooks(examples: Path, target: Path) -> None:
-    """Copy the notebooks, and what they may read, into the docs."""
+    """Copy the notebooks, and what they may read, into the docs, which their links lead to."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(examples, target, ignore=shutil.ignore_patterns("*.md", "__pycache__", ".*"))
+    for path in target.glob("*.ipynb"):
+        path.write_text(path.read_text().replace("](../docs/", "](../"))
     for name in NOT_EXECUTED:
         page = json.loads((target / name).read_text())
         page["cells"].insert(

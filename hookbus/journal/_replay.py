@@ -27,7 +27,8 @@ class Difference:
     Attributes:
         call_id, run: which call it was.
         hook: its hook.
-        then, now: `"allowed"`, `"blocked"` or `"asked"`: somebody had to say yes.
+        then: how it was judged: `"allowed"`, `"blocked"` or `"asked"`: somebody had to say yes.
+        now: how it is judged, in the same words.
         receiver: the guard that says so now, or that said so then.
         reason: why.
         arguments: their values, as they were recorded.
