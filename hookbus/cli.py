@@ -64,6 +64,9 @@ def main(tokens: Sequence[str] | None = None) -> int:
         if not words or {"--help", "-h"} & {*words}:
             print(WITHOUT_EXTRAS)
             return 0
+        if words[0] not in WITHOUT_EXTRAS.split():
+            print(f"hookbus has no {words[0]!r}: hookbus --help lists what it has", file=sys.stderr)
+            return 2
         said = {"command": words[0], "extra": EXTRAS.get(words[0], "cli"), "name": missing.name}
         print(MISSING_EXTRA.format(**said), file=sys.stderr)
         return 2

@@ -52,6 +52,13 @@ def test_what_needs_an_extra_says_so_and_does_nothing(words, extra):
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("word", ["nope", "--nope"])
+def test_a_command_that_there_is_not_needs_no_extra(word):
+    code, out, err = hooked(word, without=("cyclopts", "rich"))
+    assert (code, out) == (2, "")
+    assert err == f"hookbus has no {word!r}: hookbus --help lists what it has\n"
+
+
 def test_a_module_of_hookbus_that_is_missing_is_no_missing_extra():
     code, _, err = hooked("demo", "--help", without=("hookbus.exceptions",))
     assert code == 1
