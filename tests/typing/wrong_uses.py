@@ -58,6 +58,7 @@ pre.connect("watch")  # wrong: not callable
 pre.connected_to(watch, tiemout=2.0)  # wrong: a typo
 default_bus.events.connect(print, kinds="Failed")  # wrong: the class itself
 default_bus.events.connect(print, kinds=(Failed, Replace))  # wrong: no event
+default_bus.require("reply", phase="finally")  # wrong: no guards there
 
 
 @pre.connect_via(Agent, tiemout=2.0)  # wrong: a typo
