@@ -72,9 +72,8 @@ class Wanted:
             found.append("outcome = ?")
             values.append(self.outcome)
         if self.session is not None:
-            # The first is quick, and true of all that are meant; the second is sure.
-            found += ["instr(data, ?) > 0", "json_extract(data, '$.surrounding.session') = ?"]
-            values += [json.dumps(self.session, ensure_ascii=False), self.session]
+            found.append("session = ?")
+            values.append(self.session)
         return found, values
 
     def has(self, data: dict[str, Any], marks: Sequence[dict[str, Any]]) -> bool:
@@ -126,9 +125,7 @@ def calls(journal: Journal, wanted: Wanted, limit: int) -> list[Call]:
         if wanted.receiver is not None or wanted.outcome in ("failed", "unfinished"):
             rows = [*islice(_among(db, wanted, conditions, values), limit)]
         else:
-            # By an index where one serves; else as they lie in the file, which is quicker to read.
-            order = "seq" if len(found) == 3 and wanted.session is not None else "time"
-            statement = f"{_CALL.format(conditions)} ORDER BY {order} DESC LIMIT ?"
+            statement = f"{_CALL.format(conditions)} ORDER BY time DESC LIMIT ?"
             rows = db.execute(statement, [*values, limit]).fetchall()
         return [
             Call(run, json.loads(data), _marks(db, number, call_id))

@@ -51,7 +51,7 @@ def list_(
 
 
 def _told(found: list[Call], *, is_json: bool) -> list[tuple[float, str]]:
-    """Return a line for each call, and the moment it is of."""
+    """Return a line for each call, and the moment it began."""
     several = len({call.run for call in found}) > 1
     told = []
     for call in found:
@@ -61,7 +61,7 @@ def _told(found: list[Call], *, is_json: bool) -> list[tuple[float, str]]:
             line = call_line(call.data, call.marks, run=f"{call.run[:6]}:" if several else "")
         else:
             line = line_of(call.data)
-        told.append((call.data["at"], line))
+        told.append((call.data["at"] - call.data.get("seconds", 0), line))
     return told
 
 

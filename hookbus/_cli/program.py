@@ -93,9 +93,8 @@ def _of_script(path: str) -> tuple[CodeType, ModuleType]:
 
 
 def _of_spec(spec: ModuleSpec | None, name: str) -> tuple[CodeType, ModuleType]:
-    code = None
-    if spec is not None and spec.loader is not None and hasattr(spec.loader, "get_code"):
-        code = spec.loader.get_code(spec.name)
+    loader: Any = spec and spec.loader
+    code = loader.get_code(spec.name) if spec and hasattr(loader, "get_code") else None
     if spec is None or code is None:
         raise HookError(f"{name} is no program: there is no Python to run in it")
     sys.argv[0] = spec.origin or name if sys.argv[0] == "-m" else sys.argv[0]

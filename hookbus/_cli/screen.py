@@ -69,18 +69,19 @@ def say(text: str, style: str = "") -> None:
 def table_of(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> Table:
     """Return rows as a table: a column for each key that says something in any of them."""
     table = Table(
-        box=box.SIMPLE_HEAD, title=title and Text(brief(title)), title_justify="left",
-        title_style="bold", pad_edge=False, padding=(0, 1), header_style="bold",
+        box=box.SIMPLE_HEAD, title=title and Text(brief(title), style="bold"),
+        title_justify="left", pad_edge=False, padding=(0, 1, 0, 0), header_style="bold",
     )  # fmt: skip
     shown = columns([dict(row) for row in rows])
     for name, cells in shown.items():
-        is_number = all(isinstance(row[name], (int, float, type(None))) for row in rows)
+        is_number = all(type(row[name]) in (int, float, type(None)) for row in rows)
         table.add_column(
             name, justify="right" if is_number else "left", overflow="fold",
-            min_width=min(6, max(map(len, cells), default=0)),
+            min_width=min(16, max(len(word) for cell in (name, *cells) for word in cell.split())),
         )  # fmt: skip
     for line in zip(*shown.values()):
-        table.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in line))
+        said = ("yes" if cell == "True" else cell for cell in line)
+        table.add_row(*(Text(cell, style=COLOURS.get(cell, "")) for cell in said))
     return table
 
 

@@ -25,7 +25,7 @@ def test_explain_says_who_runs_where_and_by_which_policy(hookbus):
     assert (code, err) == (0, "")
     [line] = [line for line in out.splitlines() if "no_keys" in line]
     assert line.split() == ["pre", "1", "no_keys", "guard", "class", "Agent", "block", "2",
-                            "agent.py:14", "True"]  # fmt: skip
+                            "agent.py:14", "yes"]  # fmt: skip
 
 
 def test_explain_shows_the_function_that_runs(hookbus):
