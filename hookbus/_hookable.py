@@ -145,7 +145,7 @@ def _check_function(function: Any) -> None:
         kind = type(function).__name__
         instead = f"a {kind} around a function: swap the two decorators, @hookable below the other"
     elif not callable(function) or inspect.isbuiltin(function) or not has_name:
-        instead = f"{article(type(function).__name__)}: decorate a function"
+        instead = f"{article(str(type(function).__name__))}: decorate a function"
     if instead is not None:
         raise HookError(f"hookable cannot take {function!r:.60}, {instead}")
     try:
