@@ -1281,6 +1281,40 @@ APPROVALS = [
         'tests/approvals'),
 ]  # fmt: skip
 
+JOURNAL = [
+    Bug('journal: an intent does not outlive a power cut', 'journal/_durable.py',
+        'row, is_full=True)',
+        'row, is_full=False)',
+        'tests/journal/test_durable.py'),
+    Bug('journal: a body starts before its intent is written', 'journal/_durable.py',
+        '            self._writer.settle(self._intend())',
+        '            self._intend()',
+        'tests/journal/test_durable.py'),
+    Bug('journal: the head is read outside the lock', 'journal/_append.py',
+        'BEGIN IMMEDIATE',
+        'BEGIN',
+        'tests/journal/test_journal.py'),
+    Bug('journal: an intent that could not be written is written later', 'journal/_queue.py',
+        '            if isinstance(each, Waiting) and each.is_awaited:',
+        '            if False:',
+        'tests/journal/test_durable.py'),
+    Bug('journal: what could not be written is dropped', 'journal/_writer.py',
+        '            self.queue.put_back(taken, str(error))',
+        '            pass',
+        'tests/journal/test_journal.py tests/journal/test_durable.py'),
+    Bug('journal: only the text of a record is verified', 'journal/_verify.py',
+        'columns(said) == tuple(found)',
+        'True',
+        'tests/journal/test_verify.py'),
+    Bug('journal: a drop passes the cursors', 'journal/_retain.py',
+        'through if needed is None else min(through, needed)',
+        'through',
+        'tests/journal/test_retain.py'),
+    Bug('journal: a guard without its sender is judged', 'journal/_judges.py',
+        '            self._check_sender(receiver.error)',
+        '            pass',
+        'tests/journal/test_replay.py'),
+]  # fmt: skip
 
 PAGE = [
     Bug('the page: any name of this machine will do', 'page/_door.py',
@@ -1314,7 +1348,7 @@ PAGE = [
 ]  # fmt: skip
 
 
-ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE
+ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL
 
 
 def catch(bug: Bug) -> str | None:

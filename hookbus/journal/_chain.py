@@ -12,7 +12,7 @@ MOST: Final = 1_000_000
 
 _CORE: Final = (
     "event", "call_id", "parent_id", "hook", "sender", "at", "receiver", "outcome", "seconds",
-    "attempt",
+    "attempt", "arguments",
 )  # fmt: skip
 
 _written: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode

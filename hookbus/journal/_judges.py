@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import Context
 from inspect import Parameter, Signature
 from types import FunctionType
@@ -19,6 +19,9 @@ _WORD: Final = re.compile(
     r"\A<[^<>]*>\Z|<(?:redacted|could not be redacted|(?:private|secret|email|card|iban)(?:-\d+)?)>"
 )
 """A text that stands for something else, or has a part that was redacted."""
+
+_OFFERED: Final = ("ctx", "surrounding")
+_REST: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 LABELS: Final = frozenset({"agent", "call_id", "tool"})
 """What is said around a `tool_call` and is no value: nobody is kept from judging by a word there.
@@ -56,6 +59,11 @@ class Judge:
             timeout=options.timeout,
         )  # fmt: skip
         self._bus.events.connect(self._hear, kinds=(events.Asked, events.Failed))
+        when = _parameters(options.when) if callable(options.when) else _named(options.when or ())
+        asks = _parameters(connected.function)[1:] + when  # but the sender, which comes first
+        self._asks = {each.name: each for each in asks if each.kind not in _REST}
+        is_any = any(each.kind is Parameter.VAR_KEYWORD for each in asks)
+        self._asks_for_all = is_any or "ctx" in self._asks
         self._stubs: dict[tuple[str, ...], Any] = {}
         self._asked = False
 
@@ -78,7 +86,7 @@ class Judge:
 
     def _ask(self, past: Past, values: Mapping[str, Any]) -> None:
         with surrounding(**past.surrounding):
-            self._stub(past.names)(*(values[name] for name in past.names))
+            self._stub(past.names)(*(values.get(name) for name in past.names))
 
     def _stub(self, names: tuple[str, ...]) -> Any:
         """Return a function of these arguments that hooks as the recorded one did."""
@@ -99,23 +107,22 @@ class Judge:
 
     def _check(self, past: Past) -> None:
         """Refuse what the guard needs and nobody knows: values, or words that stand for them."""
+        for name, each in self._asks.items():
+            if each.default is each.empty and name not in (*past.names, *_OFFERED):
+                raise NotJudged(f"it asks for {name}, which the call did not have")
         for name in self._needs(past.names):
-            if past.values is None:
+            if past.values is None or name not in past.values:
                 raise NotJudged("the values of its arguments were not recorded")
             if any(_WORD.search(text) for text in _texts(past.values.get(name))):
                 raise NotJudged(f"of {name} a word was recorded that stands for its value")
 
     def _needs(self, names: tuple[str, ...]) -> list[str]:
         """Return the arguments that the guard, or its `when=`, may look at."""
-        when = self._connected.options.when
-        guard = _parameters(self._connected.function)
-        judged = _parameters(when) if callable(when) else dict.fromkeys(when or ())
-        asks = {**dict(list(guard.items())[1:]), **judged}  # but the sender, which comes first
-        if "ctx" in asks or Parameter.VAR_KEYWORD in asks.values():
-            is_tool_call = {"name", "arguments"}.issubset(names)
-            return [name for name in names if not is_tool_call or name in asks or
-                    name not in LABELS]  # fmt: skip
-        return [name for name in names if name in asks]
+        if not self._asks_for_all:
+            return [name for name in names if name in self._asks]
+        is_tool_call = {"name", "arguments"}.issubset(names)
+        return [name for name in names
+                if name in self._asks or not (is_tool_call and name in LABELS)]  # fmt: skip
 
     def _check_sender(self, error: BaseException | None) -> None:
         if isinstance(error, SenderIsGone):
@@ -192,9 +199,12 @@ def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
             yield Asked(each, stand_in, why)
 
 
-def _parameters(function: Any) -> dict[str, Any]:
-    """Return the kinds of a function's parameters, by name."""
-    return {name: each.kind for name, each in inspect.signature(function).parameters.items()}
+def _parameters(function: Any) -> list[Parameter]:
+    return list(inspect.signature(function).parameters.values())
+
+
+def _named(names: Iterable[str]) -> list[Parameter]:
+    return [Parameter(name, Parameter.KEYWORD_ONLY) for name in names]
 
 
 def _texts(value: Any) -> Iterator[str]:

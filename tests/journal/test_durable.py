@@ -206,6 +206,37 @@ def test_intents_and_outcomes_say_no_more_than_the_redactors_of_the_bus_leave(jo
         assert b"canary" not in file.read_bytes()
 
 
+class Told(sqlite3.Connection):
+    """A connection that says how safe each of its commits was."""
+
+    synchronous, commits = "", []
+
+    def execute(self, statement, *values):
+        if statement.startswith("PRAGMA synchronous"):
+            self.synchronous = statement.split()[-1]
+        if statement == "COMMIT":
+            Told.commits.append(self.synchronous)
+        return super().execute(statement, *values)
+
+
+@pytest.mark.parametrize(
+    ("durability", "commits"), [("normal", ["FULL", "NORMAL"]), ("full", ["FULL", "FULL"])]
+)
+@pytest.mark.parametrize("way", ["pay", "pay_async"])
+def test_an_intent_outlives_a_power_cut_and_an_outcome_does_in_full(
+    path, bank, way, durability, commits, monkeypatch
+):
+    connect = sqlite3.connect
+    with Journal(path, durability=durability) as journal, monkeypatch.context() as patched:
+        patched.setattr("hookbus.journal._file.sqlite3.connect",
+                        lambda *args, **options: connect(*args, factory=Told, **options))
+        journal.durable("pay", bus=bank.bus)
+        bank.pay("ada", way=way)
+        Told.commits.clear()
+        bank.pay("ada", way=way)
+        assert Told.commits == commits
+
+
 def test_hooks_may_be_durable_before_they_are_there_and_are_until_the_last_undo(path, bank):
     with Journal(path) as journal:
         undo, again = journal.durable("later", "pay", bus=bank.bus), journal.durable(

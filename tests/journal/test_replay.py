@@ -242,6 +242,25 @@ def test_a_guard_that_looks_at_what_is_gone_of_the_sender_is_not_judged(agents):
     assert sum(each.calls for each in found.not_judged) == 3
 
 
+def test_what_a_guard_asks_for_and_the_call_did_not_have_is_not_judged(path):
+    bank = Bank(values=True)
+    with Journal(path) as journal:
+        journal.attach(bank.bus)
+        bank.pay("ada", 1)
+        bank.pay("ada", ["x" * 90_000] * 12)
+
+        def newer(teller, amount, currency):
+            raise AssertionError("it is not asked")
+
+        found = replay(journal, guarded(newer, name="newer"))
+        assert {each.why for each in found.not_judged} == {
+            "it asks for currency, which the call did not have"
+        }
+        large = replay(journal, guarded(lambda teller, amount: Block("x"), name="guard"))
+    assert [each.arguments["amount"] for each in large.differences] == [1]
+    assert sum(each.calls for each in large.not_judged) == 1
+
+
 def test_what_is_no_journal_or_no_bus_is_refused(night):
     for odd in ((night, None), (None, Bus()), (str(night.path), Bus())):
         with pytest.raises(HookError, match="takes a Journal and a Bus"):
