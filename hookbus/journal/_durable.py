@@ -150,7 +150,9 @@ class Attempt:
 
     def _row(self, kind: type[Event], **facts: Any) -> Row:
         ctx = self._ctx
-        known = dict(call_id=ctx.call_id, parent_id=None, hook=ctx.hook, at=time.time(), **facts)
+        known: dict[str, Any] = {
+            "call_id": ctx.call_id, "parent_id": None, "hook": ctx.hook, "at": time.time(), **facts
+        }  # fmt: skip
         event = kind(sender=ctx.description, surrounding=ctx.surrounding, **known)
         told = self._bus.events.redacted(event)
         if told is None:  # it could not be redacted: what may hold a secret is left out

@@ -118,4 +118,4 @@ def _worded(path: Path) -> Iterator[None]:
 
 
 def _tables() -> str:
-    return files(__package__).joinpath("tables.sql").read_text()
+    return files("hookbus.journal").joinpath("tables.sql").read_text()

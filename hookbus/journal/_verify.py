@@ -123,6 +123,7 @@ class _Look:
         if run not in runs or not isinstance(text, str):
             self.found(f"record {seq} {_LIKELY}")
             return
+        said: Any = {}
         try:
             is_bound = before is None or bound(before, seq, *runs[run], text) == hash
             said = json.loads(text)
