@@ -28,12 +28,9 @@ REPLACED: Final = 3
 ENDED: Final = 8
 
 MARKS: Final = {
-    "begun": BEGUN,
-    "returned": RETURNED,
-    "replaced_mark": REPLACED,
-    "ended": ENDED,
+    "begun": BEGUN, "returned": RETURNED, "replaced_mark": REPLACED, "ended": ENDED,
     "returned_ended": RETURNED + ENDED,
-}
+}  # fmt: skip
 """What the texts call them."""
 
 
@@ -80,13 +77,9 @@ def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> 
 def tried(call: Call, depth: int, mark: int, began: float) -> None:
     """Note how an attempt ended, for `Attempted`."""
     error = sys.exc_info()[1]
-    outcome = (
-        outcome_of(call, error)
-        if error is not None
-        else "returned"
-        if mark == RETURNED
-        else "replaced"
-    )
+    outcome = "returned" if mark == RETURNED else "replaced"
+    if error is not None:
+        outcome = outcome_of(call, error)
     call.tries.setdefault(depth, []).append((outcome, time.perf_counter() - began, time.time()))
 
 
@@ -96,14 +89,9 @@ def attempted(call: Call, seat: Seat, depth: int) -> None:
     if len(tries) > 1:
         for number, (outcome, seconds, ended) in enumerate(tries, 1):
             tell(
-                call,
-                Attempted,
-                at=ended,
-                receiver=seat.receiver.name,
-                number=number,
-                outcome=outcome,
-                seconds=seconds,
-            )
+                call, Attempted, at=ended, receiver=seat.receiver.name, number=number,
+                outcome=outcome, seconds=seconds,
+            )  # fmt: skip
 
 
 # -- streams ---------------------------------------------------------------------------------------

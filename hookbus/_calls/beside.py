@@ -27,12 +27,9 @@ Waiting = Sequence[tuple[Seat, Awaitable[Any], ReadOnly | None]]
 
 
 async def beside(
-    call: Call,
-    waiting: Waiting,
-    take: Callable[[Call, Seat, Any], None],
-    noted: BaseException | None,
-    out: BaseException | None,
-) -> BaseException | None:
+    call: Call, waiting: Waiting, take: Callable[[Call, Seat, Any], None],
+    noted: BaseException | None, out: BaseException | None,
+) -> BaseException | None:  # fmt: skip
     """Await all of them; then each answer is taken and each failure is its receiver's, in order.
 
     Return what goes out now that all have had their turn: the first exception that must.

@@ -94,11 +94,8 @@ class Called:
         to be told.
         """
         gone = [f"{name!r} not in draft" for name in self.names]
-        seen = (
-            self.names
-            if "told" in self.flags
-            else [name for name in self.names if name not in self.simple]
-        )
+        starred = [name for name in self.names if name not in self.simple]
+        seen = self.names if "told" in self.flags else starred
         other = [f"draft[{name!r}] is not {mine(name)}" for name in seen]
         return " or ".join([f"len(draft) != {len(gone)}", *gone, *other])
 
@@ -132,18 +129,13 @@ class Called:
         if not self.hook.is_async:
             return f"timed({name}, {receiver}, {arguments})" if is_timed else called
         if is_timed:
-            called = (
-                f"within({name}, {called})"
-                if is_awaited
-                else f"timed_async({name}, {receiver}, {arguments})"
-            )
+            plain = f"timed_async({name}, {receiver}, {arguments})"
+            called = f"within({name}, {called})" if is_awaited else plain
         elif not is_awaited or (seat.phase == "around" and self.hook.is_stream):
             return called
         if seat.phase == "finally" and not self.hook.is_stream:
             wait = "await " if not self.is_beside(seat) else ""
-            return (
-                f"(unawaited({called}) if is_a(leaving, GeneratorExit) else {wait}{called})"
-            )
+            return f"(unawaited({called}) if is_a(leaving, GeneratorExit) else {wait}{called})"
         return called if self.is_beside(seat) else f"await {called}"
 
     def settle(self, seat: Seat) -> str:
@@ -156,24 +148,14 @@ class Called:
 
     def is_beside(self, seat: Seat) -> bool:
         """Tell whether a receiver is awaited beside others."""
-        observers = {
-            "pre": self.plan.pre,
-            "item": self.plan.item,
-            "post": self.plan.post,
-            "error": self.plan.error,
-            "finally": self.plan.final,
-        }.get(seat.phase)
-        return (
-            seat.receiver.role == "observe" and observers is not None and len(observers.observe) > 1
-        )
+        plan = self.plan
+        phases = plan.pre, plan.item, plan.post, plan.error, plan.final
+        return any(seat in each.observe and len(each.observe) > 1 for each in phases)
 
     def is_awaited(self, seat: Seat) -> bool:
         """Tell whether a receiver of an async hook is known to be awaited."""
-        return (
-            self.hook.is_async
-            and seat.problem is None
-            and (seat.receiver.is_async or seat.timeout is not None)
-        )
+        is_waited_for = seat.receiver.is_async or seat.timeout is not None
+        return self.hook.is_async and seat.problem is None and is_waited_for
 
     def offered(self, seat: Seat) -> tuple[str, ...]:
         """Name what a receiver may ask for besides the arguments."""
@@ -193,12 +175,9 @@ class Called:
         state = "dict(call.state)" if seat.receiver.options.background else "call.state"
         offered = {
             "ctx": f"context(HookContext, ({facts}, call.id, surrounding(), {state}))",
-            "result": result,
-            "error": error,
-            "item": "item",
-            "call_next": call_next,
+            "result": result, "error": error, "item": "item", "call_next": call_next,
             "surrounding": "surrounding()",
-        }
+        }  # fmt: skip
         return {name: mine(name) for name in self.names} | {
             name: offered[name] for name in self.offered(seat)
         }

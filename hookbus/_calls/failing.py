@@ -171,10 +171,8 @@ def failed(
     else:
         tell_failed(call, seat, error, "raised")
         raised = ReceiverError(receiver.name, call.plan.hook.name, seat.phase)
-        if (
-            seat.phase == "answer" and call.plan.around and call.broken is None
-        ):  # none of them keeps it
-            call.broken = raised
+        if seat.phase == "answer" and call.plan.around and call.broken is None:
+            call.broken = raised  # no around keeps it
         try:
             raise raised from error
         finally:
@@ -182,12 +180,9 @@ def failed(
 
 
 def deferred(
-    call: Call,
-    seat: Seat,
-    error: BaseException,
-    noted: BaseException | None,
+    call: Call, seat: Seat, error: BaseException, noted: BaseException | None,
     out: BaseException | None,
-) -> BaseException | None:
+) -> BaseException | None:  # fmt: skip
     """Return what goes out once all observers have had their turn: the first exception that must.
     """
     try:

@@ -99,11 +99,8 @@ def decided(call: Call, seat: Seat, answer: Any) -> None:
         return
     is_patch = seat.phase == "pre" and issubclass(kind, Mapping)
     if issubclass(kind, VERDICTS) or is_verdict_class(answer) or is_patch:
-        wrong_return(
-            seat,
-            answer,
-            "nothing: an observer decides nothing; connect it as a guard or a modifier",
-        )
+        instead = "an observer decides nothing; connect it as a guard or a modifier"
+        wrong_return(seat, answer, f"nothing: {instead}")
     if not call.plan.hook.is_async:
         not_to_await(answer)
 
@@ -137,11 +134,8 @@ def check_untampered(seat: Seat, view: ReadOnly, answer: Any = None) -> None:
     if view.tampered:
         if is_awaitable(answer):
             close_unawaited(answer)
-        instead = (
-            "; write call_next(name=value)"
-            if seat.phase == "around"
-            else f", {ONLY_A_MODIFIER}"
-        )
+        is_around = seat.phase == "around"
+        instead = "; write call_next(name=value)" if is_around else f", {ONLY_A_MODIFIER}"
         raise HookError(f"{seat.receiver.label} wrote to ctx.kwargs{instead}")
 
 

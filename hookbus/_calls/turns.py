@@ -24,16 +24,13 @@ class Turns(Called):
         if not seats:
             return ""
         ends = {
-            "patch": "if replaced: break",
-            "item": "if dropped: break",
+            "patch": "if replaced: break", "item": "if dropped: break",
             "rescue": "if rescue is not None: break",
-        }
+        }  # fmt: skip
         turns = self.turns(seats, kind, ends.get(kind, ""))
         if kind not in ends:
             return turns
-        return "\n".join(
-            ["while True:", *(f"    {line}" for line in turns.splitlines()), "    break"]
-        )
+        return below("while True:", lines(turns, "break"))
 
     def turns(self, seats: Iterable[Seat], kind: str, after_loop: str = "") -> str:
         """Write turns one after the other; many that are alike become a loop."""
@@ -45,14 +42,7 @@ class Turns(Called):
                 continue
             many = self.give("many", tuple((seat, self.function(seat)) for seat in alike))
             body = self.turn(alike[0], kind, names=("seat", "receiver"))
-            texts.append(
-                "\n".join(
-                    [
-                        f"for seat, receiver in {many}:",
-                        *(f"    {line}" for line in body.splitlines()),
-                    ]
-                )
-            )
+            texts.append(below(f"for seat, receiver in {many}:", body))
             texts += [after_loop] if after_loop else []
         return "\n".join(texts)
 
@@ -76,26 +66,18 @@ class Turns(Called):
     def _likeness(self, seat: Seat) -> Any:
         receiver = seat.receiver
         return (
-            receiver.role,
-            receiver.is_async,
-            receiver.options.background,
-            seat.timeout is None,
-            seat.problem is None,
-            self.holding(seat),
-            self._wanted(seat),
+            receiver.role, receiver.is_async, receiver.options.background, seat.timeout is None,
+            seat.problem is None, self.holding(seat), self._wanted(seat),
             id(seat) if self.is_conditional(seat) else 0,
-        )
+        )  # fmt: skip
 
     # -- one turn ----------------------------------------------------------------------------------
 
     @property
     def call(self) -> str:
         """The record of the call, made where it is first needed."""
-        return (
-            "call"
-            if "eager" in self.flags
-            else f"call := call or Call(plan, {self.pieces['sender']})"
-        )
+        made = f"call := call or Call(plan, {self.pieces['sender']})"
+        return "call" if "eager" in self.flags else made
 
     def turn(self, seat: Seat, kind: str, names: tuple[str, str] | None = None) -> str:
         """Write the turn of one receiver."""
@@ -103,20 +85,16 @@ class Turns(Called):
         condition = self.condition(seat, name)
         pieces: dict[str, Any] = {"seat": name, "call": self.call, "condition": condition}
         noted = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
-        read = (
-            f"misfit({name})"
-            if seat.problem is not None
-            else self._read(seat, kind, name, receiver)
-        )
+        fits = seat.problem is None
+        read = self._read(seat, kind, name, receiver) if fits else f"misfit({name})"
         more = {"conditional"} if self.is_conditional(seat) else set()
-        if self._is_alone(kind) and seat.problem is None:
+        if self._is_alone(kind) and fits:
             take = self.fill(self.taking(kind), **pieces)
             return self.fill(story.GUARD, more, {"ask": read, "take": take}, **pieces)
         more |= {"several"} if self.is_beside(seat) else set()
         more |= {"timed"} if kind in ("look", "maybe wait") and seat.timeout is None else set()
-        more |= (
-            {"rare"} if seat.phase in ("error", "item", "answer") else set()
-        )  # who has had a turn there is noted at once
+        # Who has had a turn there is noted at once.
+        more |= {"rare"} if seat.phase in ("error", "item", "answer") else set()
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
     def _is_alone(self, kind: str) -> bool:
@@ -180,13 +158,10 @@ class Turns(Called):
         if self._is_alone(kind):
             return self.fill(story.ASK, more, parts, **pieces)
         more |= {"long"} if parts["view"] else set()
+        pieces["has_answer"] = f"(answer := {pieces['asked']}) is not None"
         if parts["settle"]:
-            pieces["has_answer"] = (
-                f"(answer := {pieces['asked']}) is not None "
-                "and (type(answer) in PLAIN or (answer := await settled(answer)) is not None)"
-            )
-        else:
-            pieces["has_answer"] = f"(answer := {pieces['asked']}) is not None"
+            awaited = "type(answer) in PLAIN or (answer := await settled(answer)) is not None"
+            pieces["has_answer"] += f" and ({awaited})"
         parts["take"] = self.fill(self.taking(kind), parts=self._rebinding(), **pieces)
         return self.fill(story.READ, more, parts, **pieces)
 
@@ -201,12 +176,14 @@ class Turns(Called):
         }[kind]  # fmt: skip
 
     def _rebinding(self) -> dict[str, str]:
-        lines = (f"if {name!r} in answer: {mine(name)} = answer[{name!r}]" for name in self.simple)
-        return {
-            "rebind": "\n".join(lines) or "pass",
-            "redraft": "\n".join(f"{mine(name)} = draft[{name!r}]" for name in self.simple)
-            or "pass",
-        }
+        rebind = (f"if {name!r} in answer: {mine(name)} = answer[{name!r}]" for name in self.simple)
+        redraft = (f"{mine(name)} = draft[{name!r}]" for name in self.simple)
+        return {"rebind": lines(*rebind) or "pass", "redraft": lines(*redraft) or "pass"}
+
+
+def below(head: str, text: str) -> str:
+    """Put a text below a line, indented."""
+    return lines(head, *(f"    {line}" for line in text.splitlines()))
 
 
 def lines(*texts: str) -> str:

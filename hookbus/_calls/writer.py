@@ -43,11 +43,8 @@ TOOLS: Final[dict[str, Any]] = {
 
 _GENERATOR: Final = {"send": "send", "throw": "throw", "close": "close", "stop": "StopIteration"}
 _ASYNC_GENERATOR: Final = {
-    "send": "asend",
-    "throw": "athrow",
-    "close": "aclose",
-    "stop": "StopAsyncIteration",
-}
+    "send": "asend", "throw": "athrow", "close": "aclose", "stop": "StopAsyncIteration",
+}  # fmt: skip
 
 
 class Writer(Turns):
@@ -96,18 +93,14 @@ class Writer(Turns):
     @property
     def name(self) -> str:
         own = self.hook.body.__name__
-        return free_name(
-            f"call_{own}" if own.isidentifier() else "call_it",
-            {*self.hook.function_signature.names},
-        )
+        name = f"call_{own}" if own.isidentifier() else "call_it"
+        return free_name(name, {*self.hook.function_signature.names})
 
     def written(self) -> Written:
         """Return the function."""
         text = self._stream() if self.is_stream else self._call()
         source, run = self._made(text, self.name, Nest(self))
-        run.__qualname__ = (
-            self.hook.body.__qualname__
-        )  # what nobody awaits is warned of by this name
+        run.__qualname__ = self.hook.body.__qualname__  # what nobody awaits is warned of by it
         named = {name: value for name, value in self.given.items() if name[-1].isdigit()}
         return Written(run, source, named)
 
@@ -190,9 +183,8 @@ class Writer(Turns):
 
     def _error(self) -> str:
         error = self.plan.error
-        turns = lines(
-            self.modifiers(error.modify, "rescue"), self.observers(error.observe, "raised")
-        )
+        modifiers = self.modifiers(error.modify, "rescue")
+        turns = lines(modifiers, self.observers(error.observe, "raised"))
         return self.fill(story.ERROR, parts={"turns": turns})
 
     # -- streams -----------------------------------------------------------------------------------
@@ -201,12 +193,8 @@ class Writer(Turns):
         flags = self.flags.union(more)
         if "inner" in more:
             flags.discard("rescue")
-        parts = {
-            "error": "",
-            "items": "",
-            "leave": self.fill(story.LEAVE) if "main" in more else "",
-            **parts,
-        }
+        leave = self.fill(story.LEAVE) if "main" in more else ""
+        parts = {"error": "", "items": "", "leave": leave, **parts}
         kept, self.flags = self.flags, flags
         try:
             return self.fill(story.PUMP, parts=parts, seat=seat)
@@ -230,9 +218,8 @@ class Writer(Turns):
     # -- arounds -----------------------------------------------------------------------------------
 
     def _around(self) -> str:
-        return self.fill(
-            story.AROUND, parts={"arounds": self._functions(), "level": self._level(0)}
-        )
+        parts = {"arounds": self._functions(), "level": self._level(0)}
+        return self.fill(story.AROUND, parts=parts)
 
     def _functions(self) -> str:
         """Write the `call_next` of each around, the innermost first."""
@@ -255,13 +242,8 @@ class Writer(Turns):
 
     def _next(self, i: int) -> str:
         """Write the `call_next` of around number `i`."""
-        again = self.fill(
-            story.AGAIN,
-            parts={"pump": self._pump(["inner"])},
-            i=i,
-            seat=self._seat_name(i),
-            late=self._late(i),
-        )
+        pump, seat = {"pump": self._pump(["inner"])}, self._seat_name(i)
+        again = self.fill(story.AGAIN, parts=pump, i=i, seat=seat, late=self._late(i))
         changed, shut, result = f"mark_{i}, mark_{i + 1}", " or call.is_over", "answer"
         if i == self.count - 1:
             edited = self.flags >= {"nested", "guarded"}  # by who says yes
