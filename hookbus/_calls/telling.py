@@ -45,12 +45,10 @@ def begun(
     ENCLOSING.set(call.inside)
     call.began = time.perf_counter()
     tell(
-        call,
-        Started,
-        arguments=call.plan.signature.names,
+        call, Started, arguments=call.plan.signature.names,
         values=HIDDEN if values is None else values,
         labels=_as_texts(labels) if labels else NOTHING_AROUND,
-    )
+    )  # fmt: skip
 
 
 def _as_texts(labels: Mapping[str, Any]) -> Mapping[str, str]:
@@ -101,17 +99,11 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
         return False
     bus = plan.hook.bus
     facts.setdefault("at", time.time())
-    is_taken: bool = bus.events.tell(
-        bus,
-        kind.of(
-            call_id=call.id,
-            parent_id=call.parent_id if call.inside or call.parent_id else enclosing(),
-            hook=plan.hook.name,
-            sender=call.description,
-            surrounding=current_surrounding(),
-            **facts,
-        ),
-    )
+    parent_id = call.parent_id if call.inside or call.parent_id else enclosing()
+    is_taken: bool = bus.events.tell(bus, kind.of(
+        call_id=call.id, parent_id=parent_id, hook=plan.hook.name, sender=call.description,
+        surrounding=current_surrounding(), **facts,
+    ))  # fmt: skip
     return is_taken
 
 
@@ -129,17 +121,10 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     sentence = said and said.replace(receiver.label, receiver.name)
     place = receiver.count_failure(meant, is_open=is_open, sentence=sentence)
     is_heard = tell(
-        call,
-        Failed,
-        receiver=receiver.name,
-        role=receiver.role,
-        phase=seat.phase,
-        exception=meant,
-        action=action,
-        enforced=receiver.options.enforce,
-        place=place,
+        call, Failed, receiver=receiver.name, role=receiver.role, phase=seat.phase,
+        exception=meant, action=action, enforced=receiver.options.enforce, place=place,
         said=sentence or None,
-    )
+    )  # fmt: skip
     if not is_heard and not is_passed_on:
         receiver.log_failure(_THEN[action], is_open=is_open)
     return sentence or type(error).__name__
@@ -161,15 +146,9 @@ def tell_change(
     call.said = "changed"
     before, after = (before, after) if call.plan.shows_values else (HIDDEN, HIDDEN)
     tell(
-        call,
-        Mutated,
-        receiver=seat.receiver.name,
-        name=name,
-        before=before,
-        after=after,
-        index=index,
-        dropped=dropped,
-    )
+        call, Mutated, receiver=seat.receiver.name, name=name, before=before, after=after,
+        index=index, dropped=dropped,
+    )  # fmt: skip
 
 
 def tell_turn(call: Call, seat: Seat, began: float) -> None:
@@ -178,14 +157,9 @@ def tell_turn(call: Call, seat: Seat, began: float) -> None:
     receiver = seat.receiver
     seconds = time.perf_counter() - began
     tell(
-        call,
-        Asked,
-        receiver=receiver.name,
-        role=receiver.role,
-        phase=seat.phase,
-        seconds=seconds,
-        answer=said,
-    )
+        call, Asked, receiver=receiver.name, role=receiver.role, phase=seat.phase,
+        seconds=seconds, answer=said,
+    )  # fmt: skip
 
 
 def fire(plan: Plan, last: Seat | None = None) -> None:

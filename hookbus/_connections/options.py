@@ -117,16 +117,11 @@ class Options(NamedTuple):
             self._check_when()
 
     def _check_role(self) -> None:
-        if self.role is not None and self.role not in ("modify", "guard", "observe"):
-            raise HookError(
-                f"role={self.role!r} is "
-                f"unknown{did_you_mean(str(self.role), ('modify', 'guard', 'observe'))}"
-            )
-        if self.on_error is not None and self.on_error not in ("isolate", "block", "raise"):
-            raise HookError(
-                f"on_error={self.on_error!r} is "
-                f"unknown{did_you_mean(str(self.on_error), POLICIES['modify'])}"
-            )
+        known = {"role": ("modify", "guard", "observe"), "on_error": POLICIES["modify"]}
+        for option, values in known.items():
+            if (value := getattr(self, option)) is not None and value not in values:
+                hint = did_you_mean(str(value), values)
+                raise HookError(f"{option}={value!r} is unknown{hint}")
         if self.once and self.role == "guard":
             raise HookError(
                 "once=True is refused for a guard: it would guard one call and leave the door open"
