@@ -9,7 +9,7 @@ import time
 import pytest
 
 from hookbus import Ask, Bus, HookBlocked, HookError, hookable
-from hookbus.approvals import Approved, Denied, Desk, terminal
+from hookbus.approvals import Approved, Denied, Desk, Store, terminal
 
 
 @pytest.fixture
@@ -174,3 +174,37 @@ def test_what_a_model_wrote_does_not_steer_the_terminal(bus, pay_plainly, monkey
     shown = capsys.readouterr().out
     assert "\x1b" not in shown and "\u202e" not in shown and "\r" not in shown
     assert '(last time "bob")' in shown
+
+
+def test_who_attends_answers_what_waits_until_the_input_ends(
+    bus, pay_plainly, monkeypatch, capsys, tmp_path
+):
+    bus.approver(None)
+    store = bus.approver(Store(tmp_path / "store.db"))
+    for to in ("bob", "eve", "ada", "joe"):
+        with pytest.raises(HookBlocked):
+            pay_plainly(to)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("yes\nno\n"))
+    terminal.attend(store)
+    assert [case.state for case in store.history()] == ["approved", "denied", "pending", "pending"]
+    asked = capsys.readouterr().out
+    assert "pay ada?" in asked and "pay joe?" not in asked
+
+
+def test_what_is_answered_elsewhere_while_somebody_thinks_is_said(
+    bus, pay_plainly, monkeypatch, capsys, tmp_path
+):
+    bus.approver(None)
+    store = bus.approver(Store(tmp_path / "store.db"))
+    with pytest.raises(HookBlocked):
+        pay_plainly("bob")
+
+    class Slow(io.StringIO):
+        def readline(self, *args):
+            store.answer(store.pending()[0].id, Denied("I was faster"))
+            return "yes\n"
+
+    monkeypatch.setattr(sys, "stdin", Slow())
+    terminal.attend(store)
+    assert "has its answer already" in capsys.readouterr().out
+    assert store.history()[0].state == "denied"
