@@ -21,6 +21,7 @@ export class Approvals {
       const item = this.#item(request);
       this.items.set(request.id, item);
       this.list.append(item);
+      fill(this.said, `Waits for a yes: ${request.question}`);
     }
     this.section.querySelector(".none").hidden = this.items.size > 0;
     const waiting = this.items.size ? `(${this.items.size}) ` : "";

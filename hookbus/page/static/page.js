@@ -35,7 +35,8 @@ function draw() {
   const shown = calls.filter((call) => matches(call, wanted)).reverse();
   list.show(shown);
   get("older").disabled = older ? !older.before : !live.all.length;
-  get("shown").textContent = `${shown.length.toLocaleString("en")} calls${
+  get("shown").textContent = `${shown.length.toLocaleString("en")} ${
+    shown.length === 1 ? "call" : "calls"}${
     older ? ", of before" : paused ? ", paused" : ""}${
     skipped ? `; ${skipped.toLocaleString("en")} older records are not shown` : ""}`;
   tally.draw(get("tables"));
