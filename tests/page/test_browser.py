@@ -4,6 +4,8 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import pytest
+
 from . import chromium
 from .chromium import until
 from .conftest import TOKEN
@@ -91,6 +93,24 @@ def test_a_call_under_way_is_followed_until_it_ends(open_page, fresh):
         gate.set()
         running.join()
     expect(detail.locator(".waterfall .mark").first).to_have_text("returned")
+
+
+def test_counts_and_seconds_are_those_of_the_journal(open_page, fresh):
+    fresh.run("KEY", "4711", "open", "disk", "hi")
+    page = open_page()
+    table = page.locator("#receivers tbody tr")
+    expect(table).to_have_count(3)
+    assert [" ".join(row.split()) for row in table.all_inner_texts()] == [
+        "archive 0 0 0 1 0 – –", "no_keys 0 0 1 0 0 – –", "redact 0 1 0 0 1 – –"
+    ]  # fmt: skip
+    seconds = sorted(
+        record.data["seconds"] for record in fresh.journal.records("tool_call", "finished")
+    )
+    tools = page.locator("#hooks tbody tr").nth(1).inner_text().split()
+    assert tools[:4] == ["tool_call", "5", "1", "0"]
+    p50, p99 = (float(number) * {"µs": 1e-6, "ms": 1e-3, "s": 1}[unit]
+                for number, unit in zip(tools[4::2], tools[5::2]))  # fmt: skip
+    assert (p50, p99) == pytest.approx((seconds[2], seconds[4]), rel=0.01)
 
 
 def test_somebody_approves_one_edits_one_and_denies_one(open_page, fresh):

@@ -24,13 +24,14 @@ export class Detail {
   }
 
   // Ask again for the call that is shown where something was told of it since, and every other
-  // second while it is under way: of what is called inside it.
+  // second while it is under way: of what is called inside it. What somebody has unfolded stays.
   async refresh(found) {
     const call = this.call;
     if (call === null) return;
     const tick = found?.outcome === "running" ? Math.floor(performance.now() / 2000) : "";
     const told = found?.marks ? `${found.outcome} ${[...found.marks]} ${tick}` : "unknown";
-    if (told === this.told) return;
+    const isRead = this.told && this.section.querySelector("details[open]");
+    if (told === this.told || isRead) return;
     this.told = told;
     const answer = await fetch(`calls/${encodeURIComponent(call.run)}/${call.id}`);
     const lines = await answer.json();

@@ -20,11 +20,9 @@ const list = new List(get("calls"), (call) => detail.open(call));
 
 let older = null; // calls of before, where somebody looks at those
 let paused = null; // the calls as they were when somebody stopped the list
-let isWaiting = false;
 let skipped = 0;
 
 function draw() {
-  isWaiting = false;
   for (const [what, count] of Object.entries(tally.counts)) {
     const told = get(`count-${what.replace(" ", "-")}`);
     told.textContent = count.toLocaleString("en");
@@ -39,16 +37,29 @@ function draw() {
     shown.length === 1 ? "call" : "calls"}${
     older ? ", of before" : paused ? ", paused" : ""}${
     skipped ? `; ${skipped.toLocaleString("en")} older records are not shown` : ""}`;
-  tally.draw(get("tables"));
-  suggest();
   detail.refresh(live.byKey.get(`${detail.call?.run}/${detail.call?.id}`));
 }
 
-function soon() {
-  if (isWaiting) return;
-  isWaiting = true;
-  setTimeout(draw, PAUSE);
+function drawTables() {
+  tally.draw(get("tables"));
+  suggest();
 }
+
+// What draws soon, once, however often it is asked to meanwhile.
+function within(milliseconds, drawing) {
+  let isWaiting = false;
+  return () => {
+    if (isWaiting) return;
+    isWaiting = true;
+    setTimeout(() => {
+      isWaiting = false;
+      drawing();
+    }, milliseconds);
+  };
+}
+
+const soon = within(PAUSE, draw);
+const soonTables = within(4 * PAUSE, drawTables);
 
 const filter = () => Object.fromEntries(new FormData(filters));
 
@@ -113,6 +124,7 @@ hear("calls", (rows) => {
   live.take(rows);
   tally.take(rows);
   soon();
+  soonTables();
 });
 hear("skipped", (count) => {
   skipped += count;

@@ -43,11 +43,12 @@ export class Tally {
       ["receivers", RECEIVER, this.receivers], ["hooks", HOOK, this.hooks],
     ]) {
       const rows = [...counted].sort(([one], [other]) => one.localeCompare(other));
-      fill(section.querySelector(`#${id} tbody`), ...rows.map(([name, found]) =>
-        make("tr", {}, make("th", { scope: "row" }, name),
+      fill(section.querySelector(`#${id} tbody`), ...rows.map(([name, found]) => {
+        const times = Float64Array.from(found.seconds).sort();
+        return make("tr", {}, make("th", { scope: "row" }, name),
           ...names.map((what) => make("td", {}, String(found[what] ?? 0))),
-          ...[0.5, 0.99].map((part) =>
-            make("td", {}, span(percentile(found.seconds, part)) || "–")))));
+          ...[0.5, 0.99].map((part) => make("td", {}, span(percentile(times, part)) || "–")));
+      }));
     }
   }
 }
@@ -66,8 +67,5 @@ function note(found, seconds) {
   found.next++;
 }
 
-// The smallest time that so large a part of them does not exceed.
-export function percentile(times, part) {
-  const sorted = Float64Array.from(times).sort();
-  return sorted[Math.max(Math.ceil(part * sorted.length) - 1, 0)];
-}
+// Of sorted times the smallest that so large a part of them does not exceed.
+const percentile = (sorted, part) => sorted[Math.max(Math.ceil(part * sorted.length) - 1, 0)];
