@@ -12,6 +12,8 @@ from . import __version__
 ABOUT: Final = "See, change and stop the calls of an agent."
 EXTRAS: Final = {"demo": "demo", "serve": "page"}
 """The extra a command needs; the others need `cli`."""
+BY_PACKAGE: Final = {"opentelemetry": "otel"}
+"""The extra of what only an option of a command needs."""
 
 MISSING_EXTRA: Final = (
     "hookbus {command} needs packages that are not installed ({name}); "
@@ -67,8 +69,9 @@ def main(tokens: Sequence[str] | None = None) -> int:
         if words[0] not in WITHOUT_EXTRAS.split():
             print(f"hookbus has no {words[0]!r}: hookbus --help lists what it has", file=sys.stderr)
             return 2
-        said = {"command": words[0], "extra": EXTRAS.get(words[0], "cli"), "name": missing.name}
-        print(MISSING_EXTRA.format(**said), file=sys.stderr)
+        extra = BY_PACKAGE.get(missing.name.partition(".")[0], EXTRAS.get(words[0], "cli"))
+        said = MISSING_EXTRA.format(command=words[0], extra=extra, name=missing.name)
+        print(said, file=sys.stderr)
         return 2
     if isinstance(ended, int):
         return ended

@@ -59,6 +59,14 @@ def test_a_command_that_there_is_not_needs_no_extra(word):
     assert err == f"hookbus has no {word!r}: hookbus --help lists what it has\n"
 
 
+def test_what_an_option_needs_is_named_by_its_own_extra(tmp_path):
+    (tmp_path / "script.py").write_text("print('never')")
+    words = "run", "--otel", str(tmp_path / "script.py")
+    code, out, err = hooked(*words, without=("opentelemetry",))
+    assert (code, out) == (2, "")
+    assert "pip install 'hookbus[otel]'" in err
+
+
 def test_a_module_of_hookbus_that_is_missing_is_no_missing_extra():
     code, _, err = hooked("demo", "--help", without=("hookbus.exceptions",))
     assert code == 1

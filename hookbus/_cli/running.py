@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, NoReturn
 import attrs
 from cyclopts import Parameter
 
-from .. import HookError
+from .. import HookError, default_bus
 from .._attach import listen
 from .preparing import instrument_named, prepare
 from .program import Program, without_ours
@@ -20,7 +20,7 @@ from .reading import named_journal
 from .screen import TABLES, Flag, Several, Shown
 from .settings import find_settings
 
-_VALUED: Final = ("--plugin", "--instrument", "--adapters", "--journal")
+_VALUED: Final = ("--plugin", "--instrument", "--adapters", "--journal", "--trace")
 
 
 @attrs.frozen
@@ -42,6 +42,7 @@ def run(
     program: str, /,
     *arguments: Annotated[str, Parameter(allow_leading_hyphen=True)],
     plugin: Several = (), instrument: Several = (), journal: Path | None = None,
+    trace: Path | None = None, otel: Flag = False,
     adapters: str | None = None,
     module: Annotated[Flag, Parameter(alias="-m")] = False,
     shown: Shown = TABLES,
@@ -60,6 +61,10 @@ def run(
         adapters: frameworks that are to run on hookbus, with commas between: langchain,mcp.
         journal: the file that keeps what happens; else HOOKBUS_JOURNAL, else the one that the
             settings name.
+        trace: a file for the calls as a trace, which ui.perfetto.dev opens; one that is there is
+            replaced.
+        otel: make spans and metrics of the calls, for the OpenTelemetry providers that the program
+            sets up.
         module: the program is a module, as for python -m.
     """
     settings = find_settings()
@@ -74,6 +79,7 @@ def run(
         instrument_named(target)
     if shown.json:
         _count()
+    _export(trace, is_otel=otel)
     listen()
     try:
         found.run()
@@ -86,11 +92,30 @@ def run(
     return None
 
 
+def _export(trace: Path | None, *, is_otel: bool) -> None:
+    """Have the calls written as a trace, and told to OpenTelemetry, until the program has ended.
+
+    Raises:
+        OSError: if the file cannot be written.
+    """
+    exporters = list[Any]()
+    if trace is not None:
+        from ..exporters.chrome import ChromeTrace
+
+        exporters.append(ChromeTrace(trace))
+    if is_otel:
+        from ..exporters.otel import OpenTelemetry
+
+        exporters.append(OpenTelemetry())
+    for each in exporters:
+        default_bus.events.connect(each)
+        atexit.register(each.close)
+
+
 def _count() -> None:
     """Say at the end, in a line on stderr, how many calls there were and how they ended."""
     import json
 
-    from .. import default_bus
     from ..events import Failed, Finished
 
     counts: dict[str, int] = {}

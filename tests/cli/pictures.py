@@ -1,4 +1,4 @@
-"""Pictures of the command line on a terminal: real commands, on a terminal of 80 and of 132 columns.
+"""Pictures of the command line: real commands on terminals of 80 and of 132 columns.
 
     python -m tests.cli.pictures --write    put them into docs/how-to
 """

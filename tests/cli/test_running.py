@@ -170,15 +170,18 @@ def test_a_program_does_not_begin_without_a_plugin_that_is_to_guard_it(bank):
     assert ran.stderr.startswith("hookbus: error: plugin frugal") and ran.stderr.count("\n") == 1
 
 
-def test_a_program_and_the_processes_it_starts_are_in_the_journal(tmp_path):
+def test_a_program_and_what_it_starts_are_in_the_journal_and_it_in_a_trace(tmp_path):
     (tmp_path / "script.py").write_text(
         "import subprocess, sys\nfrom hookbus import hookable\n"
         "@hookable\ndef ring(n): return n\n"
         "print(ring(1))\n"
         "if len(sys.argv) == 1: subprocess.run([sys.executable, __file__, 'inside'], check=True)\n"
     )
-    ran = python("-m", "hookbus", "run", "--journal", "night.journal", "script.py", cwd=tmp_path)
+    ran = python("-m", "hookbus", "run", "--journal", "night.journal", "--trace", "t.json", "--otel",
+                 "script.py", cwd=tmp_path)  # fmt: skip
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "1\n1\n", "")
     records = [*Journal.reading(tmp_path / "night.journal").records(type="finished")]
     assert [record.subject for record in records] == ["ring", "ring"]
     assert len({record.run for record in records}) == 2
+    trace = json.loads((tmp_path / "t.json").read_text())
+    assert [event["name"] for event in trace if event["ph"] == "X"] == ["ring"]

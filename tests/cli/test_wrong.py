@@ -62,7 +62,8 @@ WRONG = [
     (["run", "--instrument", "nosuch:A.b", "empty.py"], "there is no module 'nosuch'", {}),
     (["run", "--journal", "no/such.journal", "empty.py"], "there is no folder", {}),
     (["run", "--journal", "package", "empty.py"], "cannot be opened", {}),
-    (["run", "--journal", "empty.py", "empty.py", "x"], "", None),
+    (["run", "--trace", "no/such.json", "empty.py"], "no/such.json: No such file", {}),
+    (["run", "--trace", "package", "empty.py"], "package: Is a directory", {}),
     (["run", "--nosuch", "empty.py"], "Unknown option: --nosuch", {}),
     (["log"], "no journal is named", {}),
     (["log", "--journal", "nosuch.journal"], "there is no journal nosuch.journal", {}),
@@ -123,7 +124,6 @@ WRONG = [
     (["run", "empty.py"], "version", {SETTINGS: "[plugins]\nuser = 'plugins'",
                                       "plugins/a/hookbus-plugin.toml": 'format = 1\nid = "a"'}),
 ]  # fmt: skip
-WRONG = [row for row in WRONG if row[2] is not None]
 
 
 @pytest.fixture(scope="module")
