@@ -40,7 +40,8 @@ class Asks(NamedTuple):
         if code is None:
             asks = _asked(function, with_sender)
         else:
-            plain: Any = function.__func__ if type(function) is MethodType else function
+            method: Any = function
+            plain = method.__func__ if type(function) is MethodType else method
             defaults, by_keyword = plain.__defaults__ or (), plain.__kwdefaults__ or ()
             is_bound = plain is not function
             asks = _asked_by_code(code, len(defaults), tuple(by_keyword), is_bound, with_sender)

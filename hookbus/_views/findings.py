@@ -124,7 +124,7 @@ def of_itself(receiver: Connected, it: str) -> Iterator[str]:
     """Say what a receiver has found out: the texts that its attribute `findings` gives, if it has
     one.
     """
-    told = getattr(receiver.function, "findings", None)
+    told: Any = getattr(receiver.function, "findings", None)
     if callable(told):
         try:
             yield from [f"{it}: {each}" for each in told()]

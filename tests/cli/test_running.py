@@ -177,8 +177,8 @@ def test_a_program_and_what_it_starts_are_in_the_journal_and_it_in_a_trace(tmp_p
         "print(ring(1))\n"
         "if len(sys.argv) == 1: subprocess.run([sys.executable, __file__, 'inside'], check=True)\n"
     )
-    ran = python("-m", "hookbus", "run", "--journal", "night.journal", "--trace", "t.json", "--otel",
-                 "script.py", cwd=tmp_path)  # fmt: skip
+    options = ("--journal", "night.journal", "--trace", "t.json", "--otel")
+    ran = python("-m", "hookbus", "run", *options, "script.py", cwd=tmp_path)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "1\n1\n", "")
     records = [*Journal.reading(tmp_path / "night.journal").records(type="finished")]
     assert [record.subject for record in records] == ["ring", "ring"]
