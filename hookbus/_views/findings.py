@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from types import CodeType, MethodType
 from typing import Any
@@ -124,7 +124,7 @@ def of_itself(receiver: Connected, it: str) -> Iterator[str]:
     """Say what a receiver has found out: the texts that its attribute `findings` gives, if it has
     one.
     """
-    told: Any = getattr(receiver.function, "findings", None)
+    told: Callable[[], Iterable[str]] | None = getattr(receiver.function, "findings", None)
     if callable(told):
         try:
             yield from [f"{it}: {each}" for each in told()]
