@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from itertools import islice
 from typing import Any, Final
-from urllib.parse import quote
 
-from .. import HookError
 from ..journal import Journal, Record
+from ..journal._file import reading
 
-BUSY_SECONDS: Final = 5.0
 LOOKED_THROUGH: Final = 50_000
 """So many records from its beginning on are looked through for what was called inside a call."""
 OLDER: Final = 200
@@ -91,10 +87,5 @@ class Reading:
 
     def _asked(self, statement: str, *values: Any) -> list[Any]:
         """Return what the views of the file answer."""
-        path = self._journal.path
-        try:
-            uri = f"file:{quote(str(path))}?mode=ro"
-            with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as db:
-                return db.execute(statement, values).fetchall()
-        except sqlite3.Error as error:
-            raise HookError(f"{path} cannot be read: {error}") from None
+        with reading(self._journal.path) as db:
+            return db.execute(statement, values).fetchall()
