@@ -140,6 +140,9 @@ def test_somebody_approves_one_edits_one_and_denies_one(open_page, fresh):
     mallory.get_by_role("button", name="Deny").click()
     mallory.get_by_role("alert").get_by_text("has just changed").wait_for()
     page.wait_for_timeout(600)
+    mallory.get_by_label("Why not").press("Enter")  # which answers nothing
+    page.wait_for_timeout(300)
+    assert [request.arguments["to"] for request in fresh.store.pending()] == ["Mallory"]
     mallory.get_by_role("button", name="Deny").click()
     mallory.wait_for(state="detached")
 

@@ -56,9 +56,11 @@ export class Approvals {
         ["null", "{}"].includes(request[name]) ? []
           : [make("h4", {}, head), block(request[name], name)]),
       form);
-    form.addEventListener("submit", (sent) => {
-      sent.preventDefault();
-      this.#press(request, form, sent.submitter?.value);
+    form.addEventListener("submit", (sent) => sent.preventDefault()); // Enter in a field: no answer
+    form.addEventListener("click", (clicked) => {
+      if (clicked.target.closest("button")) {
+        this.#press(request, form, clicked.target.closest("button").value);
+      }
     });
     return item;
   }
@@ -127,4 +129,4 @@ const block = (text, name) => make("pre", { class: name }, ...json(text));
 const label = (text, field) => make("label", {}, make("span", {}, text), field);
 const select = (name, options) => make("select", { name }, ...Object.entries(options).map(
   ([value, text]) => make("option", { value, selected: value === "" }, text)));
-const button = (value, text) => make("button", { value, type: "submit" }, text);
+const button = (value, text) => make("button", { value, type: "button" }, text);
