@@ -2,7 +2,6 @@
 
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -205,55 +204,3 @@ def test_a_paused_list_stands_still_and_goes_on(open_page, fresh):
     until(page, 2)
     page.get_by_role("button", name="Pause").click()
     until(page, 4)
-
-
-class _Elsewhere(BaseHTTPRequestHandler):
-    """A page on another port of this machine, to which cookies of this machine are shown."""
-
-    def do_GET(self):
-        self.server.seen.append(self.headers.get("cookie"))
-        self.send_response(200)
-        self.send_header("content-type", "text/html")
-        self.end_headers()
-        self.wfile.write(b"<!doctype html><title>elsewhere</title>")
-
-    def log_message(self, *_):
-        pass
-
-
-def test_a_page_from_elsewhere_in_the_same_browser_gets_and_does_nothing(open_page, fresh):
-    request = fresh.asked("Ada", 500)
-    page = open_page()
-    server = HTTPServer(("127.0.0.1", 0), _Elsewhere)
-    server.seen = []
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        inside = page.url
-        other = page.context.new_page()
-        other.goto(f"http://127.0.0.1:{server.server_port}/")
-        tried = other.evaluate("""async ([inside, id]) => {
-            const sent = { method: "POST", credentials: "include", mode: "no-cors",
-                body: JSON.stringify({ answer: "approve" }) };
-            await fetch(`${inside}approvals/${id}`, sent).catch(() => null);
-            const read = (address, options) => fetch(address, options).then(
-                (answer) => answer.text(), (error) => error.name);
-            const frame = document.createElement("iframe");
-            frame.src = inside;
-            document.body.append(frame);
-            await new Promise((done) => { frame.onload = done; });
-            const script = document.createElement("script");
-            script.src = `${inside}page.js`;
-            document.body.append(script);
-            const loaded = await new Promise((done) => {
-                script.onload = () => done("loaded"); script.onerror = () => done("refused"); });
-            return [await read(inside, { credentials: "include" }), frame.contentDocument, loaded,
-                await read(`${inside}calls?before=9`, { credentials: "include", mode: "no-cors" })];
-        }""", [inside, request.id])
-        assert tried == ["TypeError", None, "refused", "TypeError"]
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-    assert not any(server.seen)
-    assert fresh.store.get(request.id).state == "pending"
