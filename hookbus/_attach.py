@@ -13,6 +13,7 @@ import socket
 import stat
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -113,14 +114,17 @@ class Door:
         while True:
             try:
                 caller, _ = heard.accept()
-            except OSError:
-                return
+            except OSError:  # it was closed, or no more files can be open just now
+                if self._is_closed:
+                    return
+                time.sleep(0.1)
+                continue
             threading.Thread(
                 target=self._answer, args=(caller,), daemon=True, name="hookbus attached"
             ).start()
 
     def _answer(self, caller: socket.socket) -> None:
-        with self._callers(caller), suppress(OSError):  # who asked is gone
+        with suppress(OSError), self._callers(caller):  # who asked is gone
             caller.settimeout(SECONDS)
             pid, uid, _ = struct.unpack(
                 "3i", caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
@@ -183,7 +187,9 @@ def _told(bus: _bus.Bus, caller: socket.socket) -> Iterator[dict[str, Any]]:
 
     with bus.events.connected_to(hear, name=f"attached {id(waiting):x}"):
         yield {"listening": True}
-        while not select.select([caller], [], [], 0)[0]:
+        gone = select.poll()
+        gone.register(caller, select.POLLIN)
+        while not gone.poll(0):
             with suppress(queue.Empty):
                 yield {"event": waiting.get(timeout=0.2)}
             if missed:

@@ -49,7 +49,8 @@ def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
         app = made(about, *more)
         command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)
         ended = command(*bound.args, **bound.kwargs)
-        sys.stdout.flush()
+        if command is not run:  # whose output is the program's
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return _failed("interrupted", is_whole, 130)
     except BrokenPipeError:  # who reads has read enough; nothing of it is to be said at exit

@@ -69,17 +69,12 @@ def run(
     """
     settings = find_settings()
     found = Program(program, arguments, is_module=module)
-    kept = named_journal(journal, settings)
-    if kept is not None:
-        from .._environment import record
-
-        record(kept)
     prepare(settings, plugins=plugin, adapters=adapters or "")
     for target in instrument:
         instrument_named(target)
     if shown.json:
         _count()
-    _export(trace, is_otel=otel)
+    _export(named_journal(journal, settings), trace, is_otel=otel)
     listen()
     try:
         found.run()
@@ -92,12 +87,18 @@ def run(
     return None
 
 
-def _export(trace: Path | None, *, is_otel: bool) -> None:
-    """Have the calls written as a trace, and told to OpenTelemetry, until the program has ended.
+def _export(journal: Path | None, trace: Path | None, *, is_otel: bool) -> None:
+    """Have what happens kept in a journal, written as a trace, and told to OpenTelemetry, until the
+    program has ended.
 
     Raises:
-        OSError: if the file cannot be written.
+        HookError: if the journal cannot be used.
+        OSError: if the trace cannot be written.
     """
+    if journal is not None:
+        from .._environment import record
+
+        record(journal)
     exporters = list[Any]()
     if trace is not None:
         from ..exporters.chrome import ChromeTrace

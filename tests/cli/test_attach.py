@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from hookbus import Block, HookBlocked, HookError, default_bus, hookable, signal
+from hookbus import Block, HookBlocked, HookError, _attach, default_bus, hookable, signal
 from hookbus._attach import Door, socket_of
 from hookbus.journal import Journal
 
@@ -115,6 +115,21 @@ def test_a_program_tells_what_happens_until_the_one_who_asked_is_gone(program, p
 def test_what_cannot_be_asked_is_refused_and_the_program_listens_on(program, question, problem):
     [answer] = heard(int(program), question, 1)
     assert problem in answer["error"]
+    assert "report" in heard(int(program), b'{"act": "report"}', 1)[0]
+
+
+def test_who_comes_when_there_are_too_many_is_sent_away_until_one_leaves(program, monkeypatch):
+    monkeypatch.setattr(_attach, "MOST_CALLERS", 1)
+    with socket.socket(socket.AF_UNIX) as first:
+        first.connect(str(socket_of(int(program))))
+        first.sendall(b'{"act": "tail"}\n')
+        assert first.recv(100) == b'{"listening": true}\n'
+        with pytest.raises((ValueError, ConnectionError)):  # nothing, or the end
+            heard(int(program), b'{"act": "report"}', 1)
+    deadline = time.monotonic() + 5
+    while default_bus.events.receivers and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.05)
     assert "report" in heard(int(program), b'{"act": "report"}', 1)[0]
 
 

@@ -53,6 +53,7 @@ PROGRAMS = {
         "1/0\n",
         ["script.py"],
     ),
+    "a closed output": ("import sys\nprint('x')\nsys.stdout.close()\n", ["script.py"]),
     "no Python": ("x = (\n", ["script.py"]),
     "a module that is missing": ("import nosuchthing\n", ["script.py"]),
     "a module": (SHOWS, ["-m", "script", "-m", "x"]),
@@ -66,7 +67,8 @@ def python(*words, cwd, **more):
                           env=environment(**more))  # fmt: skip
 
 
-SHORT = ("a script", "argparse", "asyncio", "exit with words", "an exception", "a package")
+SHORT = ("a script", "argparse", "asyncio", "exit with words", "an exception", "a package",
+         "a closed output")
 
 
 @pytest.mark.parametrize("name", PROGRAMS if os.environ.get("HOOKBUS_LONG") else SHORT)
@@ -170,7 +172,7 @@ def test_a_program_does_not_begin_without_a_plugin_that_is_to_guard_it(bank):
     assert ran.stderr.startswith("hookbus: error: plugin frugal") and ran.stderr.count("\n") == 1
 
 
-def test_a_program_and_what_it_starts_are_in_the_journal_and_it_in_a_trace(tmp_path):
+def test_a_program_and_what_it_starts_are_in_the_journal(tmp_path):
     (tmp_path / "script.py").write_text(
         "import subprocess, sys\nfrom hookbus import hookable\n"
         "@hookable\ndef ring(n): return n\n"

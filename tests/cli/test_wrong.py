@@ -54,6 +54,7 @@ WRONG = [
     (["run", "-m", "package"], "package.__main__ is no program", {}),
     (["run", "package"], "package/__main__.py is no program", {}),
     (["run", "--plugin", "nosuch", "empty.py"], "no plugin 'nosuch'", {}),
+    (["run", "--plugin", "nosuch", "--journal", "new.journal", "empty.py"], "no plugin", {}),
     (["run", "--plugin", "no/such", "empty.py"], "hookbus-plugin.toml cannot be read", {}),
     (["run", "--plugin", "./p", "empty.py"], "is no manifest", {"p/hookbus-plugin.toml": "x"}),
     (["run", "--adapters", "langchian", "empty.py"], "did you mean 'langchain'?", {}),
