@@ -105,12 +105,12 @@ def approve(
 
     Args:
         id: of the request; its beginning is enough where only one begins so.
-        by: who says so; else the user of this terminal.
+        by: a name to stand beside that of the user of this terminal.
         remember: for how many seconds the same call needs no further yes.
     """
     from ..approvals import Approved
 
-    _answer(kept.opened(), id, Approved(by or getpass.getuser(), remember=remember), shown)
+    _answer(kept.opened(), id, Approved(_who(by), remember=remember), shown)
 
 
 @approvals.command
@@ -123,11 +123,17 @@ def deny(
     Args:
         id: of the request; its beginning is enough where only one begins so.
         reason: why; the agent reads it.
-        by: who says so; else the user of this terminal.
+        by: a name to stand beside that of the user of this terminal.
     """
     from ..approvals import Denied
 
-    _answer(kept.opened(), id, Denied(reason, by or getpass.getuser()), shown)
+    _answer(kept.opened(), id, Denied(reason, _who(by)), shown)
+
+
+def _who(by: str | None) -> str:
+    """Return who says so: the user of the terminal, and beside that the name that was given."""
+    user = getpass.getuser()
+    return user if by in (None, user) else f"{by} (typed by {user})"
 
 
 def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> None:

@@ -1,5 +1,6 @@
 """`hookbus approvals`: what waits for a yes is listed, shown in full, and answered."""
 
+import getpass
 import json
 
 import pytest
@@ -47,6 +48,8 @@ def test_a_yes_lets_the_call_through_once(hookbus, pay, waiting):
         assert pay(500, "Ada\x1b[2J") == "paid 500"
         with pytest.raises(ApprovalPending):
             pay(500, "Ada\x1b[2J")
+    used, _ = json.loads(hookbus("approvals", "--all", "--json")[1])
+    assert used["answer"]["by"] == f"ada (typed by {getpass.getuser()})"
     states = [case["state"] for case in json.loads(hookbus("approvals", "--all", "--json")[1])]
     assert states == ["used", "pending"]
 

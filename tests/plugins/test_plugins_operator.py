@@ -56,6 +56,17 @@ def test_the_operator_puts_the_guards_of_a_plugin_in_shadow(loaded, agent):
     assert agent.reply("a") and plugins.diagnostics == ()
 
 
+def test_a_guard_that_its_plugin_locks_stays_in_force(load, agent, user):
+    code = CODE.replace('guard, role="guard"', 'guard, role="guard", locked=True')
+    user.put("a", code, hooks=["pre_reply", "around_reply"])
+    plugins = load(user=user, overrides={"a": {"enforce": False}})
+    rows = {row.receiver: row for row in explain(agent.reply)}
+    assert (rows["guard"].shadow, rows["guard"].locked) == (None, True)
+    assert rows["guard"].operator == "not enforce: it is locked"
+    [diagnostic] = plugins.diagnostics
+    assert "enforce=False does not reach it: it is locked" in str(diagnostic)
+
+
 def test_the_operator_sets_options_for_all_receivers_and_for_one(loaded):
     own = {"stamp": {"timeout": 1.0, "priority": -3}, "redact": {"on_error": "isolate"}}
     plugins, rows = loaded({"timeout": 2.0, "receivers": own})
