@@ -144,6 +144,11 @@ def is_a(error: object, *kinds: type[E]) -> TypeGuard[E]:
     return issubclass(type(error), kinds)
 
 
+def first_of(*errors: BaseException | None) -> BaseException | None:
+    """Return the first of the errors that there is, without asking one whether it is true."""
+    return next((error for error in errors if error is not None), None)
+
+
 def chain(error: BaseException, earlier: BaseException) -> None:
     """Let an exception be shown with an earlier one, at the end of its own contexts, unless it is
     there already.
@@ -164,4 +169,4 @@ def contexts_of(error: BaseException) -> Iterator[BaseException]:
     while linked is not None and id(linked) not in seen:
         seen.add(id(linked))
         yield linked
-        linked = linked.__cause__ or linked.__context__
+        linked = first_of(linked.__cause__, linked.__context__)

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._connections.wanted import close_unawaited
 from .._loops import running_asyncio
-from ..exceptions import HookError
+from ..exceptions import HookError, first_of
 from .context import Call, ReadOnly
 from .failing import deferred, is_cancelled_error
 from .meaning import check_untampered
@@ -40,7 +40,7 @@ async def beside(
         if seat.timeout is None and seat.receiver.watched
     }
     answers, cancel = await settle([awaitable for _, awaitable, _ in waiting], watched)
-    out = cancel or out
+    out = first_of(cancel, out)
     for (seat, _, view), (value, error) in zip(waiting, answers):
         try:
             if error is not None:

@@ -11,7 +11,7 @@ from .._connections.callables import place_of, written
 from .._connections.wanted import close_unawaited, is_awaitable
 from .._loops import running_task
 from ..events import Blocked
-from ..exceptions import HookBlocked, HookError, ReceiverError, chain, is_a
+from ..exceptions import HookBlocked, HookError, ReceiverError, chain, first_of, is_a
 from .context import Call
 from .plan import Seat
 from .telling import fire, tell, tell_failed
@@ -188,7 +188,7 @@ def deferred(
     try:
         failed(call, seat, error, noted)
     except BaseException as ending:
-        return out or ending
+        return first_of(out, ending)
     return out
 
 

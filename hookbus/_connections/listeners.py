@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import HookError
+from ..exceptions import HookError, first_of
 from .failures import ERROR, log
 from .options import Options
 from .order import in_order
@@ -136,7 +136,7 @@ class EventSignal(HookSignal):
                 connected.count_failure(error, is_open=True)
                 connected.log_failure("", is_open=False)
             except BaseException as error:
-                fatal = fatal or error
+                fatal = first_of(fatal, error)
             finally:
                 busy.discard(id(connected))
         if fatal is not None:

@@ -20,7 +20,7 @@ from .._calls.plan import Seat
 from .._calls.verdicts import VERDICTS, Block
 from .._connections.wanted import is_awaitable
 from ..events import Asked
-from ..exceptions import HookError, is_a
+from ..exceptions import HookError, first_of, is_a
 from .providers import Scope, unwaited
 
 __tracebackhide__: Final = True
@@ -111,7 +111,7 @@ class Round:
         except Exception as ending:
             if not self.asks_all:
                 raise
-            self.ending = self.ending or ending
+            self.ending = first_of(self.ending, ending)
         return answer
 
     def reject(self, call: Call, rejected: modes.Reject) -> None:
@@ -150,7 +150,7 @@ async def _everyone(round_: Round, call: Call, values: Values) -> Any:
         out = error
     for seat in list(round_.waits):
         await _several(round_, call, [seat], values)
-    out, round_.ending = round_.ending or out, None
+    out, round_.ending = first_of(round_.ending, out), None
     if out is not None:
         try:
             raise out

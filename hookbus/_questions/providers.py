@@ -12,7 +12,7 @@ from .._calls.deadline import timed, timed_async, within
 from .._calls.failing import cancelling, is_cancelled_error, note
 from .._calls.plan import Seat
 from .._calls.telling import tell_failed
-from ..exceptions import HookError, ReceiverError, is_a
+from ..exceptions import HookError, ReceiverError, first_of, is_a
 
 _OPEN: ContextVar[tuple[Scope, ...]] = ContextVar("hookbus_scopes", default=())
 
@@ -146,7 +146,7 @@ class Scope:
                 errors.append(self._left(seat, failure, error))
         told = [each for each in errors if each is not None]
         fatal = next((each for each in told if not is_a(each, Exception)), None)
-        worst = fatal or (told[0] if error is None and told else None)
+        worst = first_of(fatal, *(told if error is None else ()))
         if worst is not None:
             raise worst
 

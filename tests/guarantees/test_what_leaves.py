@@ -196,7 +196,12 @@ class Wordless(Exception):
         raise Broken
 
 
-ODD = [Frozen, Liar, Wordless]
+class Untrue(Exception):
+    def __bool__(self):
+        raise Broken
+
+
+ODD = [Frozen, Liar, Wordless, Untrue]
 
 
 def raising(bus, colour, error):
@@ -263,6 +268,27 @@ def test_an_odd_exception_of_a_receiver_is_its_failure(bus, colour, policy, kind
             take(colour, agent, "hi")
     else:
         assert take(colour, agent, "hi") == "hi"
+
+
+@pytest.mark.parametrize("phase", ["pre", "post", "finally"])
+def test_of_observers_that_interrupt_the_first_wins_and_all_have_their_turn(bus, colour, phase):
+    class Stop(BaseException):
+        def __bool__(self):
+            raise Broken
+
+    agent, stops, seen = make_agent(bus, colour), [Stop(), Stop()], []
+
+    def first(agent):
+        raise stops[0]
+
+    def second(agent):
+        raise stops[1]
+
+    for look in (first, second, lambda agent: seen.append("third")):
+        bus.signal(f"{phase}_reply").connect(look, role="observe")
+    with pytest.raises(Stop) as caught:
+        take(colour, agent, "hi")
+    assert caught.value is stops[0] and seen == ["third"]
 
 
 class Odd:
