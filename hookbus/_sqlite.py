@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,21 @@ def whole_path(path: str | os.PathLike[str], owner: str) -> Path:
     if not whole.parent.is_dir():
         raise HookError(f"{owner}({str(path)!r}): there is no folder {whole.parent}")
     return whole
+
+
+def into_wal(db: sqlite3.Connection, seconds: float) -> None:
+    """Have a file keep a log of what is written. Where several make it at once, SQLite does not
+    wait for the others by itself.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if code_of(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
 
 
 def is_new(db: sqlite3.Connection, path: Path, owner: str, application: int, version: int) -> bool:

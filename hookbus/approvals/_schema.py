@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from .. import HookError
-from .._sqlite import BUSY_SECONDS, is_new, make, said, whole_path
+from .._sqlite import BUSY_SECONDS, into_wal, is_new, make, said, whole_path
 
 VERSION: Final = 1
 _APPLICATION: Final = 0x686B6170  # "hkap", in the head of the file
@@ -60,7 +60,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     db = None
     try:
         db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-        db.execute("PRAGMA journal_mode = WAL")
+        into_wal(db, BUSY_SECONDS)
         db.execute("PRAGMA synchronous = FULL")
         db.execute("BEGIN IMMEDIATE")
         yield db

@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import quote
 
 from .. import HookError
-from .._sqlite import BUSY_SECONDS, code_of, is_new, make, said, whole_path
+from .._sqlite import BUSY_SECONDS, code_of, into_wal, is_new, make, said, whole_path
 
 VERSION: Final = 1
 _APPLICATION: Final = 0x686B6A6C  # "hkjl", in the head of the file
@@ -61,7 +61,7 @@ def connected(path: Path) -> sqlite3.Connection:
     try:
         if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
             db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # so that dropping records gives back
-        db.execute("PRAGMA journal_mode = WAL")
+        into_wal(db, BUSY_SECONDS)
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA secure_delete = ON")  # what is dropped is gone
     except BaseException:
@@ -77,8 +77,14 @@ def shrink(path: Path) -> None:
         HookError: if the file cannot be written.
     """
     with _worded(path), closing(connected(path)) as db:
-        while db.execute("PRAGMA freelist_count").fetchone()[0]:
+        free, before = _free(db), -1
+        while free not in (0, before):
             db.executescript(f"PRAGMA incremental_vacuum({PAGES})")
+            free, before = _free(db), free
+
+
+def _free(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA freelist_count").fetchone()[0])
 
 
 @contextmanager

@@ -106,14 +106,19 @@ class Journal:
             raise HookError(f"durable(..., bus={bus!r:.40}): give it a bus")
         if not hooks or not all(isinstance(hook, str) and hook.isidentifier() for hook in hooks):
             raise HookError(f"durable{hooks!r:.60}: give names of hooks, such as 'pay'")
-        held = [(bus, hook) for hook in dict.fromkeys(hooks)]
-        for each in held:
-            self._hold(*each)
+        held: list[str] = []
 
         def undo() -> None:
             while held:
-                self._let_go(*held.pop())
+                self._let_go(bus, held.pop())
 
+        try:
+            for hook in dict.fromkeys(hooks):
+                self._hold(bus, hook)
+                held.append(hook)
+        except BaseException:
+            undo()
+            raise
         return undo
 
     def unfinished(self) -> list[Record]:

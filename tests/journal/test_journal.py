@@ -229,6 +229,30 @@ def test_a_program_is_given_a_journal_by_the_environment_or_told_why_not(path, t
             run(code, HOOKBUS_JOURNAL=str(wrong))
 
 
+def test_processes_that_make_one_file_at_once_all_get_it(tmp_path):
+    said = run(
+        """
+        import os, sys, time
+        from hookbus.journal import Journal
+        bad = 0
+        for i in range(8):
+            start, children = time.time() + 0.02, []
+            for _ in range(8):
+                child = os.fork()
+                if not child:
+                    while time.time() < start:
+                        pass
+                    Journal(f"{sys.argv[1]}/{i}.db").close()
+                    os._exit(0)
+                children.append(child)
+            bad += sum(os.waitpid(child, 0)[1] != 0 for child in children)
+        print(bad)
+        """,
+        tmp_path,
+    )
+    assert said == "0\n"
+
+
 def test_a_fork_goes_on_as_a_run_of_its_own(path):
     run(
         """
