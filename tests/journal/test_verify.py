@@ -109,7 +109,7 @@ def test_a_file_with_a_changed_byte_is_read_as_before_or_found_to_be_changed(pat
     before = [*Journal.reading(path).records()]
     whole, missed, found = path.read_bytes(), [], 0
     pick = random.Random(5)
-    for _ in range(20_000 if LONG else 300):
+    for _ in range(100_000 if LONG else 300):
         at = pick.randrange(100, len(whole))
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << pick.randrange(8)]) + whole[at + 1 :])
         try:
