@@ -12,7 +12,7 @@ import threading
 
 import pytest
 
-from hookbus import Bus, exporters
+from hookbus import Bus, exporters, hookable
 from hookbus.exporters import _under_way
 
 from .calls import all_ways, hooks_on
@@ -108,8 +108,6 @@ def test_streams_that_are_read_by_turns_are_in_tracks_of_their_own(traced):
 
 
 def test_a_call_that_outlives_the_one_it_was_made_in_moves_to_another_track(traced):
-    from hookbus import hookable
-
     bus, path, exporter = traced
     hooks = hooks_on(bus)
 
@@ -127,6 +125,22 @@ def test_a_call_that_outlives_the_one_it_was_made_in_moves_to_another_track(trac
     ] * 2  # fmt: skip
     assert len(tracks_of(trace)) == 2  # one that is free is used again
     assert_nests(trace)
+
+
+def test_a_call_lies_in_no_call_but_the_one_it_was_made_in(traced):
+    bus, path, exporter = traced
+    hooks = hooks_on(bus)
+
+    @hookable("reads", bus=bus)
+    def reads():
+        first, second = (hooks.stream(model, [], {}, None) for model in ("m-1", "m-2"))
+        next(first)
+        list(second)
+        list(first)
+
+    reads()
+    tracks = {event["name"]: event["tid"] for event in calls_of(opened(path))}
+    assert tracks["reads"] == tracks["model_stream m-1"] != tracks["model_stream m-2"]
 
 
 def test_a_trace_of_a_process_that_was_killed_opens(tmp_path):

@@ -45,12 +45,12 @@ def test_every_event_is_one_line_of_json_that_only_its_owner_may_read(bus, tmp_p
 
 def test_a_full_file_makes_way_and_the_oldest_is_gone(bus, tmp_path):
     path, reply = tmp_path / "events.jsonl", reply_on(bus)
-    exporter = exporters.jsonl.JsonLines(path, max_bytes=1000, keep=2)
+    exporter = exporters.jsonl.JsonLines(path, max_bytes=1000, keep=3)
     bus.events.connect(exporter)
     for _ in range(30):
         reply("a")
     exporter.close()
-    files = [path, tmp_path / "events.jsonl.1", tmp_path / "events.jsonl.2"]
+    files = [path, *(tmp_path / f"events.jsonl.{number}" for number in (1, 2, 3))]
     assert sorted(tmp_path.iterdir()) == files
     assert all(0 < file.stat().st_size <= 1000 for file in files)
     ids = [line["call_id"] for file in reversed(files) for line in lines(file)]

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from hookbus import Bus, HookError, exporters, hookable, surrounding
-from hookbus.events import KINDS
+from hookbus.events import KINDS, Finished
 from hookbus.exporters import _under_way
 
 from .calls import Tool, all_ways, guarded, hooks_on
@@ -61,8 +61,11 @@ def parent_of(span, spans):
 
 
 def test_calls_of_the_vocabulary_are_spans_as_the_conventions_have_them(bus, memory):
+    ends = []
+    bus.events.connect(lambda bus, event: ends.append(int(event.at * 1e9)), kinds=Finished)
     with surrounding(session="s-1"):
         hooks_on(bus).run(Tool("ada"), "x")
+    assert [span.end_time for span in memory.get_finished_spans()] == ends
     spans = by_name(memory)
     assert set(spans) == {"invoke_agent ada", "chat m-1", "execute_tool search"}
     run, chat, tool = spans["invoke_agent ada"], spans["chat m-1"], spans["execute_tool search"]
