@@ -19,7 +19,8 @@ class UnderWay(Generic[T]):
 
     def __init__(self) -> None:
         self._calls: OrderedDict[int, T] = OrderedDict()
-        self._lock = threading.Lock()
+        # What is collected meanwhile may make a call that is told.
+        self._lock = threading.RLock()
 
     def begin(self, call_id: int, kept: T) -> list[T]:
         """Keep something of a call, and return what is kept no more instead."""

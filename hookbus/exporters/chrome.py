@@ -59,7 +59,7 @@ class ChromeTrace:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._lines, self._lock = Lines(path, anew=True), threading.Lock()
+        self._lines, self._lock = Lines(path, anew=True), threading.RLock()
         self._calls = UnderWay[_Call]()
         self._tasks: WeakKeyDictionary[Any, list[_Lane]] = WeakKeyDictionary()
         self._tracks = 0
@@ -83,12 +83,15 @@ class ChromeTrace:
         """Write the calls that are under way as far as they have come, and close the file."""
         now = time.perf_counter() - self._began
         with self._lock:
-            if self._lines.is_open:
+            if not self._lines.is_open:
+                return
+            try:
                 for call in self._calls.clear():
                     self._leave(call, now, {"outcome": "running"})
                 self._write("closed", "M", 0, end="")
                 self._lines.write("]")
-            self._lines.close()
+            finally:
+                self._lines.close()
 
     def _begin(self, event: Started, now: float) -> None:
         task = _running_task()
@@ -122,7 +125,9 @@ class ChromeTrace:
     def _leave(self, call: _Call, now: float, ended: dict[str, Any]) -> None:
         """Write a call that has ended; what was made in it and goes on moves to another lane."""
         lane = call.lane
-        place = next(i for i, each in enumerate(lane.calls) if each is call)
+        # It is in none where the disk was full as it was to move.
+        places = (i for i, each in enumerate(lane.calls) if each is call)
+        place = next(places, len(lane.calls))
         staying = lane.calls[place + 1 :]
         del lane.calls[place:]
         lane.until = now

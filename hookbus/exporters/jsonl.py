@@ -35,7 +35,7 @@ class JsonLines:
             if value is not None and (type(value) is not int or value < 1):
                 raise HookError(f"{name}={value!r:.40} must be a whole number from 1")
         self._max_bytes, self._keep = max_bytes, keep
-        self._lines, self._lock = Lines(path), threading.Lock()
+        self._lines, self._lock = Lines(path), threading.RLock()
 
     def __call__(self, bus: Any, event: Event) -> None:
         line = json.dumps(event.as_dict(), allow_nan=False)

@@ -137,8 +137,8 @@ class OpenTelemetry:
             ended["error.type"] = _BLOCKED
         elif event.error is not None and not is_left:
             ended["error.type"] = event.as_dict()["error"]["type"]
-        if event.result is not HIDDEN and isinstance(event.result, Mapping):
-            ended |= _usage(event.result.get("usage"))
+        if event.result is not HIDDEN and self._operations.get(event.hook) in _MODELS:
+            ended |= _usage(event.as_dict()["result"])
         if "error.type" in ended:
             call.span.set_status(_ERROR)
         _leave(call, ended, _nano(event.at))
@@ -202,9 +202,11 @@ def _leave(call: _Call, ended: dict[str, Any], at: int | None = None) -> None:
         context.attach(call.before)
 
 
-def _usage(usage: Any) -> dict[str, int]:
+def _usage(result: Any) -> dict[str, int]:
+    """Return what a model's answer, as JSON has it, says it has used."""
     counts = ("input_tokens", "output_tokens")
-    told = usage if isinstance(usage, Mapping) else {}
+    usage = result.get("usage") if isinstance(result, dict) else None
+    told = usage if isinstance(usage, dict) else {}
     return {f"gen_ai.usage.{name}": told[name] for name in counts if type(told.get(name)) is int}
 
 

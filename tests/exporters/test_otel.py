@@ -1,6 +1,8 @@
 """Calls as spans and metrics of OpenTelemetry, by its own SDK."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -205,6 +207,35 @@ def test_a_call_that_never_ends_is_forgotten_and_its_span_ended(bus, memory, mon
 def test_an_operation_that_the_conventions_do_not_have_is_refused():
     with pytest.raises(HookError, match="'search': 'tool'.*operations are execute_tool"):
         exporters.otel.OpenTelemetry(names={"search": "tool"})
+
+
+def test_a_result_that_cannot_be_read_ends_its_span_too(bus, memory):
+    class Odd(dict):
+        def get(self, name):
+            raise RuntimeError
+
+        items = __iter__ = __len__ = get
+
+    @hookable("model_call", bus=bus)
+    def model_call(model):
+        return Odd(usage=1)
+
+    model_call("m-1")
+    [span] = memory.get_finished_spans()
+    assert span.attributes["hookbus.outcome"] == "returned"
+
+
+def test_without_the_library_it_says_what_to_install():
+    program = """if True:
+        import sys
+        sys.modules["opentelemetry"] = None
+        from hookbus import exporters
+        print(exporters.jsonl.JsonLines.__name__)
+        exporters.otel
+    """
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout == "JsonLines\n"
+    assert "exporters.otel needs opentelemetry: pip install 'hookbus[otel]'" in run.stderr
 
 
 def test_a_collector_gets_the_spans(memory):
