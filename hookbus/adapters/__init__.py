@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from . import agent_framework as agent_framework
     from . import agenticx as agenticx
     from . import agentscope as agentscope
+    from . import agentscope2 as agentscope2
     from . import agno as agno
     from . import autogen as autogen
     from . import bub as bub
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     from . import strands as strands
 
 __all__ = [
-    "agent_framework", "agenticx", "agentscope", "agno", "autogen", "bub", "claude_agent",
-    "crewai", "fastmcp", "google_adk", "haystack", "langchain", "litellm", "llama_index", "mcp",
-    "openai_agents", "openclaw", "pydantic_ai", "semantic_kernel", "smolagents", "strands",
+    "agent_framework", "agenticx", "agentscope", "agentscope2", "agno", "autogen", "bub",
+    "claude_agent", "crewai", "fastmcp", "google_adk", "haystack", "langchain", "litellm",
+    "llama_index", "mcp", "openai_agents", "openclaw", "pydantic_ai", "semantic_kernel",
+    "smolagents", "strands",
 ]  # fmt: skip
 
 

@@ -29,6 +29,7 @@ _CALLS: Final = "tool_call model_call model_stream"
 SEAMS: Final = {
     "agent_framework": Seam(
         "agent-framework-core", _CALLS, "FunctionTool.invoke, _AutoHandoffMiddleware.process"),
+    "agentscope2": Seam("agentscope", "tool_call", "ToolBase.call"),
     "autogen": Seam(
         "autogen-core", _CALLS,
         "Workbench.call_tool, BaseTool.run_json, BaseStreamTool.run_json_stream"),

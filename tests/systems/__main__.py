@@ -15,10 +15,10 @@ def main(arguments: list[str]) -> int:
     if not python_of(name).exists():
         install(name)
     tests = sorted(
-        str(path) for path in (ROOT / "tests" / "systems").glob(f"test_{SYSTEMS[name].tests}*.py")
+        str(path) for path in (ROOT / "tests" / "systems").glob(f"test_{SYSTEMS[name].tests}_*.py")
     )
     if not tests:
-        sys.exit(f"there are no tests/systems/test_{SYSTEMS[name].tests}*.py")
+        sys.exit(f"there are no tests/systems/test_{SYSTEMS[name].tests}_*.py")
     # Their packages warn about what is theirs; ours still fail.
     warnings = ["-W", "default", "-W", "error::hookbus.exceptions.HookWarning"]
     here = {**os.environ, "HOOKBUS_SYSTEM": name}

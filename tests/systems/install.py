@@ -39,6 +39,7 @@ SEEDS = {"agentscope", "agno", "agenticx", "bub", "openclaw"}
 
 SYSTEMS = {
     "agentscope": System("agentscope", "3.11", extras=("agentscope",)),
+    "agentscope2": System("agentscope2", "3.11", extras=("agentscope2",)),
     "agno": System("agno", "3.11", extras=("agno",)),
     "agno-2": System("agno", "3.11", packages=("agno==2.9.0",)),
     "agenticx": System("agenticx", "3.11", extras=("agenticx",), packages=("opentelemetry-sdk",)),
