@@ -156,16 +156,24 @@ def main(path, rounds, durability="normal"):
     Journal(path).close()
     roles = [write, write, write_async, hand_on]
     running, kills = {}, 0
-    for _ in range(rounds):
+
+    def start():
         for i, role in enumerate(roles):
             if i not in running:
                 running[i] = started(role, path, durability)
+
+    for _ in range(rounds):
+        start()
         time.sleep(random.uniform(0, 0.05))
         for i in random.sample(range(len(roles)), random.randint(1, len(roles))):
             kills += 1
             gone = running.pop(i)
             os.kill(gone, signal.SIGKILL)
             os.waitpid(gone, 0)
+    start()
+    until = time.monotonic() + 20
+    while not os.path.getsize(f"{path}.notes") and time.monotonic() < until:
+        time.sleep(0.01)  # a busy machine may have let nobody acknowledge anything yet
     for each in running.values():
         os.kill(each, signal.SIGKILL)
         os.waitpid(each, 0)
