@@ -28,6 +28,7 @@ class Window:
     """What happened in the last seconds."""
 
     def __init__(self) -> None:
+        self._began, self._now = time.time(), time.time()
         self._ended: deque[tuple[float, str, str, float]] = deque()
         self._did: deque[tuple[float, str, str, str]] = deque()
 
@@ -41,6 +42,7 @@ class Window:
 
     def forget(self, now: float) -> None:
         """Let go of what is too long ago."""
+        self._now = now
         for kept in (self._ended, self._did):
             while kept and kept[0][0] < now - WINDOW_SECONDS:
                 kept.popleft()
@@ -54,11 +56,11 @@ class Window:
             if len(seconds[hook]) < KEPT:
                 seconds[hook].append(each)
         failed = Counter(hook for _, _, hook, kind in self._did if kind == "failed")
-        rows = []
+        rows, span = [], min(max(self._now - self._began, 0.1), WINDOW_SECONDS)
         for hook, ends in sorted(outcomes.items(), key=lambda each: -each[1].total()):
             cuts = quantiles(seconds[hook] * 2, n=100)
             rows.append({
-                "hook": hook, "calls/s": round(ends.total() / WINDOW_SECONDS, 1),
+                "hook": hook, "calls/s": round(ends.total() / span, 1),
                 "blocked": ends["blocked"], "raised": ends["raised"], "failed": failed[hook],
                 "p50": cuts[49], "p99": cuts[98], "slowest": max(seconds[hook]),
             })  # fmt: skip

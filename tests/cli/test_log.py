@@ -5,6 +5,8 @@ import re
 import sqlite3
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import pytest
@@ -182,6 +184,41 @@ def test_calls_side_by_side_lie_in_lanes_of_their_own():
     assert [_lane(lanes, *each) for each in [(0, 9), (1, 4), (2, 8), (3, 5), (5, 6), (10, 11)]] == [
         0, 0, 1, 1, 0, 0,
     ]  # fmt: skip
+
+
+def test_top_counts_what_happens_right_now(hookbus, folder):
+    bus, ended = Bus(), threading.Event()
+
+    @hookable(bus=bus)
+    def ring(n):
+        return n
+
+    bus.signal("pre_ring").connect(
+        lambda ring, n: Block("odd") if n % 2 else None, role="guard", name="even"
+    )
+    with Journal(folder / NIGHT) as journal:
+        journal.attach(bus)
+
+        def call():
+            n = 0
+            while not ended.wait(0.005):
+                n += 1
+                with suppress(HookBlocked):
+                    ring(n)
+
+        calling = threading.Thread(target=call)
+        calling.start()
+        words = "top", "--journal", NIGHT, "--every", "0.5", "--times"
+        _, out, _ = hookbus(*words, "2", "--json")
+        code, table, err = hookbus(*words, "1")
+        ended.set()
+        calling.join()
+    _, last = map(json.loads, out.splitlines())
+    [row] = last["hooks"]
+    assert row["hook"] == "ring" and row["calls/s"] > 1 and row["blocked"] > 0
+    assert row["p50"] <= row["p99"] <= row["slowest"]
+    assert last["receivers"][0]["receiver"] == "even"
+    assert (code, err) == (0, "") and "slowest" in table and "even" in table
 
 
 def test_replay_says_which_calls_would_end_otherwise(hookbus, folder):
