@@ -11,7 +11,7 @@ from .. import HookError
 from .calls import EVERY, Call, Wanted, calls, switches
 from .following import follow
 from .reading import ANY_FILE, Read
-from .screen import TABLES, Flag, Shown, print_items, print_json, say
+from .screen import TABLES, Flag, Shown, print_items, print_json, say, working
 from .showing import print_call
 from .telling import call_line, line_of
 
@@ -79,7 +79,9 @@ def verify(
     if key is not None:
         with open(key, encoding="utf-8") as file:
             pem = file.read()
-    found = read.opened().verify(*checkpoints, key=pem)
+    journal = read.opened()
+    with working("looking at every record"):
+        found = journal.verify(*checkpoints, key=pem)
     if shown.json:
         print_json({"ok": found.ok, "records": found.records, "problems": found.problems})
     elif found.ok:

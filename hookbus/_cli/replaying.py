@@ -8,7 +8,7 @@ import attrs
 
 from .preparing import prepare
 from .reading import ANY_FILE, Read
-from .screen import TABLES, Shown, print_json, print_rows, say
+from .screen import TABLES, Shown, print_json, print_rows, say, working
 from .settings import find_settings
 from .target import buses_of, module_of
 
@@ -26,7 +26,8 @@ def replay(module: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> i
     journal = read.opened()
     calls, differences, unjudged = 0, list[Any](), list[Any]()
     for bus in buses_of(module_of(module)).values():
-        found = replayed(journal, bus)
+        with working("asking the guards"):
+            found = replayed(journal, bus)
         calls = max(calls, found.calls)
         differences += found.differences
         unjudged += found.not_judged

@@ -6,7 +6,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, Final
 
 import attrs
@@ -110,6 +111,14 @@ def progress() -> Progress:
         TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
     )  # fmt: skip
     return Progress(*parts, console=screen, transient=True, disable=not screen.is_terminal)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on a terminal that something takes its time."""
+    with progress() as bar:
+        bar.add_task(what, total=None)
+        yield
 
 
 def clock(seconds: float, *, is_long: bool = False) -> str:

@@ -168,6 +168,7 @@ def _receiver_row(signal: HookSignal, receiver: Connected) -> dict[str, Any]:
         "signal": signal.name, "receiver": receiver.name, "role": receiver.role,
         "priority": options.priority, "scope": scope_of(receiver), "on_error": receiver.on_error,
         "timeout": options.timeout, "background": options.background or None,
+        "locked": options.locked or None,
         "state": _state(receiver), "failures": receiver.failures,
         "failed open": receiver.fail_opens, "last failure": receiver.last_failure,
         "where": receiver.where, "plugin": origin_of(signal, receiver)[0],

@@ -44,6 +44,7 @@ def test_a_program_says_who_listens_and_what_is_wrong(program, hookbus, pay):
     assert "small" in out and "nobody emits pre_pya" in out
     report = json.loads(hookbus("attach", program, "report", "--json")[1])["report"]
     assert [row["hook"] for row in report["hooks"]] == ["pay"]
+    assert [row["locked"] for row in report["receivers"]] == [True, None]
 
 
 def test_a_receiver_is_switched_off_and_on_and_it_is_in_the_journal(
