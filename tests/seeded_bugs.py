@@ -785,9 +785,13 @@ ENGINE = [
 ROOMS = [
     # -- whose call it is ------------------------------------------------------
     Bug('an object of its own is run as one of a class that is gone', '_hooks/identity.py',
-        '        self._ends[key] = weakref.ref(cls, partial(self.pop, key))\n',
+        '        self._ends[key] = Ended(cls, self._at_end(key))\n',
         '',
         'tests/guarantees/test_identity_of_calls.py'),
+    Bug('what is left of an agent waits for a collection', '_hooks/identity.py',
+        'partial(setitem, weakref.proxy(self), key)',
+        'partial(self.pop, key)',
+        'tests/guarantees/test_memory.py'),
     Bug('a plan is kept for what the agent was before', '_hooks/place.py',
         'if any(mro is not now for (_, mro), (_, now) in zip(self._mros, self._now())):',
         'if False:',

@@ -7,6 +7,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from functools import partial
+from operator import setitem
 from types import WrapperDescriptorType
 from typing import Any, Final, Generic, TypeVar
 
@@ -93,6 +94,15 @@ def _in_c(cls: type, name: str) -> Any:
     return next(each for each in found if type(each) is WrapperDescriptorType)
 
 
+class Ended(weakref.ref[type]):
+    """Of a class: where it is put in the place of what ran its calls, nothing runs them."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+
 class Runs(Unshipped):
     """What runs calls, by the id of the MRO of the first argument's class; a class that dies takes
     its entry along.
@@ -105,14 +115,20 @@ class Runs(Unshipped):
     def __init__(self) -> None:
         super().__init__()
         self.is_used = False
-        self._ends: dict[int, weakref.ref[Any]] = {}
+        self._ends: dict[int, Ended] = {}
 
     def keep(self, cls: type, mro: tuple[type, ...], run: Run) -> None:
         key = id(mro)
-        self._ends[key] = weakref.ref(cls, partial(self.pop, key))
+        self._ends[key] = Ended(cls, self._at_end(key))
         self[key] = run
         if len(self._ends) > 2 * len(self) + 8:
             self._forget_ends()
+
+    def _at_end(self, key: int) -> Callable[[Ended], Any]:
+        """Return what is called when the class of an entry has died; no Python code, which could
+        swallow a Ctrl-C.
+        """
+        return partial(self.pop, key)
 
     def _forget_ends(self) -> None:
         ends = self._ends  # no tuples are made on the way, so that nothing is collected
@@ -160,3 +176,7 @@ class Own(Runs):
         super().__init__()
         nobody: Callable[[], Any] = lambda: None  # noqa: E731
         self.reference = nobody if end is None else weakref.ref(owner, end)
+
+    def _at_end(self, key: int) -> Callable[[Ended], Any]:
+        # In no circle: what is left of an object goes with it, and not with a later collection.
+        return partial(setitem, weakref.proxy(self), key)

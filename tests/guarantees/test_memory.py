@@ -12,6 +12,7 @@ import linecache
 import os
 import sys
 import tracemalloc
+import weakref
 from typing import Final
 
 import pytest
@@ -214,6 +215,22 @@ def test_plans_that_are_made_again_and_again_leave_nothing_behind():
     texts = compiled.cache_info().currsize
     assert growth(change, CALLS // 200) < FEW
     assert compiled.cache_info().currsize == texts
+
+
+def test_a_receiver_of_an_agent_that_has_gone_needs_no_collection_to_go_too():
+    bus = Bus()
+    Agent = agents(bus)
+    gc.collect()
+    gc.disable()
+    try:
+        agent, receiver = Agent(), lambda agent: None
+        bus.signal("pre_think").connect(receiver, sender=agent)
+        agent.think()
+        left = weakref.ref(agent), weakref.ref(receiver)
+        del agent, receiver
+        assert [each() for each in left] == [None, None]
+    finally:
+        gc.enable()
 
 
 def test_of_many_texts_the_oldest_are_not_shown_any_more():
