@@ -1352,7 +1352,55 @@ PAGE = [
 ]  # fmt: skip
 
 
-ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL
+SINKS = [
+    Bug('sinks: a redactor that fails shows the value', '_connections/redaction.py',
+        '                return UNREDACTED\n        return value',
+        '                return value\n        return value',
+        'tests/test_redact_events.py'),
+    Bug('sinks: items of a stream are told while secrets are looked for', '_connections/redaction.py',
+        '            fields[field] = ITEM',
+        '            pass',
+        'tests/test_redact_events.py'),
+    Bug('sinks: what stands under a name is looked into, and not taken out', '_connections/redaction.py',
+        '        if self._is_named(name):\n            return REDACTED\n',
+        '',
+        'tests/test_redact_events.py'),
+    Bug('sinks: patterns that overlap leave the end of one', '_connections/redaction.py',
+        '            at = max(at, end)',
+        '            at = end',
+        'tests/test_redact_events.py'),
+    Bug('sinks: keys of mappings are told as they are', '_connections/redaction.py',
+        'str(self._leaf(key))',
+        'key',
+        'tests/test_redact_events.py'),
+    Bug('sinks: the repr of an event has the text of an exception', 'events.py',
+        '    exception: BaseException = attrs.field(repr=_as_type)',
+        '    exception: BaseException',
+        'tests/test_as_dict.py'),
+    Bug('sinks: what holds itself is told without end', '_plain.py',
+        '        if id(value) in self._around:',
+        '        if False:',
+        'tests/test_as_dict.py'),
+    Bug("sinks: a stream's span is around the calls of who reads it", 'exporters/otel.py',
+        '_outside() if event.parent_id is None else context.get_current()',
+        'context.get_current()',
+        'tests/exporters/test_otel.py'),
+    Bug('sinks: the span of a call stays the current one', 'exporters/otel.py',
+        '        context.attach(call.before)',
+        '        pass',
+        'tests/exporters/test_otel.py'),
+    Bug('sinks: a line of a full disk spoils the trace', 'exporters/_file.py',
+        '            self._mend(written)\n',
+        '',
+        'tests/exporters/test_files.py'),
+    Bug('sinks: a call that outlives its parent stays in its track', 'exporters/chrome.py',
+        '        if staying:',
+        '        if False:',
+        'tests/exporters/test_chrome.py'),
+]  # fmt: skip
+
+
+ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL + SINKS
 
 
 def catch(bug: Bug) -> str | None:
