@@ -4,6 +4,8 @@ import json
 import os
 import socket
 import stat
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,6 +14,7 @@ import pytest
 from hookbus import Block, HookBlocked, HookError, _attach, default_bus, hookable, signal
 from hookbus._attach import Door, socket_of
 from hookbus.journal import Journal
+from tests.cli.conftest import environment
 
 
 @pytest.fixture
@@ -66,6 +69,31 @@ def test_a_receiver_is_switched_off_and_on_and_it_is_in_the_journal(
     assert all(f"(pid {os.getpid()})" in each["by"] for each in switched)
     _, out, _ = hookbus("log", "--journal", "night.journal")
     assert "small of pay: disable, by " in out
+
+
+@pytest.mark.parametrize("words, more", [
+    (["script.py"], {"HOOKBUS_JOURNAL": "night.journal"}),
+    (["-m", "hookbus", "run", "--journal", "night.journal", "script.py"], {}),
+], ids=["by its environment", "by hookbus run"])  # fmt: skip
+def test_a_program_nobody_changed_is_asked_and_leaves_nothing(hookbus, folder, words, more):
+    (folder / "script.py").write_text(
+        "import hookbus\n@hookbus.hookable\ndef ring(): return 1\n"
+        "print(ring(), flush=True)\ninput()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        cwd=folder, env=environment(**more),
+    ) as begun:  # fmt: skip
+        assert begun.stdout.readline() == "1\n"
+        code, out, _ = hookbus("attach", begun.pid, "report", "--json")
+        begun.communicate("\n", timeout=20)
+    assert code == 0
+    assert [row["hook"] for row in json.loads(out)["report"]["hooks"]] == ["ring"]
+    assert begun.returncode == 0
+    assert not socket_of(begun.pid).exists()
+    assert [r.type for r in Journal.reading(folder / "night.journal").records()] == [
+        "hookbus.started", "hookbus.finished",
+    ]  # fmt: skip
 
 
 def test_a_locked_guard_cannot_be_switched_off(program, hookbus, pay):
