@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Any
 
 from cyclopts import App, CycloptsError, Parameter
@@ -45,6 +46,8 @@ def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
     words = program_words(words)
     own = words[: words.index("--")] if "--" in words else words
     is_whole = "--traceback" in own or bool(os.environ.get(DETAILS))
+    if words[:1] != ["run"] and isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # where not every character can be shown
     try:
         app = made(about, *more)
         command, bound, *_ = app.parse_args(words, exit_on_error=False, print_error=False)

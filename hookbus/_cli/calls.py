@@ -111,8 +111,10 @@ class Call:
         return {"run": self.run, **self.data, "receivers": self.marks}
 
 
-def calls(journal: Journal, wanted: Wanted, limit: int) -> list[Call]:
-    """Return the last calls that are meant, the oldest of them first.
+def calls(
+    journal: Journal, wanted: Wanted, limit: int, *, last: int | None = None
+) -> list[Call]:
+    """Return the last calls that are meant, up to this record, the oldest of them first.
 
     Raises:
         HookError: if the file cannot be read.
@@ -120,6 +122,9 @@ def calls(journal: Journal, wanted: Wanted, limit: int) -> list[Call]:
     from ..journal._file import reading
 
     found, values = wanted.conditions()
+    if last is not None:
+        found.append("chain.seq <= ?")
+        values.append(last)
     conditions = " AND ".join(found)
     with reading(journal.path) as db:
         if wanted.receiver is not None or wanted.outcome in ("failed", "unfinished"):

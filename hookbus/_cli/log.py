@@ -35,16 +35,18 @@ def list_(
     """
     if limit < 0:
         raise HookError(f"--limit {limit} must not be negative")
+    if follow_ and wanted.outcome == "unfinished":
+        raise HookError("--follow lists calls as they end: leave --outcome unfinished out")
     journal, wanted = read.opened(), wanted.checked()
-    last = journal.checkpoint().seq if follow_ else 0
-    found = calls(journal, wanted, limit)
+    last = journal.checkpoint().seq if follow_ else None
+    found = calls(journal, wanted, limit, last=last)
     told = _told(found, is_json=shown.json)
     since = found[0].data["at"] if found and len(found) == limit else 0.0
     acts = switches(journal, wanted, since) if limit else []
     told += [(act["at"], json.dumps(act) if shown.json else line_of(act)) for act in acts]
     for _, line in sorted(told, key=lambda each: each[0]):
         print(line)
-    if follow_:
+    if last is not None:
         follow(journal, wanted, last, is_json=shown.json)
     elif not told and not shown.json:
         say("no such calls")

@@ -74,6 +74,7 @@ WRONG = [
     (["log", "--journal", "damaged.journal"], "is damaged", {}),
     (["log", *J, "--outcome", "blokced"], "did you mean 'blocked'?", {}),
     (["log", *J, "--since", "tomorrowish"], "is no moment: write 15m", {}),
+    (["log", *J, "--follow", "--outcome", "unfinished"], "leave --outcome unfinished out", {}),
     (["log", *J, "--limit", "-1"], "must not be negative", {}),
     (["log", *J, "--limit", "many"], "many", {}),
     (["log", "shwo", *J], "shwo", {}),
@@ -187,7 +188,7 @@ def test_a_file_that_may_not_be_read_is_said(hookbus, stocked):
 def test_what_a_mistake_of_hookbus_itself_says(hookbus, stocked, monkeypatch):
     from hookbus._cli import log
 
-    monkeypatch.setattr(log, "calls", lambda *_: 1 / 0)
+    monkeypatch.setattr(log, "calls", lambda *_, **__: 1 / 0)
     code, _, err = hookbus("log", *J)
     assert code == 2 and err.count("\n") == 1
     assert "ZeroDivisionError: division by zero. This is a mistake in hookbus" in err
@@ -226,6 +227,15 @@ def test_who_reads_no_further_ends_it_quietly(stocked):
         begun.stdout.close()
         err = begun.stderr.read()
     assert (begun.returncode, err) == (0, b"")
+
+
+def test_a_terminal_that_knows_few_characters_is_told_in_those(stocked):
+    ran = subprocess.run(
+        [sys.executable, "-m", "hookbus", "log", "--limit", "1", *J], cwd=stocked,
+        capture_output=True, text=True, env=environment(PYTHONIOENCODING="ascii"),
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert r"\xb5s  ring of function" in ran.stdout
 
 
 def test_reading_with_HOOKBUS_JOURNAL_set_makes_no_journal_and_writes_none(stocked):
