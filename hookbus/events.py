@@ -227,12 +227,14 @@ class Finished(Event):
         error: the exception that goes out of a `raised` or `cancelled` call, else None. It is for
             this process alone, as that of `Failed`.
         result: what the caller gets, with `values=True`.
+        labels: those of `Started`.
     """
 
     outcome: Literal["returned", "replaced", "blocked", "raised", "cancelled"]
     seconds: float
     error: BaseException | None = attrs.field(default=None, repr=_as_type)
     result: Any = HIDDEN
+    labels: Mapping[str, str] = attrs.field(default=NOTHING_AROUND, hash=False)
 
 
 @attrs.frozen(kw_only=True, slots=False)

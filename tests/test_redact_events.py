@@ -134,7 +134,7 @@ def test_what_names_a_call_of_the_vocabulary_is_told_without_values_and_redacted
         return "SECRET"
 
     tool_call("pay", "SECRET", 7, None, Tool("x"), Tool("ada"))
-    assert told[0].labels == {"name": "pay", "call_id": "7", "agent": "ada"}
+    assert told[0].labels == told[1].labels == {"name": "pay", "call_id": "7", "agent": "ada"}
     assert "SECRET" not in said(told)
     undo = bus.redact(names="agent", patterns="pay")
     tool_call("pay it", {}, "7", "function", None, object())

@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
 
 from .._connections.senders import describe
+from .._surroundings import NOTHING_AROUND
 from .verdicts import NOTHING
 
 R_co = TypeVar("R_co", covariant=True)
@@ -150,6 +151,7 @@ class Call:
         id: its number.
         parent_id: the number of the observed call it was made in.
         began: when, on the clock of `time.perf_counter`.
+        labels: what names it, of a call of the vocabulary whose beginning or end somebody hears.
         state: what `ctx.state` is.
         results: what came out of what each around has inside, by its depth, where somebody hears of
             changes.
@@ -175,6 +177,7 @@ class Call:
     results = _Made()
     tries = _Made()
     parent_id: int | None = None
+    labels: Mapping[str, str] = NOTHING_AROUND
     blocked: Any = None
     parting: Any = NOTHING
     inner: BaseException | None = None

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from .._connections.callables import is_running
 from .._connections.failures import is_refused_write, is_verdict_raised, is_worded_here
 from .._connections.senders import attributes_of
-from .._surroundings import NOTHING_AROUND, Surrounding, current_surrounding
+from .._surroundings import Surrounding, current_surrounding
 from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
 from ..exceptions import HookBlocked, HookError, is_a
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
@@ -44,10 +44,11 @@ def begun(
     call.inside = [call.id]
     ENCLOSING.set(call.inside)
     call.began = time.perf_counter()
+    if labels:
+        call.labels = _as_texts(labels)
     tell(
-        call, Started, arguments=call.plan.signature.names,
+        call, Started, arguments=call.plan.signature.names, labels=call.labels,
         values=HIDDEN if values is None else values,
-        labels=_as_texts(labels) if labels else NOTHING_AROUND,
     )  # fmt: skip
 
 
@@ -85,7 +86,10 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
     seconds = time.perf_counter() - call.began
     if call.began:
         given = result if call.plan.shows_values else HIDDEN
-        tell(call, Finished, outcome=outcome, seconds=seconds, error=told, result=given)
+        tell(
+            call, Finished, outcome=outcome, seconds=seconds, error=told, result=given,
+            labels=call.labels,
+        )  # fmt: skip
         call.began = 0.0
         call.inside.clear()
 

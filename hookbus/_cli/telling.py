@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from .._views.tables import brief, printable
-from .._views.values import changed
+from .._views.values import changed, named
 from .screen import COLOURS, clock, lasted
 
 Data = Mapping[str, Any]
@@ -74,8 +74,9 @@ def _from_to(data: Data) -> str:
 
 
 def of_call(data: Data) -> str:
-    """Return the hook and whose call it is."""
-    return f"{data['hook']} of {brief(data['sender'].partition(' at 0x')[0])}"
+    """Return the hook, the tool, model or agent that it names, and whose call it is."""
+    which = f"{data['hook']} {named(data.get('labels'))}".rstrip()
+    return f"{which} of {brief(data['sender'].partition(' at 0x')[0])}"
 
 
 def call_line(call: Data, marks: Iterable[Data], *, run: str = "") -> str:

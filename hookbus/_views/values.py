@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
@@ -29,6 +29,12 @@ class _Short(reprlib.Repr):
 _short = _Short()
 _short.maxstring = _short.maxother = LONG
 _short.maxlevel = 3
+
+
+def named(labels: Mapping[str, str] | None) -> str:
+    """Return the tool, the model or the agent that the labels of a call name, or nothing."""
+    found = ((labels or {}).get(each) for each in ("name", "model", "agent"))
+    return next((each for each in found if each), "")
 
 
 def shortened(value: Any) -> str:

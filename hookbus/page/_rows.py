@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .._views.tables import brief
+from .._views.values import named
 
 LONG: Final = 300
 """So many characters of a text are in a list; the detail has all of it."""
@@ -23,7 +24,8 @@ def row(record: Any) -> dict[str, Any]:
         "seq": record.seq, "event": event_of(record), "run": run, "call": data.get("call_id"),
         "parent": parent, "hook": record.subject, "at": record.time,
         "session": record.surrounding.get("session"), "mark": mark_of(record),
-        "error": error.get("type"), **{name: data.get(name) for name in _TOLD},
+        "error": error.get("type"), "named": named(data.get("labels")) or None,
+        **{name: data.get(name) for name in _TOLD},
     }  # fmt: skip
     told |= {name: brief(data[name]) for name in ("sender", "receiver") if data.get(name)}
     return {name: _short(value) for name, value in told.items() if value is not None}

@@ -23,7 +23,7 @@ export class Calls {
     if (call === undefined) {
       call = {
         key, run: row.run, id: row.call, seq: row.seq, hook: row.hook, sender: row.sender ?? "",
-        session: row.session ?? "",
+        session: row.session ?? "", named: row.named ?? "",
         at: row.at - (row.event === "Finished" ? row.seconds : 0), seconds: null,
         outcome: "running", marks: new Set(), receivers: new Set(), why: "",
       };
@@ -49,7 +49,7 @@ export const marksOf = (call) => MARKS.filter((mark) => call.marks.has(mark));
 export const isRed = (mark) => mark === "blocked" || mark.startsWith("failed");
 
 export function matches(call, filter) {
-  return has(call.hook, filter.hook) && has(call.session, filter.session)
+  return has(`${call.hook} ${call.named}`, filter.hook) && has(call.session, filter.session)
     && (!filter.outcome || call.outcome === filter.outcome || call.marks.has(filter.outcome))
     && (!filter.receiver || [...call.receivers].some((name) => has(name, filter.receiver)));
 }

@@ -113,7 +113,7 @@ function cellsOf(call) {
   const cell = (name, ...children) => make("span", { role: "gridcell", class: name }, ...children);
   return [
     cell("at", clock(call.at)),
-    cell("hook", call.hook),
+    cell("hook", `${call.hook} ${call.named}`),
     cell("sender", call.sender),
     cell("session", call.session),
     cell("marks", ...marksOf(call).map((mark) =>
