@@ -59,4 +59,4 @@ def __dir__() -> list[str]:
 
 
 if os.environ.get("HOOKBUS_JOURNAL"):
-    import_module(f"{__name__}._environment").begin()
+    import_module(f"{__name__}._program.environment").begin()

@@ -53,7 +53,7 @@ def _asked(pid: int, question: dict[str, Any]) -> Iterator[dict[str, Any]]:
     Raises:
         HookError: if it is not there, is not ours, or does not listen.
     """
-    from .._attach import socket_of
+    from .._program.door import socket_of
 
     try:
         os.kill(pid, 0)

@@ -13,7 +13,7 @@ import attrs
 from cyclopts import Parameter
 
 from .. import HookError, default_bus
-from .._attach import listen
+from .._program.door import listen
 from .preparing import instrument_named, prepare
 from .program import Program, without_ours
 from .reading import named_journal
@@ -96,7 +96,7 @@ def _export(journal: Path | None, trace: Path | None, *, is_otel: bool) -> None:
         OSError: if the trace cannot be written.
     """
     if journal is not None:
-        from .._environment import record
+        from .._program.environment import record
 
         record(journal)
     exporters = list[Any]()

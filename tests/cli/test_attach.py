@@ -11,8 +11,9 @@ import time
 
 import pytest
 
-from hookbus import Block, HookBlocked, HookError, _attach, default_bus, hookable, signal
-from hookbus._attach import Door, socket_of
+from hookbus import Block, HookBlocked, HookError, default_bus, hookable, signal
+from hookbus._program import door
+from hookbus._program.door import Door, socket_of
 from hookbus.journal import Journal
 from tests.cli.conftest import environment
 
@@ -148,7 +149,7 @@ def test_what_cannot_be_asked_is_refused_and_the_program_listens_on(program, que
 
 
 def test_who_comes_when_there_are_too_many_is_sent_away_until_one_leaves(program, monkeypatch):
-    monkeypatch.setattr(_attach, "MOST_CALLERS", 1)
+    monkeypatch.setattr(door, "MOST_CALLERS", 1)
     with socket.socket(socket.AF_UNIX) as first:
         first.connect(str(socket_of(int(program))))
         first.sendall(b'{"act": "tail"}\n')

@@ -73,7 +73,7 @@ def test_a_call_is_shown_with_all_that_was_called_inside_it_and_what_changed(age
     lines = browser.asked(f"calls/{outer['run']}/{outer['call']}")
     assert [(line["depth"], line["word"], line["what"]) for line in lines] == [
         (0, "returned", "agent_run(text)"), (1, "returned", "agent_run(text)"),
-        (2, "returned", "tool_call(name, text)"),
+        (2, "returned", "tool_call write(name, text)"),
         (3, "changed", "redact changed text: 'my pin is 4711' → 'my pin is ****'"),
     ]
     assert dict(lines[2]["end"]) == {"result": '"MY PIN IS ****"'}

@@ -19,8 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from . import _bus
-from .exceptions import HookError, did_you_mean
+from .. import _bus
+from ..exceptions import HookError, did_you_mean
 
 SECONDS: Final = 5.0
 """How long the one who asks may take to say what."""
@@ -167,7 +167,7 @@ class Door:
 
 
 def _reported(bus: _bus.Bus) -> dict[str, Any]:
-    from ._views.report import report
+    from .._views.report import report
 
     said = report(bus)
     return {"hooks": said.hooks, "receivers": said.receivers, "findings": said.findings}

@@ -8,9 +8,9 @@ import sys
 from itertools import pairwise
 from typing import Final
 
-from ._attach import listen
-from ._bus import default_bus
-from .journal import Journal
+from .._bus import default_bus
+from ..journal import Journal
+from .door import listen
 
 VARIABLE: Final = "HOOKBUS_JOURNAL"
 
