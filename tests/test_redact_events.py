@@ -37,9 +37,11 @@ def test_G41_no_canary_gets_into_an_event_a_repr_a_record_a_report_or_a_log(bus,
     from hookbus.testing import record
 
     draw = random.Random(41)
-    bus.redact(patterns=FORM)
     with caplog.at_level(logging.DEBUG):
-        for _ in range(CANARIES):
+        for number in range(CANARIES):
+            if number % 300 == 0:  # hooks that were declared and are gone make a bus slow
+                bus = Bus(values=True)
+                bus.redact(patterns=FORM)
             canary = canary_of(draw)
             with record(bus) as happened:
                 call_with(bus, draw, canary)
