@@ -47,7 +47,7 @@ def test_a_program_says_who_listens_and_what_is_wrong(program, hookbus, pay):
     assert (code, err) == (0, "")
     assert "small" in out and "nobody emits pre_pya" in out
     report = json.loads(hookbus("attach", program, "report", "--json")[1])["report"]
-    assert [row["hook"] for row in report["hooks"]] == ["pay"]
+    assert "pay" in [row["hook"] for row in report["hooks"]]
     assert [row["locked"] for row in report["receivers"]] == [True, None]
 
 
