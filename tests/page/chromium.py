@@ -1,7 +1,7 @@
 """A real browser, and what is needed to look at the page with it.
 
-Where none is installed its tests are skipped, except with `HOOKBUS_BROWSER=required`, which
-`.ci/run` says. `HOOKBUS_BROWSER=/path/to/chromium` names one.
+Its tests take a minute, and are skipped unless `HOOKBUS_BROWSER` says `required`, as `.ci/run`
+does, or names one, as `/path/to/chromium`. What is missing then is a failure.
 """
 
 import os
@@ -15,7 +15,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ASKED = os.environ.get("HOOKBUS_BROWSER", "")
-IS_REQUIRED = ASKED == "required"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -30,10 +29,10 @@ def program():
 
 
 def missing(what):
-    """Skip a test that needs what is not installed, or fail where all has to be."""
-    if IS_REQUIRED:
+    """Fail a test that needs what is not installed; where nobody asked for a browser, skip it."""
+    if ASKED:
         pytest.fail(f"{what} is required here, and not installed")
-    pytest.skip(f"{what} is not installed", allow_module_level=True)
+    pytest.skip("needs a browser: HOOKBUS_BROWSER=required")
 
 
 def playwright():
@@ -47,7 +46,7 @@ def playwright():
 @contextmanager
 def running():
     """Start the browser."""
-    path = program() or missing("Chromium")
+    path = (program() if ASKED else None) or missing("Chromium")
     with playwright().sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
@@ -59,6 +58,14 @@ def until(page, count):
     shown = page.locator("#shown")
     playwright().expect(shown).to_have_text(re.compile(f"^{count:,} call"), timeout=10_000)
     return page.locator("#calls .rows [role=row]")
+
+
+def settled(page):
+    """Wait until the list of what waits for a yes takes answers: just after it has moved it takes
+    none.
+    """
+    page.locator("#waiting li").first.wait_for()
+    page.wait_for_timeout(700)
 
 
 def axe():

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from . import chromium
-from .chromium import until
+from .chromium import settled, until
 from .conftest import TOKEN
 
 expect = chromium.playwright().expect
@@ -122,6 +122,8 @@ def test_somebody_approves_one_edits_one_and_denies_one(open_page, fresh):
         for name in ("Ada", "Edith", "Mallory")
     )
     assert json.loads(ada.locator("pre.arguments").inner_text()) == {"to": "Ada", "amount": 500}
+    mallory.wait_for()
+    settled(page)
     ada.get_by_role("button", name="Approve").click()
     ada.wait_for(state="detached")
 
@@ -173,6 +175,7 @@ def test_markup_in_any_text_is_text(open_page, fresh):
         page.locator("#detail").wait_for()
     for summary in page.locator("details summary").all():
         summary.click()
+    settled(page)
     page.get_by_role("button", name="Approve").click()
     page.locator("#waiting li").wait_for(state="detached")
     text = page.locator("body").inner_text()

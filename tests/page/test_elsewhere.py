@@ -8,7 +8,7 @@ import threading
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
-from .chromium import until
+from .chromium import settled, until
 
 AGENT = """
 import sys
@@ -44,6 +44,7 @@ def test_a_yes_on_the_page_of_one_process_lets_the_agent_of_the_next_go_on(progr
         try:
             page = context.new_page()
             page.goto(serving.stdout.readline().strip())
+            settled(page)
             page.get_by_role("button", name="Approve").click()
             page.get_by_text("Approved: pay Ada?").wait_for()
             assert run_agent() == "paid Ada"
