@@ -32,7 +32,7 @@ def missing(what):
     """Fail a test that needs what is not installed; where nobody asked for a browser, skip it."""
     if ASKED:
         pytest.fail(f"{what} is required here, and not installed")
-    pytest.skip("needs a browser: HOOKBUS_BROWSER=required")
+    pytest.skip("needs a browser: HOOKBUS_BROWSER=required", allow_module_level=True)
 
 
 def playwright():
