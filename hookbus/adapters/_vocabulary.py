@@ -135,13 +135,11 @@ async def _steps_async(
 
 
 def _give(*arguments: Any) -> Generator[Any, Any, None]:
-    attempt = _attempt()
-    return _steps(INSIDE, attempt, attempt.body(*arguments))
+    return _steps(INSIDE, _attempt(), _run(*arguments))
 
 
 def _give_async(*arguments: Any) -> AsyncGenerator[Any, None]:
-    attempt = _attempt()
-    return _steps_async(INSIDE, attempt, attempt.body(*arguments))
+    return _steps_async(INSIDE, _attempt(), _run(*arguments))
 
 
 class _Words:
