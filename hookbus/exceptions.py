@@ -29,26 +29,28 @@ class HookBlocked(HookError):
     It never carries the text of a receiver's own exception: a model may read it.
 
     Attributes:
-        reason: why, in the words of the receiver that blocked.
-        receiver: the name of that receiver.
-        hook: the name of the hook whose call was blocked.
         verdict: the `Block` itself, with its `code` and `details`.
         call_id: the number of the call, the one that events say.
     """
 
-    reason: str
-    receiver: str
-    hook: str
-    verdict: Any
-    call_id: int | None
+    args: tuple[str, str, str]
+    verdict: Any = None
+    call_id: int | None = None
 
-    def __init__(
-        self, reason: str, receiver: str, hook: str, *, verdict: Any = None,
-        call_id: int | None = None,
-    ) -> None:  # fmt: skip
-        self.args = (reason, receiver, hook)
-        self.reason, self.receiver, self.hook = reason, receiver, hook
-        self.verdict, self.call_id = verdict, call_id
+    @property
+    def reason(self) -> str:
+        """Why, in the words of the receiver that blocked."""
+        return self.args[0]
+
+    @property
+    def receiver(self) -> str:
+        """The name of that receiver."""
+        return self.args[1]
+
+    @property
+    def hook(self) -> str:
+        """The name of the hook whose call was blocked."""
+        return self.args[2]
 
     def __str__(self) -> str:
         return f"{self.hook} was blocked by {self.receiver}: {self.reason}"

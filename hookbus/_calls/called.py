@@ -144,7 +144,7 @@ class Called:
             return "if is_awaitable(source): source = await source"
         if not self.hook.is_async or seat.receiver.is_async or seat.timeout is not None:
             return ""
-        return "if type(answer) not in PLAIN: answer = await settled(answer)"
+        return "if type(answer) not in READY: answer = await settled(answer)"
 
     def is_beside(self, seat: Seat) -> bool:
         """Tell whether a receiver is awaited beside others."""

@@ -192,7 +192,9 @@ class Call:
     inside: Any = ()
 
     def __init__(self, plan: Any, sender: Any) -> None:
-        self.plan, self.sender, self.id = plan, sender, next_call_id()
+        self.plan = plan
+        self.sender = sender
+        self.id = next_call_id()
 
     @property
     def description(self) -> str:

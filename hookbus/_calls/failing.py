@@ -27,14 +27,10 @@ def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | 
     `call.parting`.
     """
     outcome = outcome_of(call, error)
-    if is_a(error, HookBlocked):
-        clear(call, error)
-    if call is None:
-        return outcome, error
-    if outcome == "blocked":
-        return outcome, error if call.parting is NOTHING else None
-    call.cancels = cancelling() or 0
-    return outcome, error
+    is_parted = is_a(error, HookBlocked) and parted(call, error)
+    if call is not None and outcome != "blocked":
+        call.cancels = cancelling() or 0
+    return outcome, None if is_parted else error
 
 
 def outcome_of(call: Call | None, error: BaseException) -> str:
@@ -49,15 +45,20 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
     """Tell whether this ends the very call, with something else than an exception for its caller.
     """
-    clear(call, blocked)
-    return call is not None and call.parting is not NOTHING and is_own_block(call, blocked)
+    if call is None or blocked.call_id != call.id:
+        clear(blocked)
+        return False
+    if call.plan.around:
+        clear(blocked)
+    else:
+        # Only arounds are among the frames of a call's own block. It tells nothing of the exception
+        # that is being handled around the call: a model may read it.
+        blocked.__traceback__ = blocked.__context__ = None
+    return call.parting is not NOTHING
 
 
-def clear(call: Call | None, blocked: HookBlocked) -> None:
+def clear(blocked: HookBlocked) -> None:
     """Take hookbus's own frames out of a block's traceback; those of receivers and methods stay."""
-    if call is not None and blocked.call_id == call.id and not call.plan.around:
-        blocked.__traceback__ = None  # only arounds are among the frames of a call's own block
-        return
     trace, theirs = blocked.__traceback__, []
     while trace is not None:
         if not trace.tb_frame.f_code.co_filename.startswith(_OWN):
@@ -70,11 +71,22 @@ def clear(call: Call | None, blocked: HookBlocked) -> None:
 
 def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
     """End the call by this verdict; only `finally` follows."""
-    told(call, seat, verdict)
-    if call.blocked is None:  # of attempts side by side, the first that is blocked says why
-        call.blocked = seat, verdict
-        call.parting = verdict.result if verdict.result is not NOTHING else _of_host(call)
-    stand(call)
+    _throw(blocking(call, seat, verdict))
+
+
+def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
+    """Return what ends the call by this verdict."""
+    plan = call.plan
+    if plan.heard or not seat.receiver.has_blocked:
+        told(call, seat, verdict)
+    if call.blocked is not None:  # of attempts side by side, the first that is blocked says why
+        return _blocked(call)
+    call.blocked = seat, verdict
+    if verdict.result is not NOTHING:
+        call.parting = verdict.result
+    elif plan.site.blocked is not None:
+        call.parting = _of_host(call)
+    return _blocked(call)
 
 
 def told(call: Call, seat: Seat, verdict: Block) -> None:
@@ -96,8 +108,6 @@ def _of_host(call: Call) -> Any:
     """Return what the host's `blocked=` gives the caller, or NOTHING: then it gets `HookBlocked`.
     """
     ask = call.plan.site.blocked
-    if ask is None:
-        return NOTHING
     try:
         answer = ask(_blocked(call))
         if not is_awaitable(answer):
@@ -117,15 +127,18 @@ def _of_host(call: Call) -> Any:
 
 def _blocked(call: Call) -> HookBlocked:
     seat, verdict = call.blocked
-    raised: HookBlocked = verdict.raises(
-        verdict.reason, seat.receiver.name, call.plan.hook.name, verdict=verdict, call_id=call.id
-    )
+    raised: HookBlocked = verdict.raises(verdict.reason, seat.receiver.name, call.plan.hook.name)
+    raised.verdict = verdict
+    raised.call_id = call.id
     return raised
 
 
 def stand(call: Call) -> NoReturn:
     """Raise that the call is blocked: whatever an around did with it, a block stands."""
-    blocked = _blocked(call)
+    _throw(_blocked(call))
+
+
+def _throw(blocked: HookBlocked) -> NoReturn:
     try:
         raise blocked
     finally:
@@ -148,16 +161,16 @@ def failed(
     Args:
         noted: the exception on its way out, which keeps a note of the failure.
     """
-    receiver = seat.receiver
-    if is_own_block(call, error) or is_closing(error):
-        raise
-    is_cancel = is_cancelled_error(error)
-    if is_cancel and _is_of_caller(call):
-        raise
+    receiver, is_failure = seat.receiver, is_a(error, Exception)
+    if not is_failure or is_a(error, HookBlocked, RuntimeError):
+        is_cancel = is_cancelled_error(error)
+        if is_own_block(call, error) or is_closing(error) or (is_cancel and _is_of_caller(call)):
+            raise
+        is_failure = is_failure or is_cancel
     call.said = "failed"
     if not receiver.has_fired:
         fire(call.plan, seat)
-    if not is_cancel and not is_a(error, Exception):
+    if not is_failure:
         tell_failed(call, seat, error, "raised")
         raise
     if seat.phase in ("error", "finally") or receiver.on_error == "isolate":

@@ -25,6 +25,9 @@ DROPPED: Final = object()
 PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple, set, type(None)})
 """Types of answers that need no second look: neither verdicts nor to be awaited."""
 
+READY: Final = PLAIN.union(VERDICTS)
+"""Types of answers that are not to be awaited."""
+
 
 def revised(
     call: Call, seat: Seat, answer: Any, values: tuple[Any, ...], draft: Any = None

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from .._connections.callables import is_running
-from .._connections.failures import is_refused_write, is_verdict_raised, is_worded_here
+from .._connections.failures import is_verdict_raised, is_worded_here, refused_write
 from .._connections.senders import attributes_of
 from .._surroundings import Surrounding, current_surrounding
 from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
@@ -115,21 +115,21 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     """Count a failure, and tell it; log it where nobody hears. Return what a model may read of it.
     """
     receiver, is_open = seat.receiver, action == "isolated"
-    # What an around raises, or an interrupt, its caller gets as it is.
-    is_passed_on = action == "raised" and (
-        receiver.role == "around" or not is_a(error, Exception)
-    )
     meant = _meant(seat, error)
     is_ours = meant is not error or is_worded_here(error)
     said = str(meant) if is_ours else _of_odd_use(receiver.name, seat, error)
     sentence = said and said.replace(receiver.label, receiver.name)
     place = receiver.count_failure(meant, is_open=is_open, sentence=sentence)
-    is_heard = tell(
+    is_heard = Failed in call.plan.heard and tell(
         call, Failed, receiver=receiver.name, role=receiver.role, phase=seat.phase,
         exception=meant, action=action, enforced=receiver.options.enforce, place=place,
         said=sentence or None,
     )  # fmt: skip
-    if not is_heard and not is_passed_on:
+    # What an around raises, or an interrupt, its caller gets as it is.
+    is_passed_on = action == "raised" and (
+        receiver.role == "around" or not is_a(error, Exception)
+    )
+    if not (is_heard or is_passed_on or receiver.is_logged):
         receiver.log_failure(_THEN[action], is_open=is_open)
     return sentence or type(error).__name__
 
@@ -189,9 +189,10 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
     hook = seat.signal.hook
     if seat.phase == "around":
         return None
-    if is_refused_write(error, FIXED_ARGUMENTS):
+    said = refused_write(error)
+    if said == FIXED_ARGUMENTS:
         return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"
-    if is_refused_write(error, FIXED_CONTEXT):
+    if said == FIXED_CONTEXT:
         return f"{name} assigned to ctx; return what is to be changed"
     if is_a(error, HookBlocked) and (error.receiver, error.hook) == (name, hook):
         return f"{name} calls {hook} in its own turn, which asks it again; end it by a condition"

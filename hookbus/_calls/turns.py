@@ -67,7 +67,7 @@ class Turns(Called):
         receiver = seat.receiver
         return (
             receiver.role, receiver.is_async, receiver.options.background, seat.timeout is None,
-            seat.problem is None, self.holding(seat), self._wanted(seat),
+            seat.problem is None, receiver.options.enforce, self.holding(seat), self._wanted(seat),
             id(seat) if self.is_conditional(seat) else 0,
         )  # fmt: skip
 
@@ -90,6 +90,7 @@ class Turns(Called):
         more = {"conditional"} if self.is_conditional(seat) else set()
         if self._is_alone(kind) and fits:
             take = self.fill(self.taking(kind), **pieces)
+            more |= {"enforced"} if seat.receiver.options.enforce else set()
             return self.fill(story.GUARD, more, {"ask": read, "take": take}, **pieces)
         more |= {"several"} if self.is_beside(seat) else set()
         more |= {"timed"} if kind in ("look", "maybe wait") and seat.timeout is None else set()
@@ -160,7 +161,7 @@ class Turns(Called):
         more |= {"long"} if parts["view"] else set()
         pieces["has_answer"] = f"(answer := {pieces['asked']}) is not None"
         if parts["settle"]:
-            awaited = "type(answer) in PLAIN or (answer := await settled(answer)) is not None"
+            awaited = "type(answer) in READY or (answer := await settled(answer)) is not None"
             pieces["has_answer"] += f" and ({awaited})"
         parts["take"] = self.fill(self.taking(kind), parts=self._rebinding(), **pieces)
         return self.fill(story.READ, more, parts, **pieces)

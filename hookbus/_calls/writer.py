@@ -19,13 +19,13 @@ from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .plan import Plan, Seat
 from .text import own_code, sealed
 from .turns import Turns, lines
-from .verdicts import Replace
+from .verdicts import Block, Replace
 from .written import Nest, Written, note_turns
 
 _HELPERS: Final = {
-    meaning: "DROPPED PLAIN check_untampered claimed decided holds is_awaitable judged meant "
+    meaning: "DROPPED PLAIN READY check_untampered claimed decided holds is_awaitable judged meant "
     "misfit refused rescued revised settled unawaited",
-    failing: "deferred escaped failed is_own_block over parted stand",
+    failing: "blocking deferred escaped failed is_own_block over parted stand",
     approving: "weighed",
     telling: "begun finished tell_turn",
     attempts: "again attempted check_open closed closed_async judged_around opened recorded tried",
@@ -35,9 +35,10 @@ _HELPERS: Final = {
 
 TOOLS: Final[dict[str, Any]] = {
     **{name: getattr(room, name) for room, names in _HELPERS.items() for name in names.split()},
-    "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
-    "ReadOnly": ReadOnly, "Replace": Replace, "beside": beside, "clock": time.perf_counter,
-    "context": tuple.__new__, "is_a": is_a, "start": start, "surrounding": current_surrounding,
+    "Block": Block, "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked,
+    "HookContext": HookContext, "ReadOnly": ReadOnly, "Replace": Replace, "beside": beside,
+    "clock": time.perf_counter, "context": tuple.__new__, "is_a": is_a, "start": start,
+    "surrounding": current_surrounding,
 }  # fmt: skip
 """What the texts call, by the names they have for it."""
 

@@ -48,17 +48,22 @@ def place_of_failure(error: BaseException, place: CodeType | str) -> str:
     """Return `file:line` of the receiver that was written at this place: the deepest in its file
     that the exception has passed, else where it begins.
     """
-    trace, found = error.__traceback__, None
-    while trace is not None:
+    found = None
+    for trace in _traces(error):
         code = trace.tb_frame.f_code
         if isinstance(place, CodeType):
             is_in = code.co_filename == place.co_filename
         else:
             is_in = found is None and not is_of_engine(code)
         if is_in:
-            found = code.co_filename, trace.tb_lineno
-        trace = trace.tb_next
-    return f"{found[0]}:{found[1]}" if found else written(place)
+            found = code.co_filename, trace
+    return written(place) if found is None else f"{found[0]}:{found[1].tb_lineno}"
+
+
+def in_words(kind: type[BaseException], place: str, sentence: str | None) -> str:
+    """Say of a failure what hookbus says in a sentence, else its type and place."""
+    is_said = sentence and kind is HookError
+    return ": ".join(filter(None, (sentence, None if is_said else f"{kind.__name__} at {place}")))
 
 
 def is_worded_here(error: BaseException) -> bool:
@@ -81,12 +86,12 @@ def is_verdict_raised(error: BaseException) -> bool:
     return error.args == _NOT_RAISABLE and _is_raised(list(_traces(error))[-1:])
 
 
-def is_refused_write(error: BaseException, words: str) -> bool:
-    """Tell whether an exception is what hookbus raised, in these words, where a receiver wrote."""
-    said = error.args if type(error) in (TypeError, AttributeError) else ()
-    if len(said) != 1 or type(said[0]) is not str or said[0] != words:
-        return False
-    return any(is_of_engine(trace.tb_frame.f_code) for trace in list(_traces(error))[-1:])
+def refused_write(error: BaseException) -> str | None:
+    """Return the words in which hookbus refused a receiver's write, where it failed by that."""
+    if type(error) is not TypeError and type(error) is not AttributeError:
+        return None
+    is_ours = any(is_of_engine(trace.tb_frame.f_code) for trace in list(_traces(error))[-1:])
+    return error.args[0] if is_ours and [type(each) for each in error.args] == [str] else None
 
 
 def _is_raised(last: list[TracebackType]) -> bool:

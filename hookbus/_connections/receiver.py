@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..exceptions import HookError, did_you_mean
 from . import callables
 from .callables import code_of, is_async_callable, key_of, name_of, place_of, written
-from .failures import ERROR, WARNING, log, place_of_failure
+from .failures import ERROR, WARNING, in_words, log, place_of_failure
 from .options import Options, standing
 from .phases import ANSWER, OFFERED, Colour, Served
 from .senders import Bearer
@@ -58,8 +58,6 @@ class Connected:
             when it goes.
         failures: how often it failed.
         fail_opens: how often it failed and the call went on.
-        last_failure: how it last failed: in a sentence of hookbus, or the type of the exception,
-            its file and line.
         watched: how many turns of it are still timed, of an observer without a deadline: a clock
             costs as much as a receiver.
         held_up: how many of those took long, and `longest` how many seconds.
@@ -72,7 +70,7 @@ class Connected:
     is_logged = False
     failures = fail_opens = held_up = lost_results = 0
     watched, longest = 8, 0.0
-    last_failure: str | None = None
+    _last: tuple[type[BaseException], str, str | None] | None = None
     when: When | None = None
     load: Any = None
 
@@ -214,16 +212,18 @@ class Connected:
     def count_failure(
         self, error: BaseException, *, is_open: bool, sentence: str | None = None
     ) -> str:
-        """Count a failure, in a `sentence` where there is one, and return its place, `file:line`.
-        """
+        """Count a failure, in a `sentence` where there is one, and return `file:line` of it."""
         place = place_of_failure(error, self.place)
         with _tally:
             self.failures += 1
             self.fail_opens += is_open
-            is_said = sentence and type(error) is HookError
-            found = None if is_said else f"{type(error).__name__} at {place}"
-            self.last_failure = ": ".join(filter(None, (sentence, found)))
+            self._last = type(error), place, sentence
         return place
+
+    @property
+    def last_failure(self) -> str | None:
+        """How it last failed: a sentence of hookbus, or the exception's type and place."""
+        return self._last and in_words(*self._last)
 
     def log_failure(self, what_then: str, *, is_open: bool) -> None:
         """Log its first failure that nobody hears."""

@@ -86,10 +86,8 @@ def _told_error(base: type[Exception]) -> Callable[[Refusal], Exception]:
     class ToolCallBlocked(base, HookBlocked):  # type: ignore[misc, valid-type]
         def __init__(self, refused: Refusal) -> None:
             blocked = refused.blocked
-            HookBlocked.__init__(
-                self, blocked.reason, blocked.receiver, blocked.hook, verdict=blocked.verdict,
-                call_id=blocked.call_id,
-            )  # fmt: skip
+            self.args, self.verdict = blocked.args, blocked.verdict
+            self.call_id = blocked.call_id
             self.tool_name, self._text = refused.call.name, refused.text
 
         def __str__(self) -> str:
