@@ -28,7 +28,8 @@ class Answered:
             The approver.
 
         Raises:
-            HookError: if the bus has one already, or this one cannot be asked.
+            HookError: if the bus has one already, this one cannot be asked, or the extra
+                `approvals` is not installed.
         """
         made = None
         if approver is not None:

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from .. import Block, HookError
-from ._digest import canonical, covered, digest_of
+from ._digest import canonical, covered, digest_of, library
 from ._memory import Memory, check_answer, check_seconds
 from ._words import Approved, Parked, Pending, Request
 
@@ -20,8 +20,9 @@ def answering(approver: Any, timeout: float | None = None) -> Answering:
     """Return what a bus asks, made of what `bus.approver` is given.
 
     Raises:
-        HookError: if it cannot be asked.
+        HookError: if it cannot be asked, or what a request is made with is not installed.
     """
+    library()
     if isinstance(approver, type):
         raise HookError(f"give the bus an object: {approver.__name__}(...), not the class itself")
     if timeout is not None:

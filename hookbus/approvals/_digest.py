@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, Final
 
 from .. import HookError
@@ -22,6 +23,18 @@ def covered(hook: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in labels}
 
 
+def library() -> Any:
+    """Return what makes canonical JSON.
+
+    Raises:
+        HookError: if it is not installed.
+    """
+    try:
+        return import_module("rfc8785")
+    except ImportError as error:
+        raise HookError("approvals need rfc8785: pip install 'hookbus[approvals]'") from error
+
+
 def canonical(value: Any, name: str) -> bytes:
     """Return a value as canonical JSON.
 
@@ -30,12 +43,9 @@ def canonical(value: Any, name: str) -> bytes:
             too), a whole number beyond 2**53, NaN, a key that is no text, a lone surrogate.
     """
     _check(value, name)
+    rfc8785 = library()
     try:
-        import rfc8785
-    except ImportError as error:
-        raise HookError("approvals need rfc8785: pip install 'hookbus[approvals]'") from error
-    try:
-        return rfc8785.dumps(value)
+        return bytes(rfc8785.dumps(value))
     except (rfc8785.CanonicalizationError, RecursionError, UnicodeError) as error:
         what = "it holds itself" if isinstance(error, RecursionError) else "it is no exact JSON"
         raise HookError(f"{name} has no canonical JSON: {what}") from None

@@ -3,6 +3,7 @@
 import asyncio
 import math
 import pickle
+import sys
 import threading
 import time
 
@@ -325,6 +326,15 @@ def test_one_bus_has_one_approver_and_none_takes_it_away(bus):
         with pytest.raises(HookError, match="timeout="):
             bus.approver(lambda request: Approved("ada"), timeout=seconds)
     bus.approver(terminal)
+
+
+def test_without_the_library_nobody_can_be_asked_and_that_is_said_at_once(bus, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rfc8785", None)
+    with pytest.raises(HookError, match=r"approvals need rfc8785: pip install 'hookbus\[app"):
+        bus.approver(terminal)
+    bus.approver(None)
+    monkeypatch.undo()
+    assert bus.approver(terminal) is terminal
 
 
 async def test_an_async_approver_serves_async_calls_and_a_cancelled_one_is_over(bus):
