@@ -29,7 +29,8 @@ _CALLS: Final = "tool_call model_call model_stream"
 SEAMS: Final = {
     "agent_framework": Seam(
         "agent-framework-core", _CALLS, "FunctionTool.invoke, _AutoHandoffMiddleware.process"),
-    "agentscope2": Seam("agentscope", "tool_call", "ToolBase.call"),
+    "agentscope2": Seam(
+        "agentscope", f"{_CALLS} agent_run agent_stream", "ToolBase.call, overrides of __call__"),
     "autogen": Seam(
         "autogen-core", _CALLS,
         "Workbench.call_tool, BaseTool.run_json, BaseStreamTool.run_json_stream"),

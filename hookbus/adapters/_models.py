@@ -36,7 +36,7 @@ def _seam(
 ) -> Any:
     seen = inspect.iscoroutinefunction(stock) or inspect.isasyncgenfunction(stock)
     is_async = seen if declared is None else declared
-    is_stream, named = word == "model_stream", _named(stock)
+    is_stream, named = word == "model_stream", first_of(stock)
 
     @functools.wraps(stock)
     def seam(model: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -78,9 +78,9 @@ async def _items(answer: Any) -> AsyncGenerator[Any, None]:
         yield item
 
 
-def _named(stock: Any) -> Callable[[Any, Any], tuple[Any, tuple[Any, ...], dict[str, Any]]]:
-    """Return what takes the messages out of a call, and names its other arguments where the method
-    names them."""
+def first_of(stock: Any) -> Callable[[Any, Any], tuple[Any, tuple[Any, ...], dict[str, Any]]]:
+    """Return what takes the first argument out of a call of a method, such as the messages, and
+    names the others where the method names them."""
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
     names = [each.name for each in inspect.signature(stock).parameters.values()
              if each.kind is plain]  # fmt: skip

@@ -1,9 +1,10 @@
-"""AgentScope 2: every call of a tool through hooks of hookbus.
+"""AgentScope 2: every call of a tool, of a model and of an agent, through hooks of hookbus.
 
 Its agents have middlewares in place of the hooks of AgentScope 1, which `adapters.agentscope` is
 for. A guard is asked inside of all middlewares, and after AgentScope's permissions: what those
-refuse is nobody's call. What a tool gives in parts is given on once all of it was judged. A class
-of tools that overrides `__call__` in place of `call` goes past the hook.
+refuse is nobody's call. What a tool gives in parts is given on once all of it was judged.
+
+Not covered: realtime agents and models, and agents elsewhere (`A2AAgent`), whose tools are theirs.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._models import first_of, hook_models
 from ._patches import Between, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
-from ._vocabulary import depth_of, refusal
+from ._vocabulary import Once, Vocabulary, depth_of, refusal
 
-SUPPORTED: Final = Between("2.0.6", "2.0.10")
+SUPPORTED: Final = Between("2.0.6", "2.0.11")
 """Versions of agentscope."""
-
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_agentscope2_call_id", default=None)
 """The number of the call that a toolkit makes."""
@@ -32,13 +33,20 @@ _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_agentscope2_call_i
 _STATE: Final = "_agent_state"
 """What AgentScope gives a tool besides its arguments."""
 
+_AGENT: Final[ContextVar[Any]] = ContextVar("hookbus_agentscope2_agent", default=None)
+"""The agent that asks its model."""
+
 
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
-    """Let the tools of AgentScope 2 run on hookbus, those there are and those to come.
+    """Let the tools, models and agents of AgentScope 2 run on hookbus, those there are and those to
+    come.
 
     `tool_call` (sender: the `ToolBase`) is every call of a tool, by an agent, a toolkit or a
     program, of functions, builtins and MCP. A refused call is a `ToolChunk` with state error, which
-    the model reads; the run goes on.
+    the model reads; the run goes on. `model_call` and `model_stream` (sender: the `ChatModelBase`)
+    are its calls, whole or streamed, and `generate_structured_output`. Where an agent asks, a
+    refusal ends its run with `HookBlocked`: it is neither retried nor put to the fallback model.
+    `agent_run` and `agent_stream` (sender: the `Agent`) are `reply` and `reply_stream`.
 
     Args:
         bus: the bus the signals live on.
@@ -52,11 +60,18 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     """
     with Patches("agentscope", SUPPORTED) as patches:
         tools = import_module("agentscope.tool")
-        import_module("agentscope.agent")  # and the tools that are its own
-        gate = Gate(patches, bus, Results(_shown, _packed, _refused), say=say)
+        import_module("agentscope.middleware")  # and the tools that are its own
+        words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
+        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say)
         patches.wrap(tools.Toolkit, "call_tool", _numbered)
-        patches.wrap(tools.ToolBase, "call", functools.partial(_called, gate))
+        patches.wrap(tools.ToolBase, "call", functools.partial(_called, gate, 1))
+        patches.wrap(tools.ToolBase, "__call__", functools.partial(_overridden, gate))
+        _hook_models(gate.vocabulary)
+        _hook_agents(gate.vocabulary)
     return patches.restore
+
+
+# -- tools -----------------------------------------------------------------------------------------
 
 
 def _numbered(owner: type, stock: Any) -> Any:
@@ -76,7 +91,13 @@ def _numbered(owner: type, stock: Any) -> Any:
     return call_tool
 
 
-def _called(gate: Gate, owner: type, stock: Any) -> Any:
+def _overridden(gate: Gate, owner: type, stock: Any) -> Any:
+    """Hook a tool that overrides what runs middlewares and its `call`, which stays as it is."""
+    is_its_own = owner is not import_module("agentscope.tool").ToolBase
+    return _called(gate, 0, owner, stock) if is_its_own else stock
+
+
+def _called(gate: Gate, layer: int, owner: type, stock: Any) -> Any:
     async def chunks_of(tool: Any, args: Any, kwargs: dict[str, Any]) -> list[Any]:
         more = {_STATE: kwargs.pop(_STATE)} if _STATE in kwargs else {}
         call = ToolCall(tool.name, kwargs, _CALL_ID.get(), _kind(tool), tool)
@@ -84,7 +105,8 @@ def _called(gate: Gate, owner: type, stock: Any) -> Any:
         async def body(arguments: dict[str, Any]) -> list[Any]:
             return await _whole(stock(tool, *args, **arguments, **more))
 
-        found: list[Any] = await gate.run_async(call, body, depth_of(owner, tool))
+        depth = layer * 1000 + depth_of(owner, tool)
+        found: list[Any] = await gate.run_async(call, body, depth)
         return found
 
     if inspect.isasyncgenfunction(stock):
@@ -154,3 +176,126 @@ def _refused(refused: Refusal) -> list[Any]:
 def _chunk(text: str, **more: Any) -> Any:
     block = import_module("agentscope.message").TextBlock(text=text)
     return import_module("agentscope.tool").ToolChunk(content=[block], **more)
+
+
+# -- models and agents -----------------------------------------------------------------------------
+
+
+class _Refused(BaseException):
+    """A refusal on its way through middlewares and retries, which repeat an `Exception`."""
+
+    def __init__(self, blocked: HookBlocked) -> None:
+        super().__init__(blocked)
+        self.blocked = blocked
+
+
+class _Request(Once):
+    """A request to a model.
+
+    Attributes:
+        is_whole: whether a model that streams has answered in one piece.
+    """
+
+    is_whole = False
+
+    def __init__(self, model: Any, owner: type, ask: Callable[..., Any]) -> None:
+        super().__init__(model, "__call__", owner, self._parts if model.stream else self._whole)
+        self._ask = ask
+
+    async def _parts(self, messages: Any, options: dict[str, Any]) -> AsyncGenerator[Any, None]:
+        answer = await self._ask(messages, options)
+        self.is_whole = not isinstance(answer, AsyncGenerator)
+        async with aclosing(_each([answer]) if self.is_whole else answer) as parts:
+            async for part in parts:
+                yield part
+
+    async def _whole(self, messages: Any, options: dict[str, Any]) -> Any:
+        answer = await self._ask(messages, options)
+        if not isinstance(answer, AsyncGenerator):
+            return answer
+        async with aclosing(answer) as parts:
+            return [part async for part in parts][-1]
+
+    async def answer(self, words: Vocabulary, *told: Any) -> Any:
+        """Return what AgentScope gets of the hooked call. A stream has begun: what fails before its
+        first part fails where it is retried."""
+        if not self.of.stream:
+            return await words.run_async("model_call", self, *told)
+        parts = words.stream_async("model_stream", self, *told)
+        begun = []
+        async for part in parts:
+            begun.append(part)
+            if not self.is_whole:
+                break
+        return begun[-1] if self.is_whole and begun else _on(begun, parts)
+
+
+async def _on(begun: list[Any], parts: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+    async with aclosing(parts):
+        for part in begun:
+            yield part
+        async for part in parts:
+            yield part
+
+
+def _hook_models(words: Vocabulary) -> None:
+    def asked(owner: type, stock: Any) -> Any:
+        split = first_of(stock)
+
+        @functools.wraps(stock)
+        async def __call__(model: Any, /, *args: Any, **kwargs: Any) -> Any:
+            messages, rest, options = split(args, kwargs)
+            request = _Request(model, owner, lambda given, more: stock(model, given, *rest, **more))
+            if not words.patches.is_live or request.is_asked:
+                return await stock(model, *args, **kwargs)
+            agent = _AGENT.get()
+            try:
+                return await request.answer(words, model, messages, options, agent)
+            except HookBlocked as blocked:
+                if agent is None:
+                    raise
+                raise _Refused(blocked) from None
+
+        return __call__
+
+    base = import_module("agentscope.model").ChatModelBase
+    words.patches.wrap(base, "__call__", asked)
+    hook_models(words, base, {"generate_structured_output": "model_call"})
+
+
+def _hook_agents(words: Vocabulary) -> None:
+    def replied(owner: type, stock: Any) -> Any:
+        split, is_stream = first_of(stock), inspect.isasyncgenfunction(stock)
+
+        def hooked(agent: Any, /, *args: Any, **kwargs: Any) -> Any:
+            inputs, rest, options = split(args, kwargs)
+            run = Once(agent, stock.__name__, owner, lambda it: stock(agent, it, *rest, **options))
+            if not words.patches.is_live or run.is_asked:
+                return stock(agent, *args, **kwargs)
+            if is_stream:
+                return words.stream_async("agent_stream", run, agent, inputs)
+            return words.run_async("agent_run", run, agent, inputs)
+
+        @functools.wraps(stock)
+        async def reply(*args: Any, **kwargs: Any) -> Any:
+            return await hooked(*args, **kwargs)
+
+        return functools.wraps(stock)(hooked) if is_stream else reply
+
+    def asks(owner: type, stock: Any) -> Any:
+        @functools.wraps(stock)
+        async def _call_model(agent: Any, *args: Any, **kwargs: Any) -> Any:
+            token = _AGENT.set(agent)
+            try:
+                return await stock(agent, *args, **kwargs)
+            except _Refused as refused:
+                raise refused.blocked from None
+            finally:
+                _AGENT.reset(token)
+
+        return _call_model
+
+    agent = import_module("agentscope.agent").Agent
+    words.patches.wrap(agent, "_call_model", asks)
+    for name in ("reply", "reply_stream"):
+        words.patches.wrap(agent, name, replied)
