@@ -21,6 +21,7 @@ _QUALNAME: Final = type.__dict__["__qualname__"].__get__
 _MODULE: Final = type.__dict__["__module__"].__get__
 _SEVERAL: Final = (list, tuple, set, frozenset)
 _ROUND: Final = 64
+_LARGE: Final = 1 << 63
 
 
 def plain(value: Any) -> Any:
@@ -30,6 +31,15 @@ def plain(value: Any) -> Any:
     Words stand for any other object, and for what is too large, too deep, part of itself or cannot
     be read. An integer of more than 64 bits, NaN and infinity are texts.
     """
+    kind = type(value)
+    if kind is str:
+        if len(value) <= LONGEST and value.isascii():
+            return value
+    elif kind is int:
+        if -_LARGE < value < _LARGE:
+            return value
+    elif value is None or kind is bool or (kind is float and math.isfinite(value)):
+        return value
     return _Copy().of(value)
 
 

@@ -42,6 +42,7 @@ class Chain:
         self._path, self._run = path, Run()
         self._db: sqlite3.Connection | None = None
         self._damage: str | None = None
+        self._synchronous = ""
         found = os.stat(path)
         self._place = found.st_dev, found.st_ino
 
@@ -89,7 +90,9 @@ class Chain:
     def _commit(self, do: Work, synchronous: str) -> None:
         self._has_begun = False
         db, run = self._connected(), self._run
-        db.execute(f"PRAGMA synchronous = {synchronous}")
+        if synchronous != self._synchronous:
+            db.execute(f"PRAGMA synchronous = {synchronous}")
+            self._synchronous = synchronous
         db.execute("BEGIN IMMEDIATE")
         self._has_begun = True
         rows, number = do(db), run.number
@@ -116,7 +119,7 @@ class Chain:
         if (found.st_dev, found.st_ino) != self._place:
             raise HookError(f"{self._path} was put in another one's place: begin with a new one")
         if self._db is None:
-            self._db = connected(self._path)
+            self._db, self._synchronous = connected(self._path), "FULL"
         return self._db
 
 

@@ -8,33 +8,12 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
 from typing import Any
 
-import attrs
-
 from .. import Block, Bus, HookBlocked, HookContext, HookError
+from .._plain import name_of_type, place_of_raise, plain
 from ..events import Event
 from ._chain import Row, row_of
 from ._queue import Waiting
 from ._writer import Writer
-
-
-@attrs.frozen(kw_only=True, slots=False)
-class Intent(Event):
-    """The body of a durable hook is about to start."""
-
-    attempt: int
-    arguments: tuple[str, ...]
-
-
-@attrs.frozen(kw_only=True, slots=False)
-class Outcome(Event):
-    """It has ended: `returned`, `raised`, `cancelled`; `blocked` where a guard, asked again by an
-    around that patched or repeated, did not let it begin.
-    """
-
-    attempt: int
-    outcome: str
-    seconds: float
-    error: BaseException | None
 
 
 class Durable:
@@ -66,6 +45,7 @@ class Attempt:
         state: dict[Any, Any] = ctx.state  # the call's own; another journal counts for itself
         self._number = state[writer] = state.get(writer, 0) + 1
         self._intent: Waiting | None = None
+        self._known: dict[str, Any] = {}
 
     def begin(self) -> Block | None:
         """Put the intent on the disk; return what blocks the call where that fails."""
@@ -114,8 +94,8 @@ class Attempt:
             self._unwritten(error, wrong)
 
     def _intend(self) -> Waiting:
-        names = tuple(self._ctx.kwargs)
-        row = self._row(Intent, attempt=self._number, arguments=names)
+        self._known = self._described()
+        row = self._row("Intent", arguments=plain(tuple(self._ctx.kwargs)))
         self._began = time.perf_counter()
         self._intent = self._writer.add(row, is_full=True)
         return self._intent
@@ -144,20 +124,26 @@ class Attempt:
             outcome = "blocked" if is_own_block else "raised"
             outcome = outcome if isinstance(error, Exception) else "cancelled"
         seconds = time.perf_counter() - self._began
-        return self._row(
-            Outcome, attempt=self._number, outcome=outcome, seconds=seconds, error=error
-        )
+        said = error if error is None else {
+            "type": name_of_type(type(error)), "place": place_of_raise(error)
+        }  # fmt: skip
+        return self._row("Outcome", outcome=outcome, seconds=seconds, error=said)
 
-    def _row(self, kind: type[Event], **facts: Any) -> Row:
+    def _row(self, kind: str, **facts: Any) -> Row:
+        about = {"event": kind, "at": time.time(), "attempt": self._number}
+        return row_of(self._known | about | facts)
+
+    def _described(self) -> dict[str, Any]:
+        """Return what all records of this attempt say."""
         ctx = self._ctx
         known: dict[str, Any] = {
-            "call_id": ctx.call_id, "parent_id": None, "hook": ctx.hook, "at": time.time(), **facts
+            "call_id": ctx.call_id, "parent_id": None, "hook": ctx.hook, "at": time.time()
         }  # fmt: skip
-        event = kind(sender=ctx.description, surrounding=ctx.surrounding, **known)
+        event = Event.of(sender=ctx.description, surrounding=ctx.surrounding, **known)
         told = self._bus.events.redacted(event)
         if told is None:  # it could not be redacted: what may hold a secret is left out
-            told = kind(sender="unknown", surrounding={}, **known)
-        return row_of(told.as_dict())
+            told = Event.of(sender="unknown", surrounding={}, **known)
+        return told.as_dict()
 
 
 def _plain(attempt: Attempt, call_next: Any) -> Any:
