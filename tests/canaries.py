@@ -4,6 +4,7 @@ refused for.
 
 import os
 import string
+from functools import lru_cache
 
 import pytest
 
@@ -21,6 +22,23 @@ def called(bus, name="tool_call"):
     return tool_call
 
 
+@lru_cache(maxsize=1)
+def hooked(bus):
+    """Return hookables that give, raise and yield what they are given; of a bus once, which many of
+    one name that wait for the collector make slow.
+    """
+
+    @hookable("raises", bus=bus)
+    def raises(tool):
+        raise LookupError(tool)
+
+    @hookable("tokens", bus=bus)
+    def tokens(pieces):
+        yield from pieces()
+
+    return called(bus), raises, tokens
+
+
 def placed(draw, canary):
     """Return a value with a canary somewhere in it."""
     text = f"a {canary}, b"
@@ -36,19 +54,25 @@ def canary_of(draw):
     return "SECRET-" + "".join(draw.choice(string.ascii_letters + string.digits) for _ in range(8))
 
 
+def holds(canary, text):
+    """Tell whether a text says a canary, or one of two pieces of it, in any case."""
+    return "secret-" in (text := text.lower()) or canary[7:].lower() in text
+
+
 class Tool:
     def __init__(self, name):
         self.name = name
 
 
-WAYS = ("argument", "raised", "blocked", "failed", "changed", "label", "around")
+WAYS = ("argument", "raised", "blocked", "failed", "changed", "label", "around", "stream")
 
 
 def call_with(bus, draw, canary, way=None):
     """Have a call meet a canary in a way, which is drawn if it is not said."""
     value = placed(draw, canary)
     way = way or draw.choice(WAYS)
-    tool_call, pre = called(bus), bus.signal("pre_tool_call")
+    tool_call, raises, tokens = hooked(bus)
+    pre = bus.signal("pre_tool_call")
 
     def blocks(_):
         return Block(f"because {canary}", code=canary, details={"d": value, canary: 1})
@@ -67,13 +91,13 @@ def call_with(bus, draw, canary, way=None):
                 with pytest.raises(HookBlocked) if role else surrounding():
                     tool_call("t", {})
         elif way == "raised":
-
-            @hookable("raises", bus=bus)
-            def raises(tool):
-                raise LookupError(value)
-
             with pytest.raises(LookupError):
                 raises(value)
+        elif way == "stream":
+            at = draw.randrange(1, len(canary))
+            with bus.signal("item_tokens").connected_to(lambda _, item: item.swapcase()):
+                got = "".join(tokens(lambda: [canary[:at], canary[at:]]))
+            assert got == canary.swapcase()
         else:
             name = f"pay {canary}" if way == "label" else "t"
             assert tool_call(name, value) is value  # the live value, untouched

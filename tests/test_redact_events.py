@@ -10,7 +10,7 @@ import pytest
 from hookbus import Block, Bus, HookBlocked, HookError, Replace, guards, hookable, surrounding
 from hookbus.events import KINDS, Mutated, Started
 
-from .canaries import CANARIES, FORM, Tool, call_with, called, canary_of
+from .canaries import CANARIES, FORM, Tool, call_with, called, canary_of, holds
 
 REDACTED, FAILED = "<redacted>", "<could not be redacted>"
 
@@ -37,17 +37,15 @@ def test_G41_no_canary_gets_into_an_event_a_repr_a_record_a_report_or_a_log(bus,
     from hookbus.testing import record
 
     draw = random.Random(41)
+    bus.redact(patterns=FORM)
     with caplog.at_level(logging.DEBUG):
-        for number in range(CANARIES):
-            if number % 300 == 0:  # hooks that were declared and are gone make a bus slow
-                bus = Bus(values=True)
-                bus.redact(patterns=FORM)
+        for _ in range(CANARIES):
             canary = canary_of(draw)
             with record(bus) as happened:
                 call_with(bus, draw, canary)
             assert len(happened.events) >= 2
             everything = said(happened.events) + str(happened) + caplog.text
-            assert canary[7:] not in everything
+            assert not holds(canary, everything)
             caplog.clear()
     assert "SECRET-" not in str(report(bus))
 
