@@ -129,16 +129,18 @@ class Asked(Event):
     """A receiver had its turn, in its role and phase, and what it said; told only to who names this
     class in `kinds=`.
 
-    The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (for a yes), `"failed"`, or
-    `"not asked"` where its `when=` did not hold. A guard that asked is told once more when somebody
-    said yes: `"approved"`, after so many seconds, and `by` whom.
+    The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (for a yes), `"answered"` (a
+    question), `"failed"`, or `"not asked"` where its `when=` did not hold. A guard that asked is
+    told once more when somebody said yes: `"approved"`, after so many seconds, and `by` whom.
     """
 
     receiver: str
     role: str
     phase: str
     seconds: float
-    answer: Literal["nothing", "changed", "blocked", "asked", "failed", "not asked", "approved"]
+    answer: Literal[
+        "nothing", "changed", "blocked", "asked", "answered", "failed", "not asked", "approved"
+    ]
     by: str | None = None
 
 

@@ -540,15 +540,18 @@ async def test_side_by_side_a_failing_when_is_that_receivers_failure_and_the_oth
 @pytest.mark.parametrize("mode", [modes.broadcast, modes.unique(str), modes.void])
 def test_each_turn_of_a_question_is_told_once_to_who_asks_for_it(bus, mode, is_async):
     question, told = declare(bus, mode, is_async=is_async), []
+    answered = "nothing" if mode is modes.void else "answered"  # of which nothing is taken
     bus.events.connect(lambda bus, event: told.append(event), kinds=events.Asked)
     question.connect(lambda x: x, name="one")
+    question.connect(lambda x: None, name="silent")
     question.connect(fails, name="two")
     question.connect(lambda x: None, name="three", when=lambda x: x > 5)
     for ask in (question, question.ask):
         told.clear()
         asyncio.run(ask(1)) if is_async else ask(1)
         assert [(event.receiver, event.role, event.phase, event.answer) for event in told] == [
-            ("one", "answer", "answer", "nothing"),
+            ("one", "answer", "answer", answered),
+            ("silent", "answer", "answer", "nothing"),
             ("two", "answer", "answer", "failed"),
             ("three", "answer", "answer", "not asked"),
         ]

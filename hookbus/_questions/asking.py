@@ -98,6 +98,8 @@ class Round:
             call.said = "not asked"
             return modes.Answer(receiver.name, receiver.where, asked=False)
         answer = modes.Answer(receiver.name, receiver.where, answered(call, seat, value))
+        if answer.value is not None and call.plan.hook.rules.mode is not modes.void:
+            call.said = "answered"
         self.answers.append((seat, answer))
         return answer
 

@@ -22,6 +22,7 @@ while True:
 
 TAKE_FIRST: Final = """
 result = answer if type(answer) in PLAIN else answered({call}, {seat}, answer)
+call.said = 'answered'  #? hears_asked
 break
 """
 
@@ -32,6 +33,7 @@ result = []
 
 TAKE_ALL: Final = """
 result.append(answer if type(answer) in PLAIN else answered({call}, {seat}, answer))
+call.said = 'answered'  #? hears_asked
 """
 
 NONE: Final = """

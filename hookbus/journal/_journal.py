@@ -24,8 +24,9 @@ from ._verify import Verification, verified
 from ._words import Record
 from ._writer import Writer
 
-_TOLD: Final = ("asked", "approved")
-"""What is kept of `Asked`: that somebody was asked for a yes, and gave it."""
+_TOLD: Final = ("asked", "approved", "answered")
+"""What is kept of `Asked`: that somebody was asked for a yes and gave it, who answered a question.
+"""
 
 
 class Journal:

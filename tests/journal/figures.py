@@ -141,7 +141,7 @@ def attached(folder):
     one, other = mailbox(journaled), mailbox(dropped)
 
     def drop(bus, event):
-        if type(event) is not Asked or event.answer in ("asked", "approved"):
+        if type(event) is not Asked or event.answer in ("asked", "approved", "answered"):
             bound(b"", 1, "run", "source", row_of(event.as_dict()).data)
 
     dropped.events.connect(drop, kinds=KINDS)

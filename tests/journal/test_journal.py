@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from hookbus import Bus, HookBlocked, HookError, surrounding
+from hookbus import Bus, HookBlocked, HookError, hookspec, modes, surrounding
 from hookbus.journal import Journal, Record
 
 from .conftest import WAYS, Bank
@@ -55,6 +55,26 @@ def test_what_happens_is_kept_in_order_with_everything_that_json_can_say(path, b
     assert kept[6].data["error"]["type"] == "LookupError"
     assert "secret" not in path.read_bytes().decode("latin-1")
     assert isinstance(kept[0], Record) and kept[0].data["arguments"] == ["to", "amount"]
+
+
+@pytest.mark.parametrize("mode", [modes.firstresult, modes.broadcast, modes.void])
+def test_of_a_question_it_is_kept_who_answered_and_of_a_call_not_who_agreed(path, bank, mode):
+    @hookspec(mode, bus=bank.bus)
+    def who(name):
+        """Who is it?"""
+
+    who.connect(lambda name: None, name="silent")
+    who.connect(lambda name: name, name="first", priority=-1)
+    who.connect(lambda name: name, name="second", priority=-2)
+    with Journal(path) as journal:
+        journal.attach(bank.bus)
+        who("ada")
+        bank.pay("ada")
+    with sqlite3.connect(path) as db:
+        turns = db.execute("SELECT receiver, did, answer, role, phase FROM turns").fetchall()
+    db.close()
+    answered = {modes.firstresult: ["first"], modes.broadcast: ["first", "second"], modes.void: []}
+    assert turns == [(name, "asked", "answered", "answer", "answer") for name in answered[mode]]
 
 
 def test_records_are_looked_for_by_hook_type_time_number_and_call(path, bank):
