@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from .._views.tables import brief, printable
-from .._views.values import changed, named
+from .._views.values import changed, title
 from .screen import COLOURS, clock, lasted
 
 Data = Mapping[str, Any]
@@ -75,7 +75,7 @@ def _from_to(data: Data) -> str:
 
 def of_call(data: Data) -> str:
     """Return the hook, the tool, model or agent that it names, and whose call it is."""
-    which = f"{data['hook']} {named(data.get('labels'))}".rstrip()
+    which = title(data["hook"], data.get("labels"))
     return f"{which} of {brief(data['sender'].partition(' at 0x')[0])}"
 
 

@@ -37,6 +37,11 @@ def named(labels: Mapping[str, str] | None) -> str:
     return next((each for each in found if each), "")
 
 
+def title(hook: str, labels: Mapping[str, str] | None) -> str:
+    """Return what a call is called: its hook, and the tool, model or agent, where that is known."""
+    return f"{hook} {named(labels)}".rstrip()
+
+
 def shortened(value: Any) -> str:
     """Return a value as one short piece of text, whatever its own `repr` does."""
     if value is _NOTHING:

@@ -6,8 +6,6 @@ import threading
 from collections import OrderedDict
 from typing import Final, Generic, TypeVar
 
-from ..events import Started
-
 T = TypeVar("T")
 
 MOST: Final = 10_000
@@ -45,9 +43,3 @@ class UnderWay(Generic[T]):
             kept = [*reversed(self._calls.values())]
             self._calls.clear()
         return kept
-
-
-def title(event: Started) -> str:
-    """Return what a call is called: its hook, and the tool, model or agent, where that is known."""
-    labels = (event.labels.get(name) for name in ("name", "model", "agent"))
-    return " ".join([event.hook, *[label for label in labels if label][:1]])

@@ -12,9 +12,10 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
+from .._views.values import title
 from ..events import HIDDEN, Event, Finished, Started
 from ._file import Lines
-from ._under_way import UnderWay, title
+from ._under_way import UnderWay
 
 
 @attrs.define(eq=False)
@@ -100,7 +101,7 @@ class ChromeTrace:
         lane = _free(lanes, self._calls.of(event.parent_id))
         if lane is None:
             lane = self._lane(lanes, task.get_name() if task is not None else runs.name)
-        call = _Call(title(event), now, event.as_dict(), lane)
+        call = _Call(title(event.hook, event.labels), now, event.as_dict(), lane)
         lane.calls.append(call)
         for forgotten in self._calls.begin(event.call_id, call):
             self._leave(forgotten, now, {"outcome": "not known"})

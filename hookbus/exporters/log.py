@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import attrs
 
+from .._views.values import title
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
-from ._under_way import UnderWay, title
+from ._under_way import UnderWay
 
 LEVELS: Final = {
     "returned": logging.INFO, "replaced": logging.INFO, "cancelled": logging.INFO,
@@ -44,7 +45,7 @@ class Logging:
 
     def __call__(self, bus: Any, event: Event) -> None:
         if isinstance(event, Started):
-            self._calls.begin(event.call_id, _Call(title(event)))
+            self._calls.begin(event.call_id, _Call(title(event.hook, event.labels)))
             return
         if isinstance(event, Finished):
             self._log(event, self._calls.end(event.call_id) or _Call(event.hook))

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from .._views.tables import brief
-from .._views.values import changed, named
+from .._views.values import changed, title
 from ._rows import event_of, mark_of
 
 MOST: Final = 2_000
@@ -64,7 +64,7 @@ def _in_turn(
 def _call(record: Any) -> dict[str, Any]:
     """Return the line of a call, as its first record tells it; that may be its end."""
     data, sender = record.data, brief(record.data.get("sender") or "")
-    which = f"{record.subject} {named(data.get('labels'))}".rstrip()
+    which = title(record.subject, data.get("labels"))
     around = [*_fact("arguments", data.get("values")), *_fact("surrounding", record.surrounding)]
     return {
         "call": data["call_id"], "parent": data.get("parent_id"), "hook": record.subject,
