@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-import time
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from operator import call
 from types import FunctionType
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from blinker import ANY
 
 from ._approver import Answered
-from ._connections.connection import Connection
 from ._connections.listeners import EventSignal, Redacts
 from ._connections.marks import marked
 from ._connections.options import check_timeout
@@ -60,7 +58,6 @@ class Bus(Answered, Drained, Operated, Redacts):
         check_timeout(timeout)
         self.timeout, self.values = timeout, values
         self._under_way = UnderWay(background)
-        self.lock: threading.Lock = threading.Lock()
         self._signals: dict[str, HookSignal] = {}
         self._by_hook: dict[str, dict[str, HookSignal]] = {}
         self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
@@ -140,20 +137,11 @@ class Bus(Answered, Drained, Operated, Redacts):
         Raises:
             HookError: if nothing is marked, or one of them cannot be connected; then none is.
         """
-        connected: list[Connection] = []
-
-        def unplug() -> None:
-            while connected:
-                connected.pop().disconnect()
-
-        try:
+        with ExitStack() as plugged:
             for attribute, name, options in marked(plugin):
                 receiver = getattr(plugin, attribute)
-                connected.append(self.signal(name).connected_to(receiver, **options))
-        except BaseException:
-            unplug()
-            raise
-        return unplug
+                plugged.callback(self.signal(name).connected_to(receiver, **options).disconnect)
+            return plugged.pop_all().close
 
     def hook_names(self) -> list[str]:
         """Return the names of the hooks declared on this bus."""
@@ -231,7 +219,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         """Be told that a connection of this signal is about to come or go."""
         if not is_shared(sender):
             for hook in self._declared(signal.hook):
-                hook.change_own()
+                hook._own_changed = object()  # plans under way are not kept
 
     def _changed(self, signal: HookSignal, sender: Any, *, is_more: bool = False) -> None:
         """Bring plans and switches up to date after a connection of this signal came, went or
@@ -257,20 +245,17 @@ class Bus(Answered, Drained, Operated, Redacts):
         for hook in self._declared(signal.hook):
             hook.forget()
 
-    def _lost(self, signal: HookSignal, receiver: Connected) -> None:
-        from .events import Lost
-
-        if Lost in self.heard:
-            self.events.tell(self, Lost(
-                call_id=0, parent_id=None, hook=signal.hook, sender="unknown", at=time.time(),
-                receiver=receiver.name,
-            ))  # fmt: skip
-
     def _check_sender(self, signal: HookSignal, sender: Any) -> None:
         if signal is self.events and sender is not ANY and sender is not self:
             raise HookError(
                 "the sender of events is the bus itself: leave sender= out, and decorate with "
                 "@events.connect_via()"
+            )
+        if signal.phase == ANSWER and sender is not ANY:
+            name = signal.name
+            raise HookError(
+                f"{name} is a question, which has no sender: leave sender= out, and to decorate "
+                f"write @{name}.connect, or @{name}.connect_via(priority=1)"
             )
         if sender is not ANY and signal.phase is not None:
             check_can_call(sender)
@@ -282,11 +267,6 @@ class Bus(Answered, Drained, Operated, Redacts):
         if signal is self.events:
             self.events.check(receiver)
             return
-        if signal.phase == ANSWER and sender is not ANY:
-            raise HookError(
-                f"{receiver.label} names a sender, but {signal.name} is a question and has none: "
-                "leave sender= out"
-            )
         is_met = check_serves(receiver, self._declared(signal.hook), sender)
         if receiver.role == "guard" and not (signal.phase and is_met):
             self._unmet.wait(signal)

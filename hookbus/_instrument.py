@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, TypeVar, Unpack
@@ -57,15 +58,10 @@ def instrument(
         )
     if colour not in (None, "async"):
         raise HookError(f"colour={colour!r} must be 'async', or left out")
-    made, undos = _Made(bus, above, colour, given_of(**options)), list[Undo]()
+    made, undos = _Made(bus, above, colour, given_of(**options)), ExitStack()
     found = _hook_names(owner, names)
     for attribute, name in found.items():
         _check(owner, attribute, name, made, subclasses=subclasses)
-
-    def undo() -> None:
-        while undos:
-            undos.pop()()
-
     try:
         if isinstance(owner, type):
             _wrap_methods(owner, found, made, undos, subclasses=subclasses)
@@ -73,9 +69,9 @@ def instrument(
             for attribute, name in found.items():
                 _wrap_function(owner, attribute, name, made, undos)
     except BaseException:
-        undo()
+        undos.close()
         raise
-    return undo
+    return undos.close
 
 
 C = TypeVar("C", bound=type)
@@ -99,15 +95,15 @@ def hook_overrides(cls: C) -> C:
     """
     if not isinstance(cls, type):
         raise HookError(f"hook_overrides takes a class, not {cls!r:.60}: write it above `class`")
-    found = [pair for flag in (False, True) for pair in hooks_in(cls.__mro__, flag)]
+    found = list(hooks_in(cls.__mro__))
     if not found:
         raise HookError(f"{cls.__qualname__} has no hookable method: put @hookable above one")
     made = {hook.bus: _Made(hook.bus) for _, hook in found}
     for bus, each in made.items():
         names = {attribute: hook.name for attribute, hook in reversed(found) if hook.bus is bus}
         for below in with_subclasses([cls]):
-            _wrap_overrides(below, names, each, [])
-        _watch_subclasses(cls, partial(_wrap_overrides, names=names, made=each, undos=[]))
+            _wrap_overrides(below, names, each, ExitStack())
+        _watch_subclasses(cls, partial(_wrap_overrides, names=names, made=each, undos=ExitStack()))
     return cls
 
 
@@ -118,12 +114,15 @@ def _hook_names(
     for each in named:
         names.update({each: each} if isinstance(each, str) else each)
     if not names:
-        called = owner.__qualname__ if isinstance(owner, type) else owner.__name__
-        what = "method" if isinstance(owner, type) else "function"
+        called, what = _name_of(owner), "method" if isinstance(owner, type) else "function"
         raise HookError(
             f"instrument({called}) names no {what}; write instrument({called}, '{what}')"
         )
     return names
+
+
+def _name_of(owner: type | ModuleType) -> str:
+    return owner.__qualname__ if isinstance(owner, type) else owner.__name__
 
 
 class _Made(NamedTuple):
@@ -153,7 +152,7 @@ def _check(
     owner: type | ModuleType, attribute: str, name: str, made: _Made, *, subclasses: bool
 ) -> None:
     """Refuse what cannot be hooked, before anything is."""
-    where = f"{owner.__qualname__ if isinstance(owner, type) else owner.__name__}.{attribute}"
+    where = f"{_name_of(owner)}.{attribute}"
     raw = inspect.getattr_static(owner, attribute, NOTHING)
     if raw is NOTHING and subclasses and isinstance(owner, type):
         found = (vars(each).get(attribute, NOTHING) for each in with_subclasses([owner]))
@@ -176,12 +175,10 @@ def _check(
     own = colour_of(getattr(raw, "__func__", raw))
     if made.colour is not None and present is None and own != "sync":
         raise HookError(f"{where} is {own} already: leave colour={made.colour!r} out")
-    if not name.isidentifier():
-        raise HookError(f"the hook's name for {where} must be an identifier, not {name!r}")
 
 
 def _wrap_methods(
-    cls: type, names: Mapping[str, str], made: _Made, undos: list[Undo], *, subclasses: bool
+    cls: type, names: Mapping[str, str], made: _Made, undos: ExitStack, *, subclasses: bool
 ) -> None:
     for attribute, name in names.items():
         if inspect.getattr_static(cls, attribute, NOTHING) is not NOTHING:
@@ -190,10 +187,10 @@ def _wrap_methods(
         for below in with_subclasses([cls]):
             _wrap_overrides(below, names, made, undos)
         on_new = partial(_wrap_overrides, names=names, made=made, undos=undos)
-        undos.append(_watch_subclasses(cls, on_new))
+        undos.callback(_watch_subclasses(cls, on_new))
 
 
-def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: list[Undo]) -> None:
+def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: ExitStack) -> None:
     raw = inspect.getattr_static(cls, attribute)
     if hook_of(raw) is not None:
         return
@@ -210,17 +207,13 @@ def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: list[Undo]) 
                 delattr(cls, attribute)
         hook.retire()
 
-    try:
-        setattr(cls, attribute, wrapped)
-    except TypeError as error:
-        hook.retire()
-        raise HookError(f"{cls.__qualname__}.{attribute} cannot be set: {error}") from None
-    undos.append(undo)
+    undos.callback(undo)
+    setattr(cls, attribute, wrapped)
     made.bus._forget(name)
 
 
 def _wrap_function(
-    module: ModuleType, attribute: str, name: str, made: _Made, undos: list[Undo]
+    module: ModuleType, attribute: str, name: str, made: _Made, undos: ExitStack
 ) -> None:
     raw = vars(module)[attribute]
     if hook_of(raw) is not None:
@@ -231,7 +224,7 @@ def _wrap_function(
         _replace_everywhere(wrapped, raw)  # also where it has been imported since
         hook.retire()
 
-    undos.append(undo)
+    undos.callback(undo)
     _replace_everywhere(raw, wrapped)
 
 
@@ -243,7 +236,7 @@ def _replace_everywhere(old: Any, new: Any) -> None:
             setattr(module, name, new)
 
 
-def _wrap_overrides(cls: type, names: Mapping[str, str], made: _Made, undos: list[Undo]) -> None:
+def _wrap_overrides(cls: type, names: Mapping[str, str], made: _Made, undos: ExitStack) -> None:
     for attribute, name in names.items():
         # Also what a mixin holds, ahead of the hookable: then the class itself gets the hookable.
         raw = inspect.getattr_static(cls, attribute, None)

@@ -72,7 +72,8 @@ def rule_of(key: str, rule: Any) -> Function:
     return found
 
 
-def name_of_rule(function: Callable[..., Any]) -> str:
+def name_of(function: Callable[..., Any]) -> str:
+    """Return what a rule or a mode is called."""
     name: str = getattr(function, "__name__", type(function).__name__)
     return name
 
@@ -150,11 +151,6 @@ def steps_of(
             "what takes the arguments too is a generator function"
         )
     return of_all
-
-
-def name_of(mode: Callable[..., Any]) -> str:
-    name: str = getattr(mode, "__qualname__", type(mode).__qualname__)
-    return name
 
 
 def is_async(mode: Callable[..., Any]) -> bool:

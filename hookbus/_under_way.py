@@ -53,7 +53,6 @@ class UnderWay:
         # Re-entrant, as a signal handler or a finaliser may make a call where this thread holds it.
         self._lock = threading.RLock()
         self._runs: set[Any] = set()
-        self._drainers: list[Any] = []
         self._waiting: dict[Future[None], Any] = {}
 
     def begin(self, run: Any) -> None:
@@ -108,34 +107,26 @@ class UnderWay:
         from concurrent.futures import Future
 
         future, run = Future[None](), _RUN.get()
-        run = run if run in self._runs else None
-        own = [] if run is None else [run]
+        self._waiting[future] = run = run if run in self._runs else None
         try:
-            with self._lock:
-                self._drainers += own
-                self._waiting[future] = run
             self.left()
             self._wake()
             yield future, run
         finally:
-            with self._lock:
-                for each in own:
-                    self._drainers.remove(each)
-                self._waiting.pop(future, None)
+            self._waiting.pop(future, None)
 
     def _count(self, run: Any) -> int:
-        return len(self._runs.difference(() if run is None else self._drainers))
+        return len(self._runs.difference(() if run is None else [*self._waiting.values()]))
 
     def _wake(self) -> None:
-        if not self._waiting:
-            return
         with self._lock:
-            done = [future for future, run in self._waiting.items() if not self._count(run)]
-            for future in done:
-                del self._waiting[future]
+            done = [
+                future for future, run in list(self._waiting.items())
+                if not (future.running() or future.done() or self._count(run))
+                and future.set_running_or_notify_cancel()
+            ]  # fmt: skip
         for future in done:
-            if future.set_running_or_notify_cancel():
-                future.set_result(None)
+            future.set_result(None)
 
 
 class Drained:
@@ -216,10 +207,8 @@ def _at_exit() -> None:
         logging.getLogger("hookbus").warning(
             "%d observer%s in the background had not ended when Python did: %s; "
             "bus.drain(seconds) waits for what is under way",
-            left,
-            "" if left == 1 else "s",
-            ", ".join(labels),
-        )
+            left, "" if left == 1 else "s", ", ".join(labels),
+        )  # fmt: skip
 
 
 def _at_fork() -> None:

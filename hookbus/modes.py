@@ -190,9 +190,9 @@ def merge(
                     yield Reject(answer, reason)
         return merged
 
-    said = [] if of_rest is None else [_modes.name_of_rule(of_rest)]
-    said += [f"{key}={_modes.name_of_rule(rule)}" for key, rule in of_key.items()]
-    mode.__qualname__ = f"merge({', '.join(said)})"
+    said = [] if of_rest is None else [_modes.name_of(of_rest)]
+    said += [f"{key}={_modes.name_of(rule)}" for key, rule in of_key.items()]
+    mode.__name__ = f"merge({', '.join(said)})"
     return mode
 
 
@@ -213,7 +213,7 @@ def fold(name: str) -> Callable[[Sequence[Receiver[T]], Mapping[str, Any]], Step
             value = value if answer.value is None else answer.value
         return value
 
-    mode.__qualname__ = f"fold({name!r})"
+    mode.__name__ = f"fold({name!r})"
     mode.__dict__["needs"] = (name,)
     return mode
 
@@ -245,7 +245,7 @@ def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps
             answers += [kept] if is_many and new else new
         return answers
 
-    mode.__qualname__ = f"unique({_modes.name_of_rule(key)})"
+    mode.__name__ = f"unique({_modes.name_of(key)})"
     return mode
 
 
@@ -279,7 +279,7 @@ def otherwise(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
             return fallback(**{name: arguments[name] for name in named if name in arguments})
         return result
 
-    either.__qualname__ = f"otherwise({_modes.name_of(mode)})"
+    either.__name__ = f"otherwise({_modes.name_of(mode)})"
     either.__dict__["needs"] = (*getattr(mode, "needs", ()), *needed)
     return either
 

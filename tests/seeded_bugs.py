@@ -227,8 +227,8 @@ BUGS = [
     ),
     Bug(
         'a provider is entered at each question', '_questions/providers.py',
-        '            if not self.has(seat):\n                value = type(manager).__enter__',
-        '            if True:\n                value = type(manager).__enter__',
+        '            if key not in self.provided:\n                value = kind.__enter__',
+        '            if True:\n                value = kind.__enter__',
         'tests/test_scope.py',
     ),
     Bug(
@@ -685,8 +685,8 @@ ENGINE = [
         'tests/test_events.py'),
     # -- the front rooms -------------------------------------------------------
     Bug('half a plugin object stays plugged', '_bus.py',
-        '            unplug()\n            raise',
-        '            raise',
+        '        with ExitStack() as plugged:\n',
+        '        if plugged := ExitStack():\n',
         'tests/test_misuse.py'),
     # -- what can be hooked ----------------------------------------------------
     Bug('a function that becomes a method is not seen as one', '_hooks/place.py',
@@ -743,8 +743,8 @@ ENGINE = [
         '            if True:',
         'tests/guarantees/test_background.py'),
     Bug('nobody waits for what is under way', '_under_way.py',
-        '                self._waiting[future] = run\n',
-        '',
+        'self._waiting[future] = run = run if',
+        'run = run if',
         'tests/guarantees/test_drain.py'),
     # -- questions -------------------------------------------------------------
     Bug('who was not asked has answered', '_questions/asking.py',
@@ -1176,7 +1176,7 @@ ROOMS = [
         'worst = first_of(fatal, *told)',
         'tests/test_scope.py'),
     Bug('two enter a provider at once', '_questions/providers.py',
-        'with self._entering.setdefault(seat.receiver.key, threading.RLock()):',
+        'with self._entering.setdefault((False, key), threading.RLock()):',
         'if True:',
         'tests/test_scope.py'),
     Bug('the mode of one question asks for what the question does not have', '_questions/hookspec.py',

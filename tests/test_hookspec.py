@@ -430,7 +430,7 @@ def test_a_default_that_the_questions_own_always_stands_in_front_of_is_reported(
 def test_a_question_has_no_roles_and_no_senders(bus, resolve, role):
     with pytest.raises(HookError, match="has no roles"):
         resolve.signal.connect(lambda message: 1, role=role)
-    with pytest.raises(HookError, match="has none: leave sender= out"):
+    with pytest.raises(HookError, match="has no sender: leave sender= out"):
         resolve.signal.connect(lambda message: 1, sender=bus)
     with pytest.raises(HookError, match="leave sender= out"):
         resolve.connect(lambda message: 1, sender=bus)

@@ -13,8 +13,7 @@ from .._hooks.hook import Hook
 from .._hooks.overrides import log_overrides
 from .._hooks.site import Site
 from .plan import Plan, build_plan
-from .writer import Writer
-from .written import Written
+from .writer import Writer, Written
 
 
 def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:

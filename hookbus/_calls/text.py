@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, Final
 
-from .._hooks.shell import HIDDEN
+from .._hooks.shell import HIDDEN, free_name
 
 MINE: Final = "\N{SECTION SIGN}"
 """Stands in front of every name that is a user's; it is taken away when all else is written."""
@@ -80,16 +80,10 @@ def sealed(
 @lru_cache(maxsize=1024)
 def _sealed(text: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...], dict[str, str]]:
     words = {word for word in _WORD.findall(text) if not keyword.iskeyword(word)}
-    renamed = {word: _free(word, {*names, *words}) for word in words.intersection(names)}
+    renamed = {word: free_name(word, {*names, *words}) for word in words.intersection(names)}
     if renamed:
         text = _WORD.sub(lambda found: renamed.get(found[0], found[0]), text)
     return text.replace(MINE, ""), tuple(words), renamed
-
-
-def _free(word: str, taken: set[str]) -> str:
-    while word in taken:
-        word += "_"
-    return word
 
 
 def own_code(code: CodeType) -> CodeType:

@@ -59,7 +59,13 @@ class Workers:
             needs_thread = self._unfinished > self._threads and self._threads < LIMIT
             self._threads += needs_thread
         if needs_thread:
-            self._start_thread()
+            try:
+                threading.Thread(target=self._work, name="hookbus-worker", daemon=True).start()
+            except BaseException:
+                with self._lock:
+                    self._threads -= 1
+                    self._unfinished -= 1
+                raise
         self._jobs.put((future, context, function, args, kwargs))
         return future, context
 
@@ -81,15 +87,6 @@ class Workers:
     def _count_overdue(self, bus: Any, change: int) -> None:
         with self._lock:
             self._overdue[bus] = self._overdue.get(bus, 0) + change
-
-    def _start_thread(self) -> None:
-        try:
-            threading.Thread(target=self._work, name="hookbus-worker", daemon=True).start()
-        except BaseException:
-            with self._lock:
-                self._threads -= 1
-                self._unfinished -= 1
-            raise
 
     def _work(self) -> None:
         while True:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Final
+from functools import cached_property, partial
+from typing import Any, Final, NamedTuple
 
 from .. import events
 from .._hooks.shell import compiled, free_name
@@ -20,7 +20,6 @@ from .plan import Plan, Seat
 from .text import own_code, sealed
 from .turns import Turns, lines
 from .verdicts import Block, Replace
-from .written import Nest, Written, note_turns
 
 _HELPERS: Final = {
     meaning: "DROPPED PLAIN READY check_untampered claimed decided holds is_awaitable judged meant "
@@ -46,6 +45,20 @@ _GENERATOR: Final = {"send": "send", "throw": "throw", "close": "close", "stop":
 _ASYNC_GENERATOR: Final = {
     "send": "asend", "throw": "athrow", "close": "aclose", "stop": "StopAsyncIteration",
 }  # fmt: skip
+
+
+class Written(NamedTuple):
+    """What was written for a plan.
+
+    Attributes:
+        run: the function that runs its calls; it is called as the body is.
+        source: its text, in which receivers have short names.
+        named: those names, and what they stand for.
+    """
+
+    run: Callable[..., Any]
+    source: str
+    named: dict[str, Any]
 
 
 class Writer(Turns):
@@ -100,25 +113,30 @@ class Writer(Turns):
     def written(self) -> Written:
         """Return the function."""
         text = self._stream() if self.is_stream else self._call()
-        source, run = self._made(text, self.name, Nest(self))
+        source, run = self._made(text, self.name)
         run.__qualname__ = self.hook.body.__qualname__  # what nobody awaits is warned of by it
         named = {name: value for name, value in self.given.items() if name[-1].isdigit()}
         return Written(run, source, named)
 
-    def _made(self, text: str, name: str, nest: Nest) -> tuple[str, Callable[..., Any]]:
+    def _made(self, text: str, name: str) -> tuple[str, Callable[..., Any]]:
         """Return the source of a text and the function of this name in it, which is not among what
         it can see itself.
         """
-        unnoted = ["nobody has had a turn"]
+        unnoted, plan = ["nobody has had a turn"], self.plan
+
+        def note_turns() -> None:
+            unnoted.clear()
+            telling.fire(plan)
+
         tools = {
             **TOOLS,
             "as_items": partial(attempts.as_items, is_async=self.hook.is_async),
-            "plan": self.plan,
+            "plan": plan,
             "body": self.hook.body,
             "names": frozenset(self.simple),
-            "nest": nest,
+            "nest": lambda *given: self._nested(*given),
             "unnoted": unnoted,
-            "note_turns": partial(note_turns, unnoted, self.plan),
+            "note_turns": note_turns,
             **self.tools,
             **self.given,
         }
@@ -229,12 +247,13 @@ class Writer(Turns):
             parts.append(self.fill(story.OUTERMOST, parts={"level": self._level(0)}))
         return lines(*parts)
 
-    def nested(self, nest: Nest) -> Callable[..., Any]:
-        """Return what makes the arounds of an attempt that patches or repeats."""
+    @cached_property
+    def _nested(self) -> Callable[..., Any]:
+        """What makes the arounds of an attempt that patches or repeats; written for the first."""
         self.flags.add("nested")
         nexts = "(" + "".join(f"next_{i}, " for i in range(self.count)) + ")"
         text = self.fill(story.NEST, parts={"arounds": self._functions()}, nexts=nexts)
-        return self._made(text, "nested", nest)[1]
+        return self._made(text, "nested")[1]
 
     def _late(self, i: int) -> str:
         """Write that an around down to number `i`, or one further out, has ended."""

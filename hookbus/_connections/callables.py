@@ -10,10 +10,10 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, Final
 
-NESTED: Final = inspect.CO_NESTED
 ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -38,26 +38,19 @@ def is_running(function: Any) -> bool:
     return frame is not None
 
 
+_CONSTANT: Final = ("LOAD_CONST", "RETURN_CONST")
+
+
 @functools.lru_cache(maxsize=1024)
-def returns_nothing(code: CodeType | None) -> bool:
-    """Tell whether a function gives None wherever it ends."""
-    if code is None:
-        return False
-    before: dis.Instruction | None = None
-    for each in dis.get_instructions(code):
-        is_value = each.opname == "RETURN_VALUE"
-        # A jump leads here with something else than what stands before it.
-        given = before if is_value and not each.is_jump_target else each
-        if (is_value or each.opname == "RETURN_CONST") and not _is_none(given):
-            return False
-        before = each
-    return True
-
-
-def _is_none(given: dis.Instruction | None) -> bool:
-    if given is None or given.opname not in ("LOAD_CONST", "RETURN_CONST"):
-        return False
-    return given.argval is None
+def returns_nothing(code: CodeType) -> bool:
+    """Tell whether a function of this code gives None wherever it ends."""
+    given = [
+        # A jump leads to a return with something else than what stands before it.
+        before if each.opname == "RETURN_VALUE" and not each.is_jump_target else each
+        for before, each in pairwise(dis.get_instructions(code))
+        if each.opname in ("RETURN_VALUE", "RETURN_CONST")
+    ]
+    return all(each.opname in _CONSTANT and each.argval is None for each in given)
 
 
 def is_plain(function: Any) -> bool:
@@ -134,10 +127,8 @@ def origin_of(function: Any) -> FunctionType | None:
     return function if is_known else None
 
 
-LOADS: Final[dict[int, Any]] = {}
-"""The spec of each module whose text ran once, by the id of its globals."""
-_first: Final[dict[str, tuple[int, Any] | None]] = {}
-"""The globals and the spec that each module had first; None where its text ran again."""
+_loads: Final[dict[str, tuple[int, Any] | None]] = {}
+"""The id of the globals and the spec that each module had first; None where its text ran again."""
 
 
 def may_be_made_again(origin: FunctionType, spec: Any) -> bool:
@@ -145,15 +136,14 @@ def may_be_made_again(origin: FunctionType, spec: Any) -> bool:
     might have.
     """
     module, given = origin.__module__, id(origin.__globals__)
+    known = _loads.get(module)
+    is_known = known is not None and known[0] == given and known[1] is spec
     # IPython patches functions of modules in place, and connects what is not in the module.
-    if is_session() or "IPython" in sys.modules:
+    if not (is_known and spec is not None) and (is_session() or "IPython" in sys.modules):
         return True
-    known = _first.setdefault(module, (given, spec))
-    if known is not None and known[0] == given and known[1] is spec:
-        LOADS[given] = spec
-        return False
-    _first[module] = None
-    return True
+    is_first = module not in _loads
+    _loads[module] = (given, spec) if is_first or is_known else None
+    return not (is_first or is_known)
 
 
 def is_made_again(old: Any, old_load: Any, new: Any) -> bool:

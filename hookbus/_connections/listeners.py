@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import inspect
 import threading
+import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import HookError, first_of
@@ -30,7 +32,7 @@ class EventSignal(HookSignal):
         super().__init__("events", bus)
         self._told: dict[type[Event], list[Connected]] = {}
         self._busy = threading.local()
-        self.redactors: tuple[Any, ...] = ()
+        self.redactors: list[Any] = []
 
     def _check_kinds(self, options: Options) -> None:
         from ..events import KINDS
@@ -108,6 +110,16 @@ class EventSignal(HookSignal):
             log(ERROR, f"an event could not be redacted and is told to nobody: {type(error)}")
             return None
 
+    def tell_of(
+        self, kind: type[Event], connected: Connected, sender: str = "unknown", **facts: Any
+    ) -> None:
+        """Tell what happened to a connection, outside of any call."""
+        if kind in self.heard:
+            self.tell(self._home, kind.of(
+                call_id=0, parent_id=None, hook=connected.signal.hook, sender=sender,
+                at=time.time(), receiver=connected.name, **facts,
+            ))  # fmt: skip
+
     def tell(self, bus: Any, told: Event) -> bool:
         """Give an event to all who hear its kind; one that raises is logged once, none is
         re-entered by itself. Return whether anybody took it.
@@ -115,8 +127,7 @@ class EventSignal(HookSignal):
         busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
         fatal: BaseException | None = None
         is_taken = False
-        event = self.redacted(told) if self.redactors else told
-        if event is None:
+        if (event := self.redacted(told)) is None:
             return False
         for connected in self._by_kind().get(type(event), ()):
             function = connected.function
@@ -148,7 +159,6 @@ class Redacts:
     """The part of a bus that keeps secrets out of its events."""
 
     events: EventSignal
-    lock: threading.Lock
 
     def redact(
         self, *, names: str | Iterable[str] = (), patterns: str | Iterable[str] = (),
@@ -175,12 +185,10 @@ class Redacts:
         from .redaction import redactor
 
         made = redactor(names, patterns, guards, function)
-        with self.lock:
-            self.events.redactors = (*self.events.redactors, made)
+        self.events.redactors.append(made)
 
         def undo() -> None:
-            with self.lock:
-                left = tuple(each for each in self.events.redactors if each is not made)
-                self.events.redactors = left
+            with suppress(ValueError):
+                self.events.redactors.remove(made)
 
         return undo

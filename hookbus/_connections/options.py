@@ -90,12 +90,10 @@ class Options(NamedTuple):
         # Only NaN differs from itself.
         if not _is_number(self.priority) or self.priority != self.priority:
             raise HookError(f"priority={self.priority!r} must be a number; higher runs first")
-        for names in (self.before, self.after):
-            if not all(isinstance(name, str) for name in names):
-                raise HookError(
-                    "before= and after= take the name of a receiver, or several, "
-                    f"not {names if len(names) != 1 else names[0]!r:.60}"
-                )
+        if odd := [name for name in self.before + self.after if not isinstance(name, str)]:
+            raise HookError(
+                f"before= and after= take the name of a receiver, or several, not {odd[0]!r:.60}"
+            )
         check_timeout(self.timeout)
         for flag in ("once", "enforce", "background", "locked"):
             if not isinstance(getattr(self, flag), bool):
@@ -117,11 +115,10 @@ class Options(NamedTuple):
             self._check_when()
 
     def _check_role(self) -> None:
-        known = {"role": ("modify", "guard", "observe"), "on_error": POLICIES["modify"]}
-        for option, values in known.items():
-            if (value := getattr(self, option)) is not None and value not in values:
-                hint = did_you_mean(str(value), values)
-                raise HookError(f"{option}={value!r} is unknown{hint}")
+        for option, known in (("role", ROLES[None]), ("on_error", POLICIES["modify"])):
+            value = getattr(self, option)
+            if value is not None and value not in known:
+                raise HookError(f"{option}={value!r} is unknown{did_you_mean(str(value), known)}")
         if self.once and self.role == "guard":
             raise HookError(
                 "once=True is refused for a guard: it would guard one call and leave the door open"

@@ -76,16 +76,11 @@ def check_constraints(new: Connected, others: list[Connected]) -> None:
     rank = {"modify": 0, "around": 0, "answer": 0, "guard": 1, "observe": 2}
     for other in others:
         for first, second in ((new, other), (other, new)):
-            is_ahead = any(is_named(second, name) for name in first.options.before)
-            is_ahead |= any(is_named(first, name) for name in second.options.after)
+            is_ahead = any(name in second.names for name in first.options.before)
+            is_ahead |= any(name in first.names for name in second.options.after)
             if rank[first.role] > rank[second.role] and is_ahead:
                 raise HookError(
                     f"{first.label} cannot run before {second.label} on {new.signal.name}: every "
-                    f"{second.role} runs before "
-                    f"every {first.role}"
+                    f"{second.role} runs before every {first.role}"
                 )
     in_order((0.0, receiver) for receiver in (new, *others) if receiver.role == new.role)
-
-
-def is_named(receiver: Connected, name: str) -> bool:
-    return name in receiver.names

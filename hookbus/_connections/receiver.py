@@ -13,8 +13,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..exceptions import HookError, did_you_mean
-from . import callables
-from .callables import code_of, is_async_callable, key_of, name_of, place_of, written
+from .callables import ASYNC, code_of, is_async_callable, key_of, name_of, place_of, written
 from .failures import ERROR, WARNING, in_words, log, place_of_failure
 from .options import Options, standing
 from .phases import ANSWER, OFFERED, Colour, Served
@@ -50,8 +49,6 @@ class Connected:
         is_weak: whether the callable is held weakly.
         held: the callable; or what gives it, or None, where it is held weakly.
         key: its identity; a bound method is made anew at each access.
-        is_known: whether it is known not to be made again: a function made it, or its module's text
-            ran once.
         load: the spec of the module that it was in when it was connected.
         is_by_name: whether a listener takes the event by its name only.
         is_layer: whether it stands in front of others of the same callable, which are there again
@@ -66,7 +63,7 @@ class Connected:
     """
 
     is_enabled = True
-    is_known = is_by_name = is_weak = is_layer = has_fired = has_blocked = is_spent = False
+    is_by_name = is_weak = is_layer = has_fired = has_blocked = is_spent = False
     is_logged = False
     failures = fail_opens = held_up = lost_results = 0
     watched, longest = 8, 0.0
@@ -93,12 +90,6 @@ class Connected:
         code = code_of(function)
         self.name = options.name or name_of(function)
         self.place = place_of(function) if code is None else code
-        if code is not None and code.co_flags & callables.NESTED:
-            self.is_known = True
-        elif code is not None:
-            given: dict[str, Any] = function.__globals__
-            self.load = spec = given.get("__spec__")
-            self.is_known = spec is not None and callables.LOADS.get(id(given)) is spec
         self.role, self.on_error, problem = standing(signal.phase, options.role, options.on_error)
         if not options.enforce:
             self.on_error = "isolate"
@@ -115,7 +106,7 @@ class Connected:
                 f"{self._title} does not ask for call_next: write (agent, call_next), or connect a "
                 f"modifier of pre_{signal.hook} that returns Replace(result)"
             )
-        is_async = is_async_callable(function) if code is None else code.co_flags & callables.ASYNC
+        is_async = is_async_callable(function) if code is None else code.co_flags & ASYNC
         self.is_async = bool(is_async)
         if options.when is not None:
             self.when = When.of(options.when)

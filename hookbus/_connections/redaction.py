@@ -64,8 +64,11 @@ def redactor(
 ) -> Redactor:  # fmt: skip
     """Return what `bus.redact` was asked for, or raise HookError."""
     globs = _compiled(names, "names", lambda each: re.compile(translate(each.casefold())))
-    library: Any = _regex()
-    forms = _compiled(patterns, "patterns", lambda each: library.compile(each))
+    try:
+        library: Any = import_module("regex")
+    except ModuleNotFoundError:
+        library = re
+    forms = _compiled(patterns, "patterns", library.compile)
     if guards is not None and not callable(getattr(guards, "text", None)):
         raise HookError(f"guards= takes a hookbus.guards.redact(...), not {guards!r:.40}")
     if function is not None and not callable(function):
@@ -76,16 +79,18 @@ def redactor(
     return made
 
 
-def redacted(event: Event, redactors: tuple[Redactor, ...]) -> Event:
+def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
     """Return an event in which nothing is left of what redactors take out."""
     from ..events import HIDDEN
 
-    fields = dict(vars(event))
+    fields, redactors = dict(vars(event)), tuple(asked)
     is_item = fields.get("index") is not None and any(each.reads_texts for each in redactors)
     clean = _Cleaning(redactors, fields["surrounding"].get("session"))
     for field in (*_VALUES, *_TEXTS):
         value = fields.get(field)
-        if value is None or value is HIDDEN or (field == "sender" and _is_nameless(value)):
+        # A description without quotes has no name in it that somebody gave the object.
+        is_nameless = field == "sender" and {"'", '"'}.isdisjoint(fields["sender"])
+        if value is None or value is HIDDEN or is_nameless:
             continue
         is_change = field in ("before", "after")
         if field in ("values", "labels"):  # the names of parameters are no secret
@@ -97,11 +102,6 @@ def redacted(event: Event, redactors: tuple[Redactor, ...]) -> Event:
             fields[field] = ITEM  # a secret may be split over several
     fields["surrounding"] = Surrounding(fields["surrounding"])
     return type(event).of(**fields)
-
-
-def _is_nameless(sender: str) -> bool:
-    """Tell whether a description of a sender has no name in it that somebody gave an object."""
-    return "'" not in sender and '"' not in sender
 
 
 class _Cleaning:
@@ -147,33 +147,24 @@ class _Cleaning:
             raise HookError("a redactor's function returns a text, a number, True, False or None")
         text = new = str(value)
         if redactor.guards is not None:
-            new = self._by_guards(redactor.guards, new)
+            self._left()
+            is_long = len(new) > GUARDED
+            new = UNREDACTED if is_long else str(redactor.guards.text(new, self._session))
         new = self._by_patterns(redactor.patterns, new)
         return value if new == text else new
-
-    def _by_guards(self, guards: Any, text: str) -> str:
-        self._left()
-        return UNREDACTED if len(text) > GUARDED else str(guards.text(text, self._session))
 
     def _by_patterns(self, patterns: tuple[Any, ...], text: str) -> str:
         spans: list[tuple[int, int]] = []
         for form in patterns:
-            spans += [match.span() for match in self._matches(form, text) if match[0]]
+            left = self._left()
+            limit: dict[str, Any] = {} if isinstance(form, re.Pattern) else {"timeout": left}
+            spans += [match.span() for match in form.finditer(text, **limit) if match[0]]
         parts, at = [], 0
         for start, end in sorted(spans):
             if start >= at:
                 parts += [text[at:start], REDACTED]
             at = max(at, end)
         return "".join([*parts, text[at:]])
-
-    def _matches(self, form: Any, text: str) -> Iterable[Any]:
-        left = self._left()
-        found: Iterable[Any] = (
-            form.finditer(text)
-            if isinstance(form, re.Pattern)
-            else form.finditer(text, timeout=left)
-        )
-        return found
 
     def _left(self) -> float:
         left = self._until - time.perf_counter()
@@ -191,17 +182,9 @@ def _log(redactor: Redactor, error: Exception) -> None:
             "the event; said once")  # fmt: skip
 
 
-def _regex() -> Any:
-    try:
-        return import_module("regex")
-    except ModuleNotFoundError:
-        return re
-
-
 def _compiled(given: str | Iterable[str], what: str, make: Callable[[str], Any]) -> tuple[Any, ...]:
-    several = [given] if isinstance(given, str) else given
     made = []
-    for each in several:
+    for each in [given] if isinstance(given, str) else given:
         try:
             if not isinstance(each, str) or not each:
                 raise ValueError("write a text")

@@ -56,8 +56,8 @@ class Scope(dict[ReceiverKey, Stack]):
         origin = origin_of(function)
         if origin is None:
             return None
-        new.load = spec = origin.__globals__.get("__spec__")
-        if not may_be_made_again(origin, spec) or new.key in self:
+        new.load = origin.__globals__.get("__spec__")
+        if not may_be_made_again(origin, new.load) or new.key in self:
             return None
         plain = [each for each in self.everything() if not each.is_layer]
         made = [each for each in plain if is_made_again(each.function, each.load, function)]
@@ -175,7 +175,7 @@ class Registry:
         if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
             check_constraints(new, [each for each in self.everything() if each.key != new.key])
             self._mentioned.update(mentioned)
-        earlier = None if new.is_known or new.is_layer else scope.earlier(new)
+        earlier = None if new.is_layer else scope.earlier(new)
         if earlier is not None:
             new.sequence = earlier.sequence
         scope.add(new)
@@ -190,7 +190,7 @@ class Registry:
         among them.
         """
         had = []
-        for scope in self._scopes() if sender is ANY else self._of(id(sender), sender):
+        for scope in self.scopes() if sender is ANY else self._of(id(sender), sender):
             owner = scope.sender() if scope.sender is not None else ANY
             if scope.pop(key, None) and not is_shared(owner):
                 had.append(owner)
@@ -213,12 +213,12 @@ class Registry:
             self._on_death(lost if is_alone else [])
 
     def clear(self) -> None:
-        for scope in self._scopes():
+        for scope in self.scopes():
             scope.clear()
 
     def everything(self) -> list[Connected]:
         """Return every connection, those that another one stands in front of too."""
-        return [each for scope in self._scopes() for each in scope.everything()]
+        return [each for scope in self.scopes() for each in scope.everything()]
 
     def matching(self, sender: Any) -> list[tuple[float, Connected]]:
         """Return the connections in force that concern this sender, each with the distance of its
@@ -235,21 +235,15 @@ class Registry:
 
     def connections(self) -> list[Connected]:
         """Return every connection in force, by order of connection."""
-        found = [each for scope in self._scopes() for each in scope.in_force()]
+        found = [each for scope in self.scopes() for each in scope.in_force()]
         return sorted(found, key=lambda each: each.sequence)
-
-    @property
-    def count(self) -> int:
-        """How many receivers are connected, each once for each sender."""
-        return sum(map(len, self._scopes()))
 
     def has_own(self, sender: Any) -> bool:
         """Tell whether anything is connected to this very sender."""
         return any(scope.is_of(sender) for scope in self._at(id(sender)))
 
-    @property
     def has_shared(self) -> bool:
-        """Whether anything is connected to a class, a function or `ANY`."""
+        """Tell whether anything is connected to a class, a function or `ANY`."""
         return any(list(self._shared.values())) or any(list(self._named.values()))
 
     def own_senders(self) -> list[Any]:
@@ -274,5 +268,5 @@ class Registry:
                 found.append(named)
         return found
 
-    def _scopes(self) -> list[Scope]:
+    def scopes(self) -> list[Scope]:
         return [*self._shared.values(), *self._named.values(), *self._own.values()]

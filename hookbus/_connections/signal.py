@@ -237,22 +237,24 @@ class HookSignal(Broadcast):
 
     def _bury(self, lost: list[Connected]) -> None:
         self._home._changed(self, None)
+        from ..events import Lost
+
         for connected in lost:
             if not connected.has_fired:
                 self.died = (self.died[0] + 1, connected.label)
-            self._home._lost(self, connected)
+            self._home.events.tell_of(Lost, connected)
 
     # -- who runs ----------------------------------------------------------------------------------
 
     @property
     def count(self) -> int:
         """How many receivers are connected, each once for each sender."""
-        return self._registry.count
+        return sum(map(len, self._registry.scopes()))
 
     @property
     def has_shared(self) -> bool:
         """Whether anything is connected to a class, a function or `ANY`."""
-        return self._registry.has_shared
+        return self._registry.has_shared()
 
     def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:
         """Yield the receivers that run for this sender, in order; those of a class run for its

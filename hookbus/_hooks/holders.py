@@ -77,7 +77,7 @@ def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
         named = getattr(named, part, None)
     candidates = [*([named] if isinstance(named, type) else []), *looked_at()]
     for cls in candidates:
-        if any(held is hook for flag in (False, True) for _, held in hooks_in((cls,), flag)):
+        if any(held is hook for _, held in hooks_in((cls,))):
             return cls
     return None
 
@@ -121,12 +121,8 @@ def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool
             if hook in hooks:
                 yield hook, True
                 break
-    for as_class in (False, True):
-        seen: set[str] = set()
-        for attribute, hook in hooks_in(mro, as_class):
-            if hook in hooks and attribute not in seen:
-                seen.add(attribute)
-                yield hook, True
+    nearest = dict(reversed([pair for pair in hooks_in(mro) if pair[1] in hooks]))
+    yield from ((hook, True) for hook in nearest.values())
 
 
 def may_call(sender: Any, declared: list[Hook]) -> bool:
@@ -141,8 +137,7 @@ def may_call(sender: Any, declared: list[Hook]) -> bool:
     for cls in with_subclasses([own_class(sender)]):
         kind: type = type(cls)
         line = (*cls.__mro__, *kind.__mro__)
-        held = (hook for flag in (False, True) for _, hook in hooks_in(line, flag))
-        if any(hook in declared for hook in held):
+        if any(hook in declared for _, hook in hooks_in(line)):
             return True
         if any(hook.is_named_in(each) for hook in declared for each in line):
             return True

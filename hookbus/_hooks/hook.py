@@ -81,7 +81,7 @@ class Hook:
         self.looks_like_method = is_inside and self.given.sender is None
         self.is_retired = False
         self._own_changed = self._settling = object()
-        self._give(Table(), Unshipped())
+        self._shell.give(find=self.find, runs=Table().get, own=Unshipped().get)
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
@@ -117,9 +117,6 @@ class Hook:
         own: dict[int, Any] = self._shell.given("own").__self__
         return own
 
-    def _give(self, table: Table, own: dict[int, Any]) -> None:
-        self._shell.give(find=self.find, runs=table.get, own=own.get)
-
     def find(self, values: tuple[Any, ...]) -> Run:
         """Return what runs a call with these values; it is called as the body is."""
         raise NotImplementedError
@@ -133,12 +130,6 @@ class Hook:
     def has_own(self, sender: object) -> bool:
         """Tell whether receivers are connected to this very sender."""
         return any(signal.has_own(sender) for signal in self.bus._signals_of(self.name))
-
-    def change_own(self) -> None:
-        """Say that receivers of some single object are about to come or go: plans under way are not
-        kept.
-        """
-        self._own_changed = object()
 
     def forget(self) -> None:
         """Have every call find anew what runs it."""
@@ -158,10 +149,9 @@ class Hook:
         has none.
         """
         held = self._own.get(id(sender))
-        if held is None:
-            return None
-        box: Own = held.__self__
-        box.is_used = True  # before anything is read: `forget` must see it from now on
+        box: Own | None = getattr(held, "__self__", None)
+        if box is not None:
+            box.is_used = True  # before anything is read: `forget` must see it from now on
         return box
 
     def settle(self, sender: object = None) -> None:
@@ -224,21 +214,20 @@ class Hook:
         """Return where this hookable sits for a call with these values, and the sender of that
         call.
         """
-        first = self.first_of(values)
-        if self.given.sender is not None:
-            self.bus._look_at(own_class(first[0]))
-            return self.site_as(None), first[0]
-        if not first:
+        if not (first := self.first_of(values)):
             return self.site_as(None), self.shell
         site = self.site_of(first[0])
-        return site, (first[0] if site.attribute is not None else self.shell)
+        is_function = site.attribute is None and self.given.sender is None
+        return site, self.shell if is_function else first[0]
 
     def site_of(self, first: Any) -> Site:
-        """Return where this hookable sits for this first argument."""
-        if self.given.sender is not None:
-            return self.site_as(None)
-        site = self._find_site(type(first).__mro__, first.__mro__ if is_class(first) else ())
-        if site.attribute is not None:
+        """Return where this hookable sits for this first argument, or the one that is the sender.
+        """
+        if is_sender := self.given.sender is not None:
+            site = self.site_as(None)
+        else:
+            site = self._find_site(type(first).__mro__, first.__mro__ if is_class(first) else ())
+        if is_sender or site.attribute is not None:
             self.bus._look_at(own_class(first))
         return site
 
@@ -276,16 +265,18 @@ class Hook:
         return (cls.__module__, cls.__qualname__) == (self.body.__module__, outer)
 
 
-def hooks_in(mro: tuple[type, ...], as_class: bool = False) -> Iterator[tuple[str, Hook]]:
-    """Yield attribute and hook of every hookable method the classes hold (classmethods:
-    `as_class=True`).
+def hooks_in(
+    mro: tuple[type, ...], as_class: bool | None = None
+) -> Iterator[tuple[str, Hook]]:
+    """Yield attribute and hook of every hookable method the classes hold; of classmethods only, or
+    of all but these, where `as_class` says so.
     """
     for cls in mro:
         for attribute, raw in list(vars(cls).items()):
-            if issubclass(type(raw), classmethod) is as_class:
-                for function in layers(raw.__func__ if as_class else raw):
-                    hook = hook_of(function)
-                    if hook is not None:
+            is_of_class = issubclass(type(raw), classmethod)
+            if as_class in (None, is_of_class):
+                for function in layers(raw.__func__ if is_of_class else raw):
+                    if (hook := hook_of(function)) is not None:
                         yield attribute, hook
 
 

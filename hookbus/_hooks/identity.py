@@ -39,9 +39,6 @@ class IdentityMap(Generic[V]):
     def __init__(self) -> None:
         self._entries: dict[int, tuple[weakref.ref[Any], V]] = {}
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     def get(self, owner: object) -> V | None:
         entry = self._entries.get(id(owner))
         return entry[1] if entry is not None and entry[0]() is owner else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +40,27 @@ class Operated:
             HookError: if nobody has the name, or one of them is locked or cannot be in shadow; then
                 none is switched.
         """
+        from ..events import Switched
+
         bus: Any = self
-        return _switch_all(bus, receiver, act, by)
+        if act not in ACTS:
+            raise HookError(f"act={act!r:.40}{did_you_mean(str(act), ACTS)}")
+        everything = [each for signal in bus.signals() for each in signal._registry.everything()]
+        meant = [each for each in everything if receiver in each.names]
+        if not meant:
+            known = [known for each in everything for known in each.names]
+            raise HookError(f"nobody is connected as {receiver!r}{did_you_mean(receiver, known)}")
+        said = [f"{each.label} on {each.signal.name}" for each in meant]
+        for each, which in zip(meant, said):
+            if each.said.locked and act != "enable":
+                raise HookError(f"{which} is locked=True: it stays in force")
+            if each.role != "guard" and act == "shadow":
+                raise HookError(f"{which} is no guard: only these can be in shadow")
+        for each in meant:
+            sender = _switch(bus, each, act)
+            who = "ANY" if sender is ANY else "gone" if sender is None else describe(sender)
+            bus.events.tell_of(Switched, each, who, act=act, by=by)
+        return said
 
     def operate(self, *, shadow: Iterable[str] = (), require: Iterable[str] = ()) -> None:
         """Say, before a program runs, what holds of all it will connect and declare.
@@ -62,46 +80,10 @@ class Operated:
             bus._forget(hook)
 
 
-def _switch_all(bus: Bus, name: str, act: Switch, by: str) -> list[str]:
-    """Switch every connection of a name; all or none.
-
-    Raises:
-        HookError: as `Operated.switch` says.
-    """
-    if act not in ACTS:
-        raise HookError(f"act={act!r:.40}{did_you_mean(str(act), ACTS)}")
-    everything = [each for signal in bus.signals() for each in signal._registry.everything()]
-    meant = [each for each in everything if name in each.names]
-    if not meant:
-        known = [known for each in everything for known in each.names]
-        raise HookError(f"nobody is connected as {name!r}{did_you_mean(name, known)}")
-    for each in meant:
-        if each.said.locked and act != "enable":
-            raise HookError(f"{each.label} on {each.signal.name} is locked=True: it stays in force")
-        if each.role != "guard" and act == "shadow":
-            raise HookError(
-                f"{each.label} on {each.signal.name} is no guard: only these can be in shadow"
-            )
-    for each in meant:
-        _switch(bus, each, act)
-        _tell(bus, each, act, by)
-    return [f"{each.label} on {each.signal.name}" for each in meant]
-
-
-def _switch(bus: Bus, each: Connected, act: Switch) -> None:
+def _switch(bus: Bus, each: Connected, act: Switch) -> Any:
+    """Switch one connection, and return whom it is connected to; None where that is gone."""
     sender = ANY if each.sender is None else each.sender()
     bus._changing(each.signal, sender)
     switch(each, act)
     bus._changed(each.signal, sender)
-
-
-def _tell(bus: Bus, each: Connected, act: Switch, by: str) -> None:
-    from ..events import Switched
-
-    sender = None if each.sender is None else each.sender()
-    who = "ANY" if each.sender is None else "gone" if sender is None else describe(sender)
-    if Switched in bus.heard:
-        bus.events.tell(bus, Switched(
-            call_id=0, parent_id=None, hook=each.signal.hook, sender=who, at=time.time(),
-            receiver=each.name, act=act, by=by,
-        ))  # fmt: skip
+    return sender

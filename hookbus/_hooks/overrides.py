@@ -22,10 +22,9 @@ def uncovered_overrides(
     """
     found: set[str] = set()
     for cls in classes:
-        for as_class in (False, True):
-            for attribute, hook in hooks_in(cls.__mro__, as_class):
-                if hook.bus is bus and hook_name in (None, hook.name):
-                    found.update(_uncovered(cls, attribute, hook))
+        for attribute, hook in hooks_in(cls.__mro__):
+            if hook.bus is bus and hook_name in (None, hook.name):
+                found.update(_uncovered(cls, attribute, hook))
     return sorted(found)
 
 
@@ -59,8 +58,7 @@ def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:
     if passes_on is None:
         return
     where = f"{holder.__module__}.{holder.__qualname__}.{attribute}"
-    if not any(hook in (held for _, held in hooks_in((base,), flag))
-               for base in holder.__mro__[1:] for flag in (False, True)):  # fmt: skip
+    if all(held is not hook for _, held in hooks_in(holder.__mro__[1:])):
         where += f" (ahead of it in {cls.__qualname__})"
     seen = "only what it passes to super() is seen" if passes_on else "nothing sees it"
     yield (
@@ -86,7 +84,7 @@ def _passes_on(above: tuple[type, ...], attribute: str, override: Any) -> bool |
 
     That it says it wraps that method, as `functools.wraps` does, is no proof that it calls it.
     """
-    inherited = {hook for as_class in (False, True) for _, hook in hooks_in(above, as_class)}
+    inherited = {hook for _, hook in hooks_in(above)}
     held = layers(getattr(override, "__func__", override))
     own = list(takewhile(lambda layer: hook_of(layer) not in inherited, held))
     if hook_of(override) is not None or any(hook_of(layer) is not None for layer in own):

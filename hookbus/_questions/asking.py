@@ -268,8 +268,9 @@ async def _one(
 async def _turn(round_: Round, call: Call, seat: Seat, values: Values) -> Any:
     scope = round_.scope
     round_.waits.pop(seat, None)
-    if scope is not None and scope.has(seat) and seat.receiver.function is not None:
-        return scope.provided(seat)
+    key = seat.receiver.key
+    if scope is not None and key in scope.provided and seat.receiver.function is not None:
+        return scope.provided[key]
     value = call.plan.turns[seat](*values, call)
     if call.plan.hook.is_async:
         value = await settled(await value)

@@ -11,6 +11,7 @@ from typing import Any, Unpack, overload
 from .. import modes
 from .._bus import Bus, default_bus
 from .._connections.callables import is_coroutine_callable
+from .._connections.phases import split_signal_name
 from .._hooks.hook import colour_of, hook_of
 from .._modes import is_async
 from ..exceptions import HookError, did_you_mean
@@ -18,7 +19,7 @@ from . import protocols
 from .asking import Round
 from .protocols import Declared, Of, R
 from .providers import AsyncScope, SyncScope
-from .spec import Panel, Rules, Spec, check_name
+from .spec import Panel, Rules, Spec
 
 
 @overload
@@ -66,7 +67,7 @@ def hookspec(
             f"the mode {mode!r:.60} is async, and nobody would await it: "
             "write a plain def, or an async generator"
         )
-    rules = Rules(mode, historic)
+    rules = Rules(mode, modes.steps_of(mode), historic)
 
     def declare(function: Any, /) -> Any:
         return _declared(function, name, bus, rules)
@@ -89,7 +90,9 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
             f"{written_as} is a {colour}, but a question has one result: "
             "write a def or an async def"
         )
-    check_name(name)
+    if (split := split_signal_name(name)) is not None:
+        what = f"which is the signal {split[0]!r} of a hook {split[1]!r}"
+        raise HookError(f"a hookspec cannot be named {name!r}, {what}")
     if is_async(rules.mode) and colour == "sync":
         raise HookError(
             f"the mode {rules.mode_name} is async, "
@@ -97,12 +100,12 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
         )
     _check_needs(function, name, rules)
     spec = Spec(name, bus, function, rules)
-    shell = spec.shell
+    shell, signal = spec.shell, spec.signal
     own = {
-        "signal": spec.signal, "connect": spec.connect, "connect_via": spec.connect_via,
-        "connected_to": spec.connected_to, "disconnect": spec.signal.disconnect,
-        "muted": spec.signal.muted, "ask": partial(_ask, spec), "replay": partial(_replay, spec),
-        "scope": partial(_scope, spec), "retire": spec.retire,
+        "signal": signal, "connect": signal.connect, "connect_via": signal.connect_via,
+        "connected_to": signal.connected_to, "disconnect": signal.disconnect,
+        "muted": signal.muted, "ask": partial(_ask, spec), "replay": partial(_replay, spec),
+        "scope": partial(AsyncScope if spec.is_async else SyncScope, spec), "retire": spec.retire,
     }  # fmt: skip
     shell.__dict__.update(own)
     return shell
@@ -161,7 +164,3 @@ async def _answers_later(round_: Round, result: Any) -> modes.Answers[Any, Any]:
 def _told(round_: Round, result: Any) -> modes.Answers[Any, Any]:
     answers = tuple(answer for _, answer in round_.answers)
     return modes.Answers(answers, tuple(round_.failures), result)
-
-
-def _scope(spec: Spec) -> Any:
-    return AsyncScope(spec) if spec.is_async else SyncScope(spec)

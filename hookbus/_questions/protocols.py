@@ -39,19 +39,19 @@ class Connects(Protocol):
     signal: HookSignal
 
     def connect(
-        self, receiver: F, weak: bool | None = None, **options: Unpack[QuestionOptions]
+        self, receiver: F, *, weak: bool | None = None, **options: Unpack[QuestionOptions]
     ) -> F:
         """Have a function answer; it is returned."""
         ...
 
     def connect_via(
-        self, weak: bool | None = None, **options: Unpack[QuestionOptions]
+        self, *, weak: bool | None = None, **options: Unpack[QuestionOptions]
     ) -> Callable[[F], F]:
         """Return a decorator that connects what it decorates."""
         ...
 
     def connected_to(
-        self, receiver: Callable[..., Any], weak: bool | None = None,
+        self, receiver: Callable[..., Any], *, weak: bool | None = None,
         **options: Unpack[QuestionOptions],
     ) -> Connection:  # fmt: skip
         """Connect at once and return the handle, for a `with` block or to keep."""

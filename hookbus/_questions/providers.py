@@ -12,6 +12,7 @@ from .._calls.deadline import timed, timed_async, within
 from .._calls.failing import cancelling, is_cancelled_error, note
 from .._calls.plan import Seat
 from .._calls.telling import tell_failed
+from .._connections.receiver import ReceiverKey
 from ..exceptions import HookError, ReceiverError, first_of, is_a
 
 _OPEN: ContextVar[tuple[Scope, ...]] = ContextVar("hookbus_scopes", default=())
@@ -33,15 +34,14 @@ class Scope:
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
-        self._entered: dict[tuple[int, ...], Any] = {}
+        self.provided: dict[ReceiverKey, Any] = {}  # by the keys of those who have
         self._managers: list[tuple[Seat, Any]] = []
         self._is_open = False
         self._lock = threading.Lock()
         # For each receiver: one that hangs as it is entered, and was left at its deadline, holds
         # up nobody else.
-        self._entering: dict[tuple[int, ...], Any] = {}
-        self._async_entering: dict[tuple[int, ...], Any] = {}
-        self._tasks: dict[tuple[int, ...], Any] = {}
+        self._entering: dict[tuple[bool, ReceiverKey], Any] = {}
+        self._tasks: dict[ReceiverKey, Any] = {}
         self._providers: list[Any] = []  # held, as they are known by their ids
 
     @staticmethod
@@ -51,13 +51,6 @@ class Scope:
             return None
         inner_first = reversed(_OPEN.get())
         return next((each for each in inner_first if each.spec is spec and each._is_open), None)
-
-    def has(self, seat: Seat) -> bool:
-        """Tell whether this receiver has provided already."""
-        return seat.receiver.key in self._entered
-
-    def provided(self, seat: Seat) -> Any:
-        return self._entered[seat.receiver.key]
 
     # -- entering ------------------------------------------------------------------------------
 
@@ -79,31 +72,33 @@ class Scope:
         return timed(seat, function, *args)
 
     def _enter(self, seat: Seat, manager: Any) -> Any:
-        with self._entering.setdefault(seat.receiver.key, threading.RLock()):
-            if not self.has(seat):
-                value = type(manager).__enter__(manager)
+        key, kind = seat.receiver.key, type(manager)
+        with self._entering.setdefault((False, key), threading.RLock()):
+            if key not in self.provided:
+                value = kind.__enter__(manager)
                 if not self._keep(seat, manager, value):
-                    type(manager).__exit__(manager, None, None, None)
+                    kind.__exit__(manager, None, None, None)
                     raise HookError(_TOO_LATE)
-            return self.provided(seat)
+            return self.provided[key]
 
     async def _enter_async(self, seat: Seat, manager: Any) -> Any:
         import asyncio
 
-        key, label = seat.receiver.key, seat.receiver.label
+        key, kind = seat.receiver.key, type(manager)
         if self._tasks.get(key, self) is asyncio.current_task():
+            label = seat.receiver.label
             raise HookError(f"{label} asks {self.spec.name} while it is being entered for it")
-        async with self._async_entering.setdefault(key, asyncio.Lock()):
+        async with self._entering.setdefault((True, key), asyncio.Lock()):
             self._tasks[key] = asyncio.current_task()
             try:
-                if not self.has(seat):
-                    value = await type(manager).__aenter__(manager)
+                if key not in self.provided:
+                    value = await kind.__aenter__(manager)
                     if not self._keep(seat, manager, value):
-                        await type(manager).__aexit__(manager, None, None, None)
+                        await kind.__aexit__(manager, None, None, None)
                         raise HookError(_TOO_LATE)
             finally:
                 del self._tasks[key]
-            return self.provided(seat)
+            return self.provided[key]
 
     def _keep(self, seat: Seat, manager: Any, value: Any) -> bool:
         """Keep what was entered; False if the block has ended meanwhile."""
@@ -111,7 +106,7 @@ class Scope:
             if self._is_open:
                 self._managers.append((seat, manager))
                 self._providers.append(seat.receiver.function)
-                self._entered[seat.receiver.key] = value
+                self.provided[seat.receiver.key] = value
             return self._is_open
 
     # -- the block -----------------------------------------------------------------------------
@@ -133,7 +128,7 @@ class Scope:
         # Not by a token: a block may be left in another context than it was entered in, as
         # fixtures do.
         _OPEN.set(tuple(scope for scope in _OPEN.get() if scope is not self))
-        self._entered.clear()
+        self.provided.clear()
         return self._managers[::-1]
 
     async def _close(self, details: tuple[Any, ...]) -> None:
@@ -168,7 +163,7 @@ class Scope:
         if not is_a(failure, Exception) and not is_own_cancel:
             return failure
         receiver, name = seat.receiver, self.spec.name
-        call = Call(self.spec.plan_of_calls(), self.spec.shell)
+        call = Call(self.spec.panel().plan, self.spec.shell)
         tell_failed(call, seat, failure, "raised" if receiver.closes else "isolated")
         if error is not None:
             kind = type(failure).__name__

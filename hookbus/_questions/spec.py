@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import attrs
 
-from .. import modes
 from .._calls.plan import Plan, Seat, build_plan, seat_of, without_doubles
-from .._connections.connection import Connection
 from .._connections.order import in_order
-from .._connections.phases import ANSWER, split_signal_name
-from .._connections.signal import F, HookSignal
-from .._connections.wanted import Connectable
+from .._connections.phases import ANSWER
+from .._connections.signal import HookSignal
 from .._hooks.hook import Hook
 from .._hooks.identity import ALL
 from .._modes import name_of
@@ -23,22 +20,18 @@ from ..modes import Receiver as Token
 from .writer import QuestionWriter
 
 
-@attrs.frozen(eq=False)
-class Rules:
+class Rules(NamedTuple):
     """How the answers to a question become one.
 
     Attributes:
         mode: the mode, as it was given.
-        is_historic: whether what was asked is kept, for who is connected later.
         steps: the mode as it is run.
+        is_historic: whether what was asked is kept, for who is connected later.
     """
 
     mode: Callable[..., Any]
+    steps: Callable[..., Any]
     is_historic: bool
-    steps: Callable[..., Any] = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "steps", modes.steps_of(self.mode))
 
     @property
     def mode_name(self) -> str:
@@ -49,14 +42,13 @@ Seats = tuple[tuple[Token[Any], Seat], ...]
 """Who answers a question, in order, each as the mode sees it and as the call does."""
 
 
-@attrs.frozen(eq=False)
-class Past:
+class Past(NamedTuple):
     """A question that was asked: the values of its parameters, and the connections that had their
     turn.
     """
 
     values: tuple[Any, ...]
-    asked: set[int] = attrs.field(factory=set)
+    asked: set[int]
 
 
 class Spec(Hook):
@@ -99,24 +91,6 @@ class Spec(Hook):
         super()._make_caches()
         self._panel: Panel | None = None
 
-    # -- who answers ---------------------------------------------------------------------------
-
-    def connect(self, receiver: F, weak: bool | None = None, **options: Any) -> F:
-        return self.signal.connect(receiver, weak=weak, **options)
-
-    def connect_via(self, weak: bool | None = None, **options: Any) -> Callable[[F], F]:
-        if callable(weak):
-            raise HookError(
-                f"connect_via takes options: write @{self.name}.connect, "
-                f"or @{self.name}.connect_via(priority=1)"
-            )
-        return self.signal.connect_via(weak=weak, **options)
-
-    def connected_to(
-        self, receiver: Connectable, weak: bool | None = None, **options: Any
-    ) -> Connection:
-        return self.signal.connected_to(receiver, weak=weak, **options)
-
     # -- how calls find their way --------------------------------------------------------------
 
     def _is_on(self) -> bool:
@@ -146,9 +120,6 @@ class Spec(Hook):
                 self._panel = panel
         return panel
 
-    def plan_of_calls(self) -> Plan:
-        return self.panel().plan
-
     def remember(self, values: tuple[Any, ...], seats: Seats) -> Past:
         """Keep what is asked, for who is connected later."""
         past = Past(values, {seat.receiver.sequence for _, seat in seats})
@@ -166,11 +137,9 @@ class Panel:
 
     def __init__(self, spec: Spec) -> None:
         matching: Any = () if spec.is_retired else spec.signal.matching(None)
-        matching = in_order((0.0, receiver) for _, receiver in matching)
+        matching = without_doubles(in_order((0.0, receiver) for _, receiver in matching))
         served = spec.served(as_method=False)
-        answers = tuple(
-            seat_of(spec, spec.signal, receiver, served) for receiver in without_doubles(matching)
-        )
+        answers = tuple(seat_of(spec, spec.signal, receiver, served) for receiver in matching)
         self.seats: Seats = tuple((_token(seat), seat) for seat in answers)
         plan = build_plan(spec, spec.site_as(None), spec.shell)
         self.plan: Plan = attrs.evolve(plan, answers=answers)
@@ -212,13 +181,3 @@ def _refuse_send(signal: HookSignal, *_: Any, **__: Any) -> NoReturn:
     raise HookError(
         f"{signal.name} is a question, which has no sender: call the hookspec itself, or its ask()"
     )
-
-
-def check_name(name: str) -> None:
-    """Raise HookError unless a hookspec can have this name."""
-    split = split_signal_name(name)
-    if split is not None:
-        phase, hook = split
-        raise HookError(
-            f"a hookspec cannot be named {name!r}, which is the signal {phase!r} of a hook {hook!r}"
-        )

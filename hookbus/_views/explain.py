@@ -10,7 +10,7 @@ import attrs
 from .._bus import Bus, default_bus
 from .._calls.plan import Plan, Seat
 from .._calls.runner import written_for
-from .._calls.written import Written
+from .._calls.writer import Written
 from .._connections.callables import layers, name_of, place_of, written
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected

@@ -11,7 +11,7 @@ import attrs
 
 from .._bus import Bus, default_bus
 from .._calls.workers import workers
-from .._connections.order import in_order, is_named
+from .._connections.order import in_order
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.signal import HookSignal
@@ -190,7 +190,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
     for receiver in receivers:
         it = f"{receiver.label} on {signal.name}"
         for other in (*receiver.options.before, *receiver.options.after):
-            if not any(is_named(r, other) for r in receivers):
+            if not any(other in r.names for r in receivers):
                 hint = did_you_mean(other, [r.name for r in receivers if r is not receiver])
                 yield f"{it} names {other!r} in before= or after=, which nobody has{hint}"
         if not receiver.options.enforce:

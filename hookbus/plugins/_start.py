@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from hookbus._bus import Bus, default_bus
 from hookbus.exceptions import HookError
@@ -15,6 +16,8 @@ from ._selection import Selection, names_in_environment, names_of
 
 Path = str | os.PathLike[str]
 ById = Mapping[str, Mapping[str, Any]]
+
+_beginning: Final = threading.Lock()
 
 
 def load_plugins(
@@ -69,7 +72,7 @@ def _places(**folders: Path | None) -> dict[str, str]:
 
 
 def _begin(bus: Bus, plugins: Plugins) -> None:
-    with bus.lock:
+    with _beginning:
         if bus.plugins is not None:
             problem = "this bus has plugins already"
             raise HookError(f"{problem}: call load() on them, or close() them first")
