@@ -28,13 +28,15 @@ class Answered:
             The approver.
 
         Raises:
-            HookError: if the bus has one already, this one cannot be asked, or the extra
+            HookError: if the bus has another one already, this one cannot be asked, or the extra
                 `approvals` is not installed.
         """
         made = None
         if approver is not None:
             made = import_module("hookbus.approvals").answering(approver, timeout)
             if self._approver is not None:
+                if timeout is None and made.key == self._approver.key:
+                    return approver
                 raise HookError(
                     f"this bus asks {self._approver.name} already; bus.approver(None) takes it away"
                 )

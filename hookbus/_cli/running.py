@@ -20,7 +20,9 @@ from .reading import named_journal
 from .screen import TABLES, Flag, Several, Shown
 from .settings import find_settings
 
-_VALUED: Final = ("--plugin", "--instrument", "--adapters", "--journal", "--trace")
+_VALUED: Final = (
+    "--plugin", "--instrument", "--adapters", "--journal", "--trace", "--approvals", "--wait",
+)  # fmt: skip
 
 
 @attrs.frozen
@@ -43,7 +45,7 @@ def run(
     *arguments: Annotated[str, Parameter(allow_leading_hyphen=True)],
     plugin: Several = (), instrument: Several = (), journal: Path | None = None,
     trace: Path | None = None, otel: Flag = False,
-    adapters: str | None = None,
+    approvals: Path | None = None, wait: float = 0.0, adapters: str | None = None,
     module: Annotated[Flag, Parameter(alias="-m")] = False,
     shown: Shown = TABLES,
 ) -> Ended | None:  # fmt: skip
@@ -58,6 +60,10 @@ def run(
         plugin: the id of a plugin, or its folder; may be given again. One that cannot be loaded
             ends it all.
         instrument: module:Class.method, or module:function, to make hookable; may be given again.
+        approvals: the file of approvals.Store, where those are asked who are to say yes; else the
+            one that the settings name.
+        wait: for so many seconds a call waits for their answer, before it is blocked and has to be
+            made again.
         adapters: frameworks that are to run on hookbus, with commas between: langchain,mcp.
         journal: the file that keeps what happens; else HOOKBUS_JOURNAL, else the one that the
             settings name.
@@ -72,6 +78,7 @@ def run(
     prepare(settings, plugins=plugin, adapters=adapters or "")
     for target in instrument:
         instrument_named(target)
+    _ask_at(approvals or settings.approvals, wait)
     if shown.json:
         _count()
     _export(named_journal(journal, settings), trace, is_otel=otel)
@@ -85,6 +92,23 @@ def run(
     except BaseException as error:
         return Ended(error)
     return None
+
+
+def _ask_at(store: Path | None, seconds: float) -> None:
+    """Have those who answer at a store asked where a guard of `default_bus` wants a yes.
+
+    Raises:
+        HookError: if the file cannot be used, or it is to be waited for an answer of nobody.
+    """
+    if not 0 <= seconds <= 86_400:
+        raise HookError(f"--wait {seconds:g} must be a number of seconds, from 0 to 86400")
+    if store is not None:
+        from ..approvals import Store
+        from .waiting import Waited
+
+        default_bus.approver(Waited(Store(store), seconds))
+    elif seconds:
+        raise HookError("--wait waits for answers at a store: give --approvals FILE, too")
 
 
 def _export(journal: Path | None, trace: Path | None, *, is_otel: bool) -> None:

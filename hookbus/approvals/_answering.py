@@ -61,7 +61,7 @@ class Answering:
     """What a bus asks: it makes the request, and reads the answer."""
 
     def __init__(self, approver: Any, timeout: float | None) -> None:
-        self.timeout, self._key = timeout, approver.key
+        self.timeout, self.key = timeout, approver.key
         self.function = getattr(approver, "function", type(approver))
         self.name: str = getattr(approver, "name", type(approver).__name__)
         self.ask, self.ask_async = approver.ask, approver.ask_async
@@ -87,7 +87,7 @@ class Answering:
             code=next((ask.code for _, ask in asks if ask.code), None),
             details=asks[0][1].details if len(asks) == 1 else details or None,
             arguments=json.loads(arguments),
-            digest=digest_of(self._key, hook, sender, receiver, arguments),
+            digest=digest_of(self.key, hook, sender, receiver, arguments),
             surrounding=dict(facts["surrounding"]),
             deadline=None if self.timeout is None else time.time() + self.timeout,
         )

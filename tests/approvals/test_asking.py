@@ -318,6 +318,9 @@ def test_one_bus_has_one_approver_and_none_takes_it_away(bus):
     assert bus.approver(terminal) is terminal
     with pytest.raises(HookError, match=r"asks terminal already; bus.approver\(None\) takes it"):
         bus.approver(lambda request: Approved("eve"))
+    assert bus.approver(terminal) is terminal  # which is the one it asks
+    with pytest.raises(HookError, match="asks terminal already"):
+        bus.approver(terminal, timeout=5.0)
     assert bus.approver(None) is None
     for wrong in (3, type(terminal), "ada"):
         with pytest.raises(HookError):
@@ -410,12 +413,22 @@ def test_what_a_framework_says_around_a_tool_call_is_not_part_of_what_is_approve
     bus.approver(lambda request: (digests.append(request.digest), Approved("ada"))[1])
 
     @hookable("tool_call", bus=bus, sender="tool")
-    def tool_call(name, arguments, call_id, kind, tool, agent):
+    def tool_call(name, arguments, call_id, kind, tool, agent, call):
         return name
 
     first, second = object(), object()
-    tool_call("pay", {"to": "bob"}, "c1", "function", first, object())
-    tool_call("pay", {"to": "bob"}, "c2", "function", second, None)
-    tool_call("pay", {"to": "eve"}, "c3", "function", first, None)
-    tool_call("pay", {"to": "bob"}, "c4", "mcp", first, None)
+    tool_call("pay", {"to": "bob"}, "c1", "function", first, object(), object())
+    tool_call("pay", {"to": "bob"}, "c2", "function", second, None, object())
+    tool_call("pay", {"to": "eve"}, "c3", "function", first, None, object())
+    tool_call("pay", {"to": "bob"}, "c4", "mcp", first, None, object())
     assert digests[0] == digests[1] and len({*digests}) == 3
+
+
+def test_what_else_a_tool_call_of_ones_own_has_is_part_of_what_is_approved(bus):
+    digests = []
+    bus.signal("pre_tool_call").connect(lambda tool: Ask("run?"), role="guard", weak=False)
+    bus.approver(lambda request: (digests.append(request.digest), Approved("ada"))[1])
+    tool_call = hookable("tool_call", bus=bus)(lambda name, arguments, call: name)
+    for call in ("first", "second"):
+        tool_call("pay", {"to": "bob"}, call)
+    assert len({*digests}) == 2

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from hookbus.approvals import Approved, Store
 from hookbus.journal import Journal
 from tests.cli.conftest import environment
 
@@ -187,3 +188,51 @@ def test_a_program_and_what_it_starts_are_in_the_journal(tmp_path):
     assert len({record.run for record in records}) == 2
     trace = json.loads((tmp_path / "t.json").read_text())
     assert [event["name"] for event in trace if event["ph"] == "X"] == ["ring"]
+
+
+ASKS = """\
+import asyncio
+from hookbus import Ask, HookBlocked, default_bus, hookable, signal
+from hookbus.approvals import Store
+
+@hookable
+def pay(amount): return f"paid {amount}"
+
+@hookable
+async def send(to): return f"sent to {to}"
+
+signal("pre_pay").connect(lambda pay, amount: Ask(f"pay {amount}?"), role="guard", weak=False)
+signal("pre_send").connect(lambda send, to: Ask(f"write to {to}?"), role="guard", weak=False)
+"""
+
+
+def test_a_call_waits_until_somebody_has_answered_at_the_store(tmp_path):
+    (tmp_path / "script.py").write_text(f"{ASKS}print(pay(3), asyncio.run(send('ann')))\n")
+    words = ("run", "--approvals", "approvals.db", "--wait", "60", "script.py")
+    with subprocess.Popen(
+        [sys.executable, "-m", "hookbus", *words], cwd=tmp_path, env=environment(),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as begun:  # fmt: skip
+        while not (tmp_path / "approvals.db").exists():
+            time.sleep(0.05)
+        store, questions = Store(tmp_path / "approvals.db"), []
+        while len(questions) < 2 and begun.poll() is None:
+            for request in store.pending():
+                questions.append(request.question)
+                store.answer(request.id, Approved("ada"))
+            time.sleep(0.05)
+        assert begun.communicate(timeout=20) == ("paid 3 sent to ann\n", "")
+    assert questions == ["pay 3?", "write to ann?"]
+
+
+def test_a_call_that_nobody_answers_in_time_is_parked_at_the_store_of_the_settings(tmp_path):
+    (tmp_path / "hookbus.toml").write_text('approvals = "approvals.db"\n')
+    (tmp_path / "script.py").write_text(
+        f"{ASKS}default_bus.approver(Store('approvals.db'))  # as it would do by itself\n"
+        "try: pay(3)\nexcept HookBlocked as blocked: print(blocked.verdict.code)\n"
+    )
+    for options in ((), ("--wait", "0.1")):
+        ran = python("-m", "hookbus", "run", *options, "script.py", cwd=tmp_path)
+        assert (ran.stdout, ran.stderr) == ("pending\n", "")
+    [request] = Store(tmp_path / "approvals.db").pending()
+    assert request.arguments == {"amount": 3}

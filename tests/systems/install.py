@@ -20,13 +20,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class System(NamedTuple):
-    """An environment: the tests it is for, its Python, and the extras of hookbus and packages that
-    are installed besides."""
+    """An environment: the tests it is for, its Python, the extras of hookbus and packages that are
+    installed besides, and the package whose source, with its examples, is kept there."""
 
     tests: str
     python: str
     extras: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def is_framework(self) -> bool:
@@ -40,8 +41,8 @@ SEEDS = {"agentscope", "agno", "agenticx", "bub", "openclaw"}
 SYSTEMS = {
     "agentscope": System("agentscope", "3.11", extras=("agentscope",)),
     "agentscope2": System("agentscope2", "3.11", extras=("agentscope2",)),
-    "agno": System("agno", "3.11", extras=("agno",)),
-    "agno-2": System("agno", "3.11", packages=("agno==2.9.0",)),
+    "agno": System("agno", "3.11", extras=("agno", "cli"), packages=("openai",)),
+    "agno-2": System("agno", "3.11", extras=("cli",), packages=("agno==2.9.0", "openai")),
     "agenticx": System("agenticx", "3.11", extras=("agenticx",), packages=("opentelemetry-sdk",)),
     "bub": System("bub", "3.12", extras=("bub",)),
     "openclaw": System("openclaw", "3.11"),
@@ -59,13 +60,16 @@ SYSTEMS = {
     "google_adk": System("google_adk", "3.12", extras=("google-adk",), packages=("mcp",)),
     "haystack": System("haystack", "3.12", extras=("haystack",), packages=("mcp-haystack",)),
     "langchain": System(
-        "langchain", "3.11", extras=("langchain",),
-        packages=("langchain==1.4.7", "langgraph-checkpoint-sqlite"),
+        "langchain", "3.11", extras=("langchain", "cli"),
+        packages=("langchain[anthropic,mcp]==1.4.7", "langgraph-checkpoint-sqlite"),
+        source="langchain",
     ),  # fmt: skip
     "litellm": System("litellm", "3.12", extras=("litellm",), packages=("tenacity",)),
     "llama_index": System("llama_index", "3.12", extras=("llama-index",)),
     "mcp": System("mcp", "3.11", extras=("mcp",)),
-    "openai_agents": System("openai_agents", "3.11", extras=("openai-agents",)),
+    "openai_agents": System(
+        "openai_agents", "3.11", extras=("openai-agents", "cli"), source="openai-agents"
+    ),
     "pydantic_ai": System(
         "pydantic_ai", "3.12", extras=("pydantic-ai",), packages=("pydantic-ai-slim[mcp]",)
     ),
@@ -111,6 +115,18 @@ def install(name: str) -> None:
         subprocess.run([find_python(system.python), "-m", "venv", python.parent.parent], check=True)
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--editable", *wanted], check=True)
+    if system.source:
+        _keep_source(python, system.source)
+
+
+def _keep_source(python: Path, package: str) -> None:
+    """Keep the source distribution of what is installed, for the examples in it."""
+    asked = f"from importlib.metadata import version; print(version({package!r}))"
+    version = subprocess.check_output([python, "-c", asked], text=True).strip()
+    folder = python.parent.parent / "sources"
+    if not [*folder.glob(f"*-{version}.tar.gz")]:
+        pip = [python, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary=:all:"]
+        subprocess.run([*pip, "--dest", folder, f"{package}=={version}"], check=True)
 
 
 if sys.argv[1:] == ["--frameworks"] and __name__ == "__main__":

@@ -1,0 +1,43 @@
+"""Who answers where a guard of a program asks for a yes: people, at a store, who may be waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final
+
+from ..approvals import Approved, Denied, Parked, Request, Store
+
+PAUSE_SECONDS: Final = 0.2
+
+
+class Waited:
+    """A store whose answers are waited for: who asks goes on when somebody has answered.
+
+    Args:
+        store: where requests are kept, and answered by others.
+        seconds: how long a call waits; then it is blocked, and passes when it is made again after
+            a yes.
+    """
+
+    name = Store.name
+
+    def __init__(self, store: Store, seconds: float) -> None:
+        self._store, self._seconds, self.key = store, seconds, store.key
+
+    def ask(self, request: Request) -> Approved | Denied | Parked:
+        """Return the answer to such a call; that it is parked, where nobody answers in time."""
+        last = time.monotonic() + self._seconds
+        while isinstance(answer := self._store.ask(request), Parked) and time.monotonic() < last:
+            time.sleep(PAUSE_SECONDS)
+        return answer
+
+    async def ask_async(self, request: Request) -> Approved | Denied | Parked:
+        """Likewise in a task, which does not hold the loop up."""
+        last = time.monotonic() + self._seconds
+        answer = await self._store.ask_async(request)
+        while isinstance(answer, Parked) and time.monotonic() < last:
+            await asyncio.sleep(PAUSE_SECONDS)
+            answer = await self._store.ask_async(request)
+        return answer
