@@ -73,9 +73,11 @@ def said(model: ScriptedModel, call: int = 1) -> str:
 # -- hand-offs -------------------------------------------------------------------------------------
 
 
-def two_agents(arguments: dict[str, Any] | None = None) -> tuple[Any, Any, ScriptedModel]:
+def two_agents(
+    arguments: dict[str, Any] | None = None, call_id: str = "h"
+) -> tuple[Any, Any, ScriptedModel]:
     inner = Agent("clerk", model=ScriptedModel([[assistant_message("I am the clerk")]]))
-    hands = [function_call("transfer_to_clerk", arguments or {}, call_id="h")]
+    hands = [function_call("transfer_to_clerk", arguments or {}, call_id=call_id)]
     model = ScriptedModel([hands, [assistant_message("then I do it")]])
     return Agent("boss", model=model, handoffs=[inner]), inner, model
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from .._own_hooks import View
 from .._tools import Gate, Refusal, ToolCall
+from ._approvals import Interrupted, run_or_interrupt
 from ._words import NotDone, Told, awaited, module
 
 _BLANK: Final = (
@@ -24,26 +25,43 @@ def hook_actions(gate: Gate) -> None:
     """Have each action run a copy of its tool, of which what works is asked about: inside of the
     SDK's approvals, and before anybody is given the result."""
     actions = module("run_internal.tool_actions")
+    operations_of = gate.patches.look_for(actions, "coerce_apply_patch_operations")
 
-    def hook(action: str, field: str, guarded: Callable[..., Any]) -> None:
+    def hook(
+        action: str, field: str, guarded: Callable[..., Any],
+        waits: Callable[..., bool] = lambda tool_call, context: True,
+    ) -> None:  # fmt: skip
         cls = gate.patches.look_for(actions, action)
         stock = gate.patches.look_for(cls, "execute").__func__
 
         @functools.wraps(stock)
-        async def execute(own: Any, *, agent: Any, call: Any, **rest: Any) -> Any:
-            tool = copy.copy(getattr(call, field))
-            ask = functools.partial(_ask, gate, getattr(call, field), agent, call.tool_call)
+        async def execute(
+            own: Any, *, agent: Any, call: Any, context_wrapper: Any, **rest: Any
+        ) -> Any:
+            stock_tool, tool = getattr(call, field), copy.copy(getattr(call, field))
+            context = context_wrapper if waits(call.tool_call, context_wrapper) else None
+            ask = functools.partial(_ask, gate, stock_tool, agent, call.tool_call, context)
             for name, value in guarded(tool, ask).items():
                 setattr(tool, name, value)
             given = dataclasses.replace(call, **{field: tool})
-            return await stock(own, agent=agent, call=given, **rest)
+            run = functools.partial(
+                stock, own, agent=agent, call=given, context_wrapper=context_wrapper, **rest
+            )
+            try:
+                return await run()
+            except Interrupted:  # now the SDK asks, in its own way
+                tool.needs_approval = True
+                return await run()
 
         _replace(gate, cls, execute)
 
+    def is_one(tool_call: Any, context: Any) -> bool:
+        return len(operations_of(tool_call, context_wrapper=context)) == 1
+
     hook("CustomToolAction", "custom_tool", _custom)
     hook("ShellAction", "shell_tool", _shell)
-    hook("LocalShellAction", "local_shell_tool", _local_shell)
-    hook("ApplyPatchAction", "apply_patch_tool", _patch)
+    hook("LocalShellAction", "local_shell_tool", _local_shell, lambda tool_call, context: False)
+    hook("ApplyPatchAction", "apply_patch_tool", _patch, is_one)
     _hook_computers(gate, gate.patches.look_for(actions, "ComputerAction"))
 
 
@@ -52,17 +70,22 @@ def _replace(gate: Gate, action_class: Any, execute: Any) -> None:
 
 
 async def _ask(
-    gate: Gate, tool: Any, agent: Any, tool_call: Any, arguments: dict[str, Any],
+    gate: Gate, tool: Any, agent: Any, tool_call: Any, context: Any, arguments: dict[str, Any],
     body: Callable[[dict[str, Any]], Any], kind: str = "builtin",
 ) -> Any:  # fmt: skip
-    """Return what the tool gave, or what is told instead; a refusal is raised."""
+    """Return what the tool gave, or what is told instead; a refusal is raised. With the context of
+    its run the call may be interrupted."""
     get = tool_call.get if isinstance(tool_call, dict) else functools.partial(getattr, tool_call)
     call = ToolCall(tool.name, arguments, get("call_id", None), kind, tool, agent)
 
     async def run(changed: dict[str, Any]) -> Any:
         return await awaited(body(changed))
 
-    found = await gate.run_async(call, run)
+    asked = gate.run_async(call, run)
+    if context is None:
+        found = await asked
+    else:
+        found = await run_or_interrupt(asked, call, tool_call, context)
     if isinstance(found, Refusal):
         raise NotDone(found.text)
     return found
@@ -142,7 +165,7 @@ def _hook_computers(gate: Gate, action_class: Any) -> None:
         told: list[str] = []
 
         async def act(computer: Any, tool_call: Any) -> str:
-            ask = functools.partial(_ask, gate, action.computer_tool, agent, tool_call)
+            ask = functools.partial(_ask, gate, action.computer_tool, agent, tool_call, None)
             picture, text = await _touched(own, computer, tool_call, ask)
             told.extend(text)
             return picture

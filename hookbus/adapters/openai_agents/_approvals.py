@@ -1,14 +1,15 @@
 """A guard asks, and the run is interrupted as for a tool that needs approval.
 
-So it is for what runs as a function tool: those of MCP servers and agents as tools among them. What
-else is asked about is blocked, until the store has its answer.
+So it is for what the SDK can interrupt: what runs as a function tool (those of MCP servers and
+agents as tools among them), custom and shell tools, and a patch of one operation. What else is
+asked about is blocked, until the store has its answer.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -24,7 +25,7 @@ class _Call(NamedTuple):
     """A call that is under way in the SDK: its tool, its number, and what looks for an approval."""
 
     tool: Any
-    call_id: str
+    call_id: str | None
     look: Callable[[], Any]
 
 
@@ -37,6 +38,48 @@ class _Waits(Exception):
     def __init__(self, result: Any) -> None:
         super().__init__("the call waits for a yes")
         self.result = result
+
+
+class Interrupted(BaseException):
+    """Raised where one of the SDK's own tools would run: what is an `Exception` is told to the
+    model as its failure."""
+
+
+async def run_or_interrupt(
+    run: Awaitable[Any], call: ToolCall, tool_call: Any, context: Any
+) -> Any:
+    """Await a call of one of the SDK's own tools.
+
+    Args:
+        run: the call.
+        call: what receivers see of it.
+        tool_call: what the model asked for.
+        context: the run's, which knows who was approved.
+
+    Raises:
+        Interrupted: if it waits for a yes.
+    """
+    item = module("items").ToolApprovalItem(
+        agent=call.agent, raw_item=tool_call, tool_name=call.name
+    )
+
+    async def look() -> Any:
+        said = context.get_approval_status(call.name, call.call_id, current_invocation=item)
+        return None if said else item
+
+    _UNDER_WAY.set(_Call(call.tool, call.call_id, look))
+    try:
+        return await run
+    except _Waits:
+        _has_not_begun(context, call.call_id)
+        raise Interrupted from None
+
+
+def _has_not_begun(context: Any, call_id: Any) -> None:
+    """Have the SDK forget that it has noted a call as one that runs."""
+    record = context._tool_invocations.get(call_id)
+    if record is not None:
+        record.executed = False
 
 
 def hook_approvals(gate: Gate) -> None:
@@ -64,19 +107,32 @@ def hook_approvals(gate: Gate) -> None:
     async def execute_or_wait(own: Any, *, tool_call: Any, **given: Any) -> Any:
         try:
             return await execute(own, tool_call=tool_call, **given)
-        except _Waits as waits:  # it has not begun, whatever the SDK has noted
-            own.context_wrapper._tool_invocations[tool_call.call_id].executed = False
+        except _Waits as waits:
+            _has_not_begun(own.context_wrapper, tool_call.call_id)
             return waits.result
 
     patches.replace(executor, "_maybe_execute_tool_approval", approve_first)
     patches.replace(executor, "_execute_single_tool_body", execute_or_wait)
 
 
+def _interruptible(call: ToolCall) -> _Call | None:
+    """Return what is known of a call if a run makes it that can be interrupted there."""
+    found = _UNDER_WAY.get()
+    is_it = found is not None and found.tool is call.tool and found.call_id == call.call_id
+    return found if is_it else None
+
+
+def _whose(call: ToolCall) -> str | None:
+    """Return the number of a call that can be interrupted. Another one is made again, under another
+    number, once there is an answer."""
+    return call.call_id if _interruptible(call) else None
+
+
 async def _approved(call: ToolCall, request: Request, is_new: bool) -> Any:
     """Return the approval that the run was resumed with, or have it interrupted."""
-    found = _UNDER_WAY.get()
-    if found is None or found.tool is not call.tool or found.call_id != call.call_id:
-        return None  # no run makes this call
+    found = _interruptible(call)
+    if found is None:
+        return None
     waits = await found.look()
     if waits is not None:
         raise _Waits(waits)
@@ -86,4 +142,4 @@ async def _approved(call: ToolCall, request: Request, is_new: bool) -> Any:
     return answered(said, request, by="whoever approved the RunState")
 
 
-BY_RUN_STATE: Final = Pause(lambda call: call.call_id, _approved)
+BY_RUN_STATE: Final = Pause(_whose, _approved)

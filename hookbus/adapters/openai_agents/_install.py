@@ -44,7 +44,8 @@ def install(
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
         approver: a store that the bus asks for a yes, while the run is interrupted: its
-            `interruptions` are approved or rejected in the `RunState` that goes on with it.
+            `interruptions` are approved or rejected in the `RunState` that goes on with it. Local
+            shell and computer tools, patches of several files and hand-offs are blocked meanwhile.
 
     Returns:
         A function that puts the SDK back as it was; twice is once.
