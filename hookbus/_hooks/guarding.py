@@ -55,7 +55,8 @@ def check_guarded(
         raise HookError(f"phase={phase!r} has no guards: write 'pre', 'item' or 'post'")
     name, bus = hooks[0].name, hooks[0].bus
     here = [signal for signal in signals if signal.phase == phase and signal._home is bus]
-    found = _callers(hooks) if sender is None else [_caller(hooks, sender)]
+    held = _holders(hooks) if sender is None else []
+    found = _callers(hooks, held) if sender is None else [_caller(hooks, sender)]
     bare = [who for who, whose in found if not any(_watches(each, whose) for each in here)]
     if bare:
         is_one = sender is not None and not is_class(sender)
@@ -66,8 +67,7 @@ def check_guarded(
             f"{name} has no guard that watches over every call of {', '.join(sorted(set(bare)))}: "
             f"{advice}" + "".join(f"; {each}" for each in vain)
         )
-    classes = [cls for hook in hooks for cls, _ in _holders(hook)] if sender is None else []
-    overrides = uncovered_overrides(bus, with_subclasses(classes), name)
+    overrides = uncovered_overrides(bus, with_subclasses(cls for _, cls, _ in held), name)
     # What an override adds to a result or a stream, it adds behind these.
     is_behind = phase != "pre"
     if unseen := [each for each in overrides if is_behind or "nothing sees it" in each]:
@@ -94,25 +94,31 @@ def _is_of_any(scope: Callable[[], Any] | None, classes: tuple[type, ...]) -> bo
     return scope is None or any(scope() is cls for cls in classes)
 
 
-def _callers(hooks: list[Hook]) -> Iterator[tuple[str, Whose]]:
+Held = tuple[Hook, type, bool]
+"""A hook, a class that holds its hookable, and whether as a classmethod."""
+
+
+def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]:
     """Yield all who declare one of the hooks, described, each as a sender."""
     for hook in hooks:
         if getattr(hook.body, "__isabstractmethod__", False):
             continue  # only what overrides it is called
-        held = [*_holders(hook)]
-        for cls, is_classmethod in held:
+        own = [(cls, is_classmethod) for of, cls, is_classmethod in held if of is hook]
+        for cls, is_classmethod in own:
             yield cls.__qualname__, (cls, None if is_classmethod else cls.__mro__)
-        if not held:
+        if not own:
             is_of_any = hook.is_question or hook.given.sender
             yield hook.body.__qualname__, (None if is_of_any else hook.shell, None)
 
 
-def _holders(hook: Hook) -> Iterator[tuple[type, bool]]:
-    """Yield every class that holds a hookable, and whether as a classmethod."""
+def _holders(hooks: list[Hook]) -> list[Held]:
+    """Return every class that holds one of the hookables: they are looked through once."""
+    held: list[Held] = []
     for cls in with_subclasses([object]):
         for as_class in (False, True):
-            if any(held is hook for _, held in hooks_in((cls,), as_class)):
-                yield cls, as_class
+            own = {hook for _, hook in hooks_in((cls,), as_class)}
+            held += [(hook, cls, as_class) for hook in hooks if hook in own]
+    return held
 
 
 def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:
