@@ -190,7 +190,9 @@ def test_where_only_the_outcome_cannot_be_written_the_caller_is_told_so(
     assert [each.data["attempt"] for each in journal.unfinished()] == [1, 1]
 
 
-def test_intents_and_outcomes_say_no_more_than_the_redactors_of_the_bus_leave(journal, bank):
+def test_intents_and_outcomes_say_no_more_than_the_redactors_of_the_bus_leave(
+    journal, bank, monkeypatch
+):
     journal.durable("pay", bus=bank.bus)
     bank.bus.redact(names="*secret*", patterns="canary-[0-9]+")
     with surrounding(session="canary-17", my_secret="canary", user="ada"):
@@ -198,9 +200,12 @@ def test_intents_and_outcomes_say_no_more_than_the_redactors_of_the_bus_leave(jo
     bank.bus.redact(function=lambda name, value: 1 / 0)
     with surrounding(user="canary"):
         bank.pay("ada")
+        monkeypatch.setattr("hookbus._connections.redaction.redacted", lambda *_: 1 / 0)
+        bank.pay("ada")
     said = [each.surrounding for each in journal.records()]
     assert said[0] == {"session": "<redacted>", "my_secret": "<redacted>", "user": "ada"}
     assert said[2] == {"user": "<could not be redacted>"}
+    assert said[4] == said[5] == {} and [*journal.records()][5].data["sender"] == "unknown"
     journal.flush()
     for file in journal.path.parent.iterdir():
         assert b"canary" not in file.read_bytes()
