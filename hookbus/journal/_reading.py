@@ -84,7 +84,7 @@ def unfinished(path: Path) -> list[Record]:
     # The `+` has attempts looked through by their index, and not all records by their numbers.
     with reading(path) as db:
         rows = db.execute(
-            f"{_RECORDS} type = 'intent' AND attempt IS NOT NULL AND NOT EXISTS ("
+            f"{_RECORDS} type = 'intent' AND NOT EXISTS ("
             "SELECT 1 FROM chain AS ended WHERE ended.run = chain.run "
             "AND ended.call_id = chain.call_id AND ended.attempt = chain.attempt "
             "AND ended.type = 'outcome') ORDER BY +chain.seq"

@@ -33,13 +33,13 @@ CREATE TABLE chain (
     hash BLOB NOT NULL
 );
 CREATE TABLE cursors (name TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX by_call ON chain (run, call_id, type);
+CREATE INDEX by_call ON chain (run, call_id, type, attempt);
 CREATE INDEX by_time ON chain (time);
-CREATE INDEX by_hook ON chain (hook, time);
-CREATE INDEX by_session ON chain (session, time) WHERE session IS NOT NULL;
+CREATE INDEX by_hook ON chain (hook, time) WHERE attempt IS NULL;
+CREATE INDEX by_session ON chain (session, time) WHERE session IS NOT NULL AND attempt IS NULL;
 CREATE INDEX by_outcome ON chain (outcome, time, hook, seconds) WHERE outcome IS NOT NULL;
 CREATE INDEX by_receiver ON chain (receiver, hook, type) WHERE receiver IS NOT NULL;
-CREATE INDEX by_attempt ON chain (run, call_id, attempt, type) WHERE attempt IS NOT NULL;
+CREATE INDEX by_intent ON chain (run, call_id, attempt, type) WHERE type = 'intent';
 
 CREATE VIEW records AS
     SELECT seq, runs.id || '-' || seq AS id, source, 'hookbus.' || type AS type, hook AS subject,
@@ -54,10 +54,10 @@ CREATE VIEW calls AS
         seconds, outcome, json_extract(data, '$.error.type') AS error, session,
         json_extract(data, '$.surrounding.user') AS user
     FROM chain JOIN runs ON runs.number = chain.run
-    WHERE type = 'finished' OR (type = 'started' AND NOT EXISTS (
+    WHERE attempt IS NULL AND (type = 'finished' OR (type = 'started' AND NOT EXISTS (
         SELECT 1 FROM chain AS last
         WHERE last.run = chain.run AND last.call_id = chain.call_id AND last.type = 'finished'
-    ));
+    )));
 
 CREATE VIEW hooks AS
     SELECT hook, outcome, count(*) AS calls, avg(seconds) AS mean, max(seconds) AS longest,
@@ -85,4 +85,4 @@ CREATE VIEW attempts AS
     FROM chain AS intent JOIN runs ON runs.number = intent.run
     LEFT JOIN chain AS ended ON ended.run = intent.run AND ended.call_id = intent.call_id
         AND ended.attempt = intent.attempt AND ended.type = 'outcome'
-    WHERE intent.attempt IS NOT NULL AND intent.type = 'intent'
+    WHERE intent.type = 'intent'
