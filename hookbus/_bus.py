@@ -25,10 +25,10 @@ from ._hooks.holders import check_sender, check_serves, class_of
 from ._hooks.hook import Hook
 from ._hooks.identity import IdentityMap
 from ._hooks.operating import Operated
-from ._hooks.overrides import uncovered_overrides, warn_of_overrides, with_subclasses
+from ._hooks.overrides import say_overrides, uncovered_overrides, with_subclasses
 from ._hooks.unmet import Unmet
 from ._under_way import Drained, UnderWay
-from .exceptions import HookError
+from .exceptions import HookError, warn
 
 if TYPE_CHECKING:
     from .events import Event
@@ -272,8 +272,8 @@ class Bus(Answered, Drained, Operated, Redacts):
             self._unmet.wait(signal)
         if receiver.on_error == "block" and sender is not ANY:
             cls = own_class(sender)
-            self._look_at(cls)
-            warn_of_overrides(self, receiver.label, signal.hook, cls, below=cls is sender)
+            classes = with_subclasses([cls]) if cls is sender else [cls]
+            say_overrides(self, receiver.label, signal.hook, classes, warn)
 
 
 default_bus: Final = Bus()

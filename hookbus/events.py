@@ -45,14 +45,6 @@ def _as_type(error: BaseException | None) -> str:
     return "None" if error is None else f"<{name_of_type(type(error))}>"
 
 
-@lru_cache(maxsize=64)
-def _names(cls: Any) -> tuple[str, ...]:
-    """Return the fields of a kind of event in the order they are told in."""
-    own = [field.name for field in attrs.fields(cls) if not field.inherited]
-    shared = [field.name for field in attrs.fields(cls) if field.inherited]
-    return (*shared, *own)
-
-
 @attrs.frozen(kw_only=True, slots=False)
 class Event:
     """What every event says.
@@ -99,8 +91,7 @@ class Event:
         """
         kind: Any = type(self)
         said: dict[str, Any] = {"event": kind.__name__}
-        for name in _names(kind):
-            value = getattr(self, name)
+        for name, value in attrs.asdict(self, recurse=False).items():
             if issubclass(type(value), BaseException):
                 said[name] = self._of_exception(value)
             elif value is not HIDDEN:

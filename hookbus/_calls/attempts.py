@@ -123,24 +123,22 @@ def recorded(call_next: Any, opened: list[Any]) -> Any:
     return recorded_call_next
 
 
-def closed(call: Call, opened: list[Any]) -> bool:
-    """Close what an around has opened and left; True where something runs on elsewhere."""
+def closed(call: Call, opened: list[Any]) -> None:
+    """Close what an around has opened and left, but for what runs on elsewhere."""
     inner = call.inner
     for source in opened:
         if not source.gi_running:
             source.close()
     call.inner = inner
-    return any(source.gi_running for source in opened)
 
 
-async def closed_async(call: Call, opened: list[Any]) -> bool:
-    """Close what an around has opened and left; True where something runs on elsewhere."""
+async def closed_async(call: Call, opened: list[Any]) -> None:
+    """Close what an around has opened and left, but for what runs on elsewhere."""
     inner = call.inner
     for source in opened:
         if not source.ag_running:
             await source.aclose()
     call.inner = inner
-    return any(source.ag_running for source in opened)
 
 
 def as_items(items: Any, *, is_async: bool) -> Any:

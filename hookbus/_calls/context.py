@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import ItemsView, Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from itertools import count
 from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
@@ -43,9 +43,6 @@ class ReadOnly(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._bindings)
-
-    def items(self) -> ItemsView[str, Any]:
-        return self._bindings.items()
 
     def __repr__(self) -> str:
         return f"ReadOnly({', '.join(self._bindings)})"

@@ -5,12 +5,14 @@ changes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
+from functools import partial
 from typing import Any
 
+from .._connections.failures import WARNING, log
 from .._connections.senders import own_class
 from .._hooks.hook import Hook
-from .._hooks.overrides import log_overrides
+from .._hooks.overrides import say_overrides
+from .._hooks.place import Place
 from .._hooks.site import Site
 from .plan import Plan, build_plan
 from .writer import Writer, Written
@@ -20,7 +22,7 @@ def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
     """Return what runs a call with these values, and have the calls like it find it at once."""
     if not hook.is_looked_at:
         hook.bus._unmet.look(hook)
-    place = hook.place(values)
+    place = Place(hook, values)  # before anything is read that its plan depends on
     run = hook.body
     if place.site.is_owner:
         plan, written = written_for(hook, place.site, place.sender)
@@ -33,9 +35,11 @@ def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
 def _look_for_overrides(plan: Plan, sender: Any) -> None:
     """Say what a receiver that blocks does not wholly guard of a method."""
     if plan.site.attribute is not None:
+        bus, name, cls = plan.hook.bus, plan.hook.name, own_class(sender)
         closing = (seat.receiver for seat in plan.seats() if seat.receiver.on_error == "block")
-        for receiver in islice(closing, 1):
-            log_overrides(plan.hook.bus, receiver.label, plan.hook.name, own_class(sender))
+        receiver = next(closing, None)
+        if receiver is not None and name not in bus._look_at(cls):
+            say_overrides(bus, receiver.label, name, [cls], partial(log, WARNING))
 
 
 def written_for(hook: Hook, site: Site, sender: Any) -> tuple[Plan, Written | None]:

@@ -1,9 +1,9 @@
-"""What a blinker signal does by itself: it is muted, and broadcasts what is sent."""
+"""What a blinker signal does by itself: it broadcasts what is sent, and is muted."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,15 +14,14 @@ from ..exceptions import HookError
 
 
 class Broadcast(NamedSignal):
-    """A named signal that is muted per task, and knows whether anything was sent."""
+    """A named signal that is muted per task. What is sent goes as blinker sends it; the call of a
+    hookable never comes by `send`.
+    """
 
     def __init__(self, name: str, home: Any, doc: str | None = None) -> None:
         super().__init__(name, doc)
         self._home = home
         self._muted_by: dict[object, object] = {}
-        self.was_sent: bool = False
-
-    # -- muting ------------------------------------------------------------------------------------
 
     # Where blinker has a plain flag for everyone.
     @property
@@ -57,27 +56,6 @@ class Broadcast(NamedSignal):
     def is_muted_somewhere(self) -> bool:
         """Whether any task or thread is inside a `muted()` block of this signal."""
         return bool(self._muted_by)
-
-    # -- direct broadcasts, as blinker does them; the call of a hookable never comes here ----------
-
-    def send(self, sender: Any = None, /, **kwargs: Any) -> list[tuple[Callable[..., Any], Any]]:
-        """Call every receiver for this sender as `receiver(sender, **kwargs)`, and return them with
-        what they returned.
-
-        As in blinker, what one raises goes out, and RuntimeError for one that is async; `kwargs`
-        may hold blinker's `_async_wrapper`. Hookables never send.
-        """
-        self.was_sent = True
-        return super().send(sender, **kwargs)
-
-    async def send_async(
-        self, sender: Any = None, /, **kwargs: Any
-    ) -> list[tuple[Callable[..., Any], Any]]:
-        """Await every receiver for this sender as `receiver(sender, **kwargs)`, in turn;
-        RuntimeError if one is plain, unless `kwargs` hold blinker's `_sync_wrapper`.
-        """
-        self.was_sent = True
-        return await super().send_async(sender, **kwargs)
 
 
 def _current_owner() -> object:

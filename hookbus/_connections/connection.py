@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-from blinker import ANY
-
 from .receiver import Connected
-from .senders import is_shared
-
-if TYPE_CHECKING:
-    from .signal import HookSignal
 
 
 class Connection:
     """A handle on one connection; as a `with` block it disconnects at the end."""
 
-    def __init__(self, signal: HookSignal, receiver: Connected, sender: Any) -> None:
-        self._signal, self._receiver = signal, receiver
-        # The handle must not keep alive what the connection itself holds only weakly.
-        # Whose change concerns many calls may be made anew, and they are no less concerned.
-        self._sender: Callable[[], Any] = (
-            (lambda: ANY) if is_shared(sender) else weakref.ref(sender)
-        )
+    def __init__(self, receiver: Connected) -> None:
+        self._receiver, self._signal = receiver, receiver.signal
 
     def __repr__(self) -> str:
         return f"<connection of {self._receiver.label} to {self._signal.name}>"
@@ -45,7 +30,7 @@ class Connection:
 
     def _switch(self, on: bool) -> None:
         self._receiver.is_enabled = on
-        self._signal._home._changed(self._signal, self._sender())
+        self._signal._home._changed(self._signal, self._receiver.owner)
 
     def __enter__(self) -> Connection:
         return self

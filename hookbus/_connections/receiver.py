@@ -12,6 +12,8 @@ from functools import lru_cache
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Final
 
+from blinker import ANY
+
 from ..exceptions import HookError, did_you_mean
 from .callables import ASYNC, code_of, is_async_callable, key_of, name_of, place_of, written
 from .failures import ERROR, WARNING, in_words, log, place_of_failure
@@ -140,6 +142,11 @@ class Connected:
         """The callable, or None if it was held weakly and died."""
         function: Connectable | None = self.held() if self.is_weak else self.held
         return function
+
+    @property
+    def owner(self) -> Any:
+        """Whom it is connected to: `ANY`, or the sender; None where that one is gone."""
+        return ANY if self.sender is None else self.sender()
 
     @property
     def where(self) -> str:

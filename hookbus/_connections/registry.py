@@ -100,8 +100,6 @@ class Scope(dict[ReceiverKey, Stack]):
 class NamedScope(Scope):
     """What is connected to whoever bears a name. It stays: the next one may need its guards."""
 
-    bearer_id = ANY_ID
-
     def __init__(self, bearer: Bearer) -> None:
         super().__init__()
         self.sender = self.bearer = bearer
@@ -116,7 +114,6 @@ class Registry:
     def __init__(self, on_death: Callable[[list[Connected]], None]) -> None:
         self._shared: dict[int, Scope] = {ANY_ID: Scope()}
         self._named: dict[Name | None, NamedScope] = {}
-        self._by_bearer: dict[int, NamedScope] = {}  # of those that were connected to last
         self._own: dict[int, Scope] = {}
         self._mentioned: set[str] = set()  # the names that any before= or after= has spoken of
         self._on_death = on_death
@@ -129,12 +126,8 @@ class Registry:
         scope = scopes.get(sender_id)
         if scope is not None and scope.is_of(sender):
             return scope
-        if scopes is self._shared:
-            named = self._by_bearer.get(sender_id)
-            if named is not None and named.bearer.latest() is sender:
-                return named
-            if (named := self._named_scope(sender)) is not None:
-                return named
+        if scopes is self._shared and (named := self._named_scope(sender)) is not None:
+            return named
         new = Scope()
         forget = at_end(sender, scopes, sender_id)
         new.sender = weak(sender, lambda reference: self._end(scopes, sender_id, new, forget))
@@ -151,9 +144,6 @@ class Registry:
             scope = self._named.setdefault(bearer.name, NamedScope(bearer))
         if scope is not None:
             scope.bearer.see(sender, is_heir=bool(scope))
-            self._by_bearer.pop(scope.bearer_id, None)
-            scope.bearer_id = id(sender)
-            self._by_bearer[scope.bearer_id] = scope
         return scope
 
     def _end(

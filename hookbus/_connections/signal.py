@@ -50,6 +50,7 @@ class HookSignal(Broadcast):
         registry = self._registry = Registry(self._bury)
         self.matching, self.connections = registry.matching, registry.connections
         self.has_own, self.own_senders = registry.has_own, registry.own_senders
+        self.was_asked: bool = False  # who runs for a sender, as who sends does
         # How many that were held weakly died before they had a turn, and the last of them.
         self.died: tuple[int, str] = (0, "")
         self._next = count().__next__
@@ -168,7 +169,7 @@ class HookSignal(Broadcast):
         those of `connect`.
         """
         added = self._connect(receiver, sender, weak, options_of(**options), is_layer=True)
-        return Connection(self, added, sender)
+        return Connection(added)
 
     def _connect(
         self, function: Connectable, sender: Any, weak: bool | None, options: Options, *,
@@ -223,7 +224,7 @@ class HookSignal(Broadcast):
         Args:
             connected: one of `connections()`; nothing happens where it is gone already.
         """
-        sender = ANY if connected.sender is None else connected.sender()
+        sender = connected.owner
         self._home._changing(self, sender)
         if self._registry.drop(connected):
             self._home._changed(self, sender)
@@ -260,7 +261,7 @@ class HookSignal(Broadcast):
         """Yield the receivers that run for this sender, in order; those of a class run for its
         instances too.
         """
-        found = self.matching(sender)
+        self.was_asked, found = True, self.matching(sender)
         for role in ("around", ANSWER, "modify", "guard", "observe"):
             if role != "guard" and self.is_muted:
                 continue

@@ -164,7 +164,7 @@ def _why(receiver: Connected, signal: HookSignal, phase: str) -> str:
         return "has a when="
     if not receiver.is_enabled:
         return "is disabled"
-    scope = None if receiver.sender is None else receiver.sender()
+    scope = receiver.owner
     what = "the class " if isinstance(scope, type) else ""
     what = "" if isinstance(scope, FunctionType) else what
     named = scope.__qualname__ if isinstance(scope, (type, FunctionType)) else describe(scope)

@@ -14,7 +14,6 @@ from .._connections.phases import Colour, Served
 from .._connections.senders import is_class, own_class
 from ..exceptions import HookError
 from .identity import Own, Run, Table, Unshipped, release
-from .place import Place
 from .shell import Shell
 from .signature import Signature
 from .site import NOTHING_SAID, Given, Site
@@ -120,12 +119,6 @@ class Hook:
     def find(self, values: tuple[Any, ...]) -> Run:
         """Return what runs a call with these values; it is called as the body is."""
         raise NotImplementedError
-
-    def place(self, values: tuple[Any, ...]) -> Place:
-        """Return where a call with these values belongs; before anything is read that its plan
-        depends on.
-        """
-        return Place(self, values)
 
     def has_own(self, sender: object) -> bool:
         """Tell whether receivers are connected to this very sender."""

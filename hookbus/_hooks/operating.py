@@ -82,7 +82,7 @@ class Operated:
 
 def _switch(bus: Bus, each: Connected, act: Switch) -> Any:
     """Switch one connection, and return whom it is connected to; None where that is gone."""
-    sender = ANY if each.sender is None else each.sender()
+    sender = each.owner
     bus._changing(each.signal, sender)
     switch(each, act)
     bus._changed(each.signal, sender)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import takewhile
 from typing import Any
 
 from .._connections.callables import layers
-from .._connections.failures import WARNING, log
-from ..exceptions import warn
 from .hook import Hook, hook_of, hooks_in
 
 
@@ -28,26 +26,15 @@ def uncovered_overrides(
     return sorted(found)
 
 
-def warn_of_overrides(bus: Any, label: str, hook_name: str, cls: type, *, below: bool) -> None:
-    """Warn of what a receiver that blocks does not wholly guard: of a class, or of it and `below`.
-    """
-    classes = with_subclasses([cls]) if below else [cls]
-    for each in classes:
-        bus._look_at(each).add(hook_name)
+def say_overrides(
+    bus: Any, label: str, hook_name: str, classes: list[type], say: Callable[[str], None]
+) -> None:
+    """Say of some classes what a receiver that blocks does not wholly guard."""
+    for cls in classes:
+        bus._look_at(cls).add(hook_name)
     for override in uncovered_overrides(bus, classes, hook_name):
-        warn(f"{label} does not wholly guard {override}")
-
-
-def log_overrides(bus: Any, label: str, hook_name: str, cls: type) -> None:
-    """Log what a receiver that blocks does not wholly guard, of a class that was made or is called
-    when it was connected already; once for each class.
-    """
-    looked_for = bus._look_at(cls)
-    if hook_name not in looked_for:
-        looked_for.add(hook_name)
-        for override in uncovered_overrides(bus, [cls], hook_name):
-            with suppress(RecursionError):
-                log(WARNING, f"{label} does not wholly guard {override}")
+        with suppress(RecursionError):
+            say(f"{label} does not wholly guard {override}")
 
 
 def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:

@@ -57,8 +57,8 @@ class Unmet:
                 is_over = hook in declared
                 said = [self._of_strangers(g, hook, declared) for g in guards if is_over]
             else:
-                said = [_of_name(guard, signal, hook) for guard in guards if not signal.was_sent]
-                is_over = signal.was_sent or any(said)
+                said = [_of_name(guard, signal, hook) for guard in guards if not signal.was_asked]
+                is_over = signal.was_asked or any(said)
             if is_over:
                 self._signals.pop(name, None)
             for text in filter(None, said):

@@ -21,7 +21,7 @@ from .._calls.verdicts import VERDICTS, Block
 from .._connections.wanted import is_awaitable
 from ..events import Asked
 from ..exceptions import HookError, first_of, is_a
-from .providers import Scope, unwaited
+from .providers import Scope
 
 __tracebackhide__: Final = True
 NOT_ASKED: Final = object()
@@ -132,13 +132,8 @@ class Round:
             self.fail(call, seat, error)
 
 
-def ask(round_: Round, call: Call, values: Values) -> Any:
-    """Ask a question of a plain `def`; return what its mode makes of the answers."""
-    return unwaited(ask_async(round_, call, values))
-
-
-def ask_async(round_: Round, call: Call, values: Values) -> Coroutine[Any, Any, Any]:
-    """Ask a question of an `async def`."""
+def ask(round_: Round, call: Call, values: Values) -> Coroutine[Any, Any, Any]:
+    """Ask, and return what the mode makes of the answers."""
     return (_everyone if round_.asks_all else _led)(round_, call, values)
 
 

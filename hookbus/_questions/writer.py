@@ -11,7 +11,8 @@ from .._calls.plan import Plan, Seat
 from .._calls.text import own_code, sealed
 from .._calls.writer import TOOLS, Writer
 from .._hooks.shell import compiled
-from .asking import NOT_ASKED, Round, answered, answers_at_once, ask, ask_async
+from .asking import NOT_ASKED, Round, answered, answers_at_once, ask
+from .providers import unwaited
 
 FIRST: Final = """
 result = None
@@ -55,7 +56,8 @@ if out is not None:
 """
 
 MODE: Final = """
-result = {w}ask({round}, call, ({arguments}))
+result = await ask({round}, call, ({arguments}))  #? async
+result = unwaited(ask({round}, call, ({arguments})))  #? !async
 """
 
 ALONE: Final = """
@@ -123,8 +125,7 @@ class QuestionWriter(Writer):
         return tuple(name for name in super().offered(seat) if name not in self.names)
 
     def _led(self) -> str:
-        lead = ask_async if self.hook.is_async else ask
-        self.tools |= {"ask": lead, "Round": Round, "seats": self._seats}
+        self.tools |= {"ask": ask, "unwaited": unwaited, "Round": Round, "seats": self._seats}
         for seat in self.plan.answers:
             alone = QuestionWriter(self.plan, self._seats, has_round=True)
             self.plan.turns[seat] = alone._alone(seat)

@@ -184,7 +184,7 @@ def _state(receiver: Connected) -> str:
 def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
     receivers = signal.connections()
     declared = bus._declared(signal.hook) if signal.phase else []
-    if not declared and not signal.was_sent:
+    if not declared and not signal.was_asked:
         hint = findings.pending(bus, signal)
         yield f"pending: nobody emits {signal.name}, which {receivers[0].label} waits for{hint}"
     for receiver in receivers:

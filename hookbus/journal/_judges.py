@@ -176,7 +176,7 @@ def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
     be asked come last.
     """
     signal = bus.signal(f"pre_{hook}")
-    scoped = [(each, ANY if each.sender is None else each.sender())
+    scoped = [(each, each.owner)
               for each in signal.connections() if each.role == "guard" and each.is_enabled]
     classes = [scope for _, scope in scoped if isinstance(scope, type)]
     stand_in, is_known = stand_in_of(sender, classes)

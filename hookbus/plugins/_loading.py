@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import attrs
-from blinker import ANY
 
 from hookbus._bus import Bus, default_bus
 from hookbus._connections.callables import key_of, name_of
@@ -210,7 +209,7 @@ def _settled(
         loaded.warnings.append(PluginError(f"{name}: {standing.kept}", advice))
     own = {id(connection._receiver) for connection in old}
     for receiver in signal.connections():
-        sender = ANY if receiver.sender is None else receiver.sender()
+        sender = receiver.owner
         if (
             receiver.key == key_of(wiring.receiver)
             and sender is wiring.sender
