@@ -99,7 +99,8 @@ def show(call_id: str, /, *, read: Read = ANY_FILE, shown: Shown = TABLES) -> No
     """Show one call as a tree: its arguments, what each receiver did, what it changed, the calls
     inside it, how it ended, and the seconds.
 
-    A receiver that agreed leaves no record; hookbus explain says who is asked.
+    A receiver that agreed is there where its turns were kept, by hookbus run --turns; else hookbus
+    explain says who is asked.
 
     Args:
         call_id: its number, as hookbus log prints it; RUN:17 where several runs have that.

@@ -44,7 +44,7 @@ def run(
     program: str, /,
     *arguments: Annotated[str, Parameter(allow_leading_hyphen=True)],
     plugin: Several = (), instrument: Several = (), journal: Path | None = None,
-    trace: Path | None = None, otel: Flag = False,
+    turns: Flag = False, trace: Path | None = None, otel: Flag = False,
     approvals: Path | None = None, wait: float = 0.0, adapters: str | None = None,
     module: Annotated[Flag, Parameter(alias="-m")] = False,
     shown: Shown = TABLES,
@@ -67,6 +67,7 @@ def run(
         adapters: frameworks that are to run on hookbus, with commas between: langchain,mcp.
         journal: the file that keeps what happens; else HOOKBUS_JOURNAL, else the one that the
             settings name.
+        turns: keep every turn of every receiver in it, too: who agreed, and how long each took.
         trace: a file for the calls as a trace, which ui.perfetto.dev opens; one that is there is
             replaced.
         otel: make spans and metrics of the calls, for the OpenTelemetry providers that the program
@@ -81,7 +82,14 @@ def run(
     _ask_at(approvals or settings.approvals, wait)
     if shown.json:
         _count()
-    _export(named_journal(journal, settings), trace, is_otel=otel)
+    kept = named_journal(journal, settings)
+    if kept is not None:
+        from .._program.environment import record
+
+        record(kept, turns=turns)
+    elif turns:
+        raise HookError("--turns are kept in a journal: give --journal FILE, too")
+    _export(trace, is_otel=otel)
     listen()
     try:
         found.run()
@@ -111,18 +119,12 @@ def _ask_at(store: Path | None, seconds: float) -> None:
         raise HookError("--wait waits for answers at a store: give --approvals FILE, too")
 
 
-def _export(journal: Path | None, trace: Path | None, *, is_otel: bool) -> None:
-    """Have what happens kept in a journal, written as a trace, and told to OpenTelemetry, until the
-    program has ended.
+def _export(trace: Path | None, *, is_otel: bool) -> None:
+    """Have what happens written as a trace, and told to OpenTelemetry, until the program has ended.
 
     Raises:
-        HookError: if the journal cannot be used.
         OSError: if the trace cannot be written.
     """
-    if journal is not None:
-        from .._program.environment import record
-
-        record(journal)
     exporters = list[Any]()
     if trace is not None:
         from ..exporters.chrome import ChromeTrace

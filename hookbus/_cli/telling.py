@@ -59,7 +59,9 @@ def did(data: Data) -> str:
         return f"{who} failed in {data['phase']}, {data['action']}: {said}"
     if kind == "Asked":
         by = f" by {data['by']}" if data.get("by") else ""
-        return f"{who} {data['answer']}{by}, {lasted(data['seconds'])}"
+        said = data["answer"] if data["answer"] != "nothing" else "had nothing to say"
+        said = "took" if said in _DONE.values() else f"{said}{by},"  # which has a line of its own
+        return f"{who} {said} {lasted(data['seconds'])}"
     if kind == "Attempted":
         return f"attempt {data['number']} of {who} {data['outcome']}, {lasted(data['seconds'])}"
     if kind == "Switched":
@@ -73,6 +75,11 @@ def _from_to(data: Data) -> str:
     return changed("", data.get("before"), data.get("after"))
 
 
+def is_telling(mark: Data) -> bool:
+    """Tell whether what a receiver did belongs into the line of its call: a turn alone does not."""
+    return mark["event"] != "Asked" or mark["answer"] in ("asked", "approved", "answered")
+
+
 def of_call(data: Data) -> str:
     """Return the hook, the tool, model or agent that it names, and whose call it is."""
     which = title(data["hook"], data.get("labels"))
@@ -82,7 +89,7 @@ def of_call(data: Data) -> str:
 def call_line(call: Data, marks: Iterable[Data], *, run: str = "") -> str:
     """Return a finished call as one line: when, which, how it ended, and what receivers did."""
     outcome = call["outcome"]
-    said = "; ".join(did(mark) for mark in marks)
+    said = "; ".join(did(mark) for mark in marks if is_telling(mark))
     error = call.get("error") or {}
     if error.get("type") and outcome == "raised":
         said += f"{'; ' * bool(said)}{error['type']} at {brief(str(error.get('place')))}"

@@ -30,7 +30,7 @@ class Window:
     def __init__(self) -> None:
         self._began, self._now = time.time(), time.time()
         self._ended: deque[tuple[float, str, str, float]] = deque()
-        self._did: deque[tuple[float, str, str, str]] = deque()
+        self._did: deque[tuple[float, str, str, str, float | None]] = deque()
 
     def add(self, type: str, data: dict[str, Any]) -> None:
         """Take in a record."""
@@ -38,7 +38,8 @@ class Window:
         if kind == "finished":
             self._ended.append((data["at"], data["hook"], data["outcome"], data["seconds"]))
         elif "receiver" in data and data.get("call_id"):
-            self._did.append((data["at"], data["receiver"], data["hook"], kind))
+            took = data.get("seconds") if data.get("answer") != "approved" else None
+            self._did.append((data["at"], data["receiver"], data["hook"], kind, took))
 
     def forget(self, now: float) -> None:
         """Let go of what is too long ago."""
@@ -55,7 +56,7 @@ class Window:
             outcomes[hook][outcome] += 1
             if len(seconds[hook]) < KEPT:
                 seconds[hook].append(each)
-        failed = Counter(hook for _, _, hook, kind in self._did if kind == "failed")
+        failed = Counter(hook for _, _, hook, kind, _ in self._did if kind == "failed")
         rows, span = [], min(max(self._now - self._began, 0.1), WINDOW_SECONDS)
         for hook, ends in sorted(outcomes.items(), key=lambda each: -each[1].total()):
             cuts = quantiles(seconds[hook] * 2, n=100)
@@ -67,14 +68,22 @@ class Window:
         return rows
 
     def receivers(self) -> list[dict[str, Any]]:
-        """Return a row for each receiver that did something, the busiest first."""
+        """Return a row for each receiver that did something, the slowest first, then the busiest.
+
+        A journal has the seconds of a turn where it asked a person, or where turns are kept.
+        """
         did: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        for _, receiver, hook, kind in self._did:
+        slowest: dict[tuple[str, str], float] = {}
+        for _, receiver, hook, kind, took in self._did:
             did[receiver, hook][kind] += 1
+            if kind == "asked" and took is not None:
+                slowest[receiver, hook] = max(took, slowest.get((receiver, hook), 0.0))
+        by_weight = sorted(did, key=lambda each: (-slowest.get(each, 0.0), -did[each].total()))
         return [
-            {"receiver": receiver, "hook": hook, "blocked": kinds["blocked"],
-             "failed": kinds["failed"], "changed": kinds["mutated"]}
-            for (receiver, hook), kinds in sorted(did.items(), key=lambda each: -each[1].total())
+            {"receiver": each[0], "hook": each[1], "blocked": did[each]["blocked"],
+             "failed": did[each]["failed"], "changed": did[each]["mutated"],
+             "slowest": slowest.get(each)}
+            for each in by_weight
         ]  # fmt: skip
 
 
@@ -119,5 +128,6 @@ def _picture(window: Window) -> RenderableType:
         return Text("no call has ended in the last ten seconds")
     parts: list[RenderableType] = [table_of(hooks, "hooks, the last ten seconds")]
     if receivers := window.receivers():
-        parts.append(table_of(receivers, "receivers"))
+        rows = [{**row, "slowest": row["slowest"] and lasted(row["slowest"])} for row in receivers]
+        parts.append(table_of(rows, "receivers, the slowest first"))
     return Group(*parts)

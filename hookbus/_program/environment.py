@@ -13,6 +13,7 @@ from ..journal import Journal
 from .door import listen
 
 VARIABLE: Final = "HOOKBUS_JOURNAL"
+TURNS: Final = "HOOKBUS_TURNS"
 
 
 def begin() -> None:
@@ -23,19 +24,25 @@ def begin() -> None:
     """
     path = os.environ.get(VARIABLE)
     if path and not _is_command_line():
-        record(path)
+        record(path, turns=os.environ.get(TURNS) == "1")
         listen()
 
 
-def record(path: str | os.PathLike[str]) -> None:
+def record(path: str | os.PathLike[str], *, turns: bool = False) -> None:
     """Keep the events of `default_bus` in a journal, here and in every process that is started from
     here and imports hookbus.
+
+    Args:
+        path: its file.
+        turns: keep every turn of every receiver, too.
 
     Raises:
         HookError: if the journal cannot be used.
     """
-    Journal(path).attach(default_bus)
+    Journal(path).attach(default_bus, turns=turns)
     os.environ[VARIABLE] = os.path.abspath(path)
+    if turns:
+        os.environ[TURNS] = "1"
 
 
 def _is_command_line() -> bool:

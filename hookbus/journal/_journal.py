@@ -25,7 +25,8 @@ from ._words import Record
 from ._writer import Writer
 
 _TOLD: Final = ("asked", "approved", "answered")
-"""What is kept of `Asked`: that somebody was asked for a yes and gave it, who answered a question.
+"""What is always kept of `Asked`: that somebody was asked for a yes and gave it, who answered a
+question.
 """
 
 
@@ -77,8 +78,13 @@ class Journal:
         """
         return 0 if self._writer is None else self._writer.queue.lost
 
-    def attach(self, bus: Bus) -> Callable[[], None]:
+    def attach(self, bus: Bus, *, turns: bool = False) -> Callable[[], None]:
         """Keep the events of a bus from now on; return what ends that.
+
+        Args:
+            bus: the bus; one that is attached already stays as it is.
+            turns: keep every turn of every receiver, too, who agreed and how long each took: a
+                record more for each.
 
         Raises:
             HookError: if the journal is closed, or opened only to be read.
@@ -87,7 +93,8 @@ class Journal:
         if not isinstance(bus, Bus):
             raise HookError(f"attach({bus!r:.40}): give it a bus, such as hookbus.default_bus")
         if bus not in self._attached:
-            heard = bus.events.connected_to(self._hear, kinds=KINDS, name="journal")
+            hear = self._hear_turns if turns else self._hear
+            heard = bus.events.connected_to(hear, kinds=KINDS, name="journal")
             self._attached[bus] = heard
         return partial(self._detach, bus)
 
@@ -253,8 +260,12 @@ class Journal:
         if connection is not None:
             connection.disconnect()
 
-    def _hear(self, _: Bus, event: Event) -> None:
-        if self._writer and (type(event) is not Asked or event.answer in _TOLD):
+    def _hear(self, bus: Bus, event: Event) -> None:
+        if type(event) is not Asked or event.answer in _TOLD:
+            self._hear_turns(bus, event)
+
+    def _hear_turns(self, _: Bus, event: Event) -> None:
+        if self._writer:
             self._writer.offer(row_of(event.as_dict()))
 
     def _writing(self) -> Writer:

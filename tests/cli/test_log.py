@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -109,6 +110,22 @@ def test_one_call_is_a_tree(hookbus, night):
     assert (told["outcome"], inside["call_id"]) == ("returned", night + 1)
 
 
+def test_where_turns_are_kept_a_call_says_who_agreed_and_for_how_long(hookbus, folder):
+    bus = Bus()
+    pay = hookable("pay", bus=bus)(lambda amount: amount)
+    bus.signal("pre_pay").connect(lambda pay: None, role="guard", name="agrees")
+    bus.signal("pre_pay").connect(lambda pay, amount: {"amount": 3}, name="changes")
+    with Journal(folder / NIGHT) as journal:
+        journal.attach(bus, turns=True)
+        pay(4)
+        number = next(journal.records()).data["call_id"]
+    _, out, _ = hookbus("log", "show", number, "--journal", NIGHT)
+    assert re.search(r"changes changed amount\n.*changes took [\d.]+ .?s\n", out)
+    assert re.search(r"agrees had nothing to say, [\d.]+ .?s\n", out)
+    _, out, _ = hookbus("log", "--journal", NIGHT)
+    assert "changes changed amount" in out and "agrees" not in out and "took" not in out
+
+
 def test_a_call_that_several_runs_have_is_named_with_its_run(hookbus, night, folder):
     own = next(Journal.reading(folder / NIGHT).records()).run
     again = "from hookbus import hookable\nh = hookable('again')(lambda: 1)\n"
@@ -196,8 +213,11 @@ def test_top_counts_what_happens_right_now(hookbus, folder):
     bus.signal("pre_ring").connect(
         lambda ring, n: Block("odd") if n % 2 else None, role="guard", name="even"
     )
+    bus.signal("pre_ring").connect(
+        lambda ring: time.sleep(0.001), role="observe", name="slow"
+    )
     with Journal(folder / NIGHT) as journal:
-        journal.attach(bus)
+        journal.attach(bus, turns=True)
 
         def call():
             n = 0
@@ -217,8 +237,10 @@ def test_top_counts_what_happens_right_now(hookbus, folder):
     [row] = last["hooks"]
     assert row["hook"] == "ring" and row["calls/s"] > 1 and row["blocked"] > 0
     assert row["p50"] <= row["p99"] <= row["slowest"]
-    assert last["receivers"][0]["receiver"] == "even"
-    assert (code, err) == (0, "") and "slowest" in table and "even" in table
+    slow, even = last["receivers"]
+    assert (slow["receiver"], even["receiver"]) == ("slow", "even")
+    assert slow["slowest"] >= 0.001 and even["blocked"] > 0
+    assert (code, err) == (0, "") and "the slowest first" in table and "even" in table
 
 
 def test_replay_says_which_calls_would_end_otherwise(hookbus, folder):

@@ -175,17 +175,20 @@ def test_a_program_does_not_begin_without_a_plugin_that_is_to_guard_it(bank):
 
 def test_a_program_and_what_it_starts_are_in_the_journal(tmp_path):
     (tmp_path / "script.py").write_text(
-        "import subprocess, sys\nfrom hookbus import hookable\n"
+        "import subprocess, sys\nfrom hookbus import hookable, signal\n"
         "@hookable\ndef ring(n): return n\n"
+        "signal('pre_ring').connect(lambda ring: None, role='guard', name='agrees', weak=False)\n"
         "print(ring(1))\n"
         "if len(sys.argv) == 1: subprocess.run([sys.executable, __file__, 'inside'], check=True)\n"
     )
-    options = ("--journal", "night.journal", "--trace", "t.json", "--otel")
+    options = ("--journal", "night.journal", "--turns", "--trace", "t.json", "--otel")
     ran = python("-m", "hookbus", "run", *options, "script.py", cwd=tmp_path)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "1\n1\n", "")
     records = [*Journal.reading(tmp_path / "night.journal").records(type="finished")]
     assert [record.subject for record in records] == ["ring", "ring"]
     assert len({record.run for record in records}) == 2
+    turns = [*Journal.reading(tmp_path / "night.journal").records(type="asked")]
+    assert [record.data["answer"] for record in turns] == ["nothing", "nothing"]
     trace = json.loads((tmp_path / "t.json").read_text())
     assert [event["name"] for event in trace if event["ph"] == "X"] == ["ring"]
 

@@ -70,6 +70,7 @@ WRONG = [
     (["run", "--wait", "9", "empty.py"], "give --approvals FILE, too", {}),
     (["run", "--wait", "-1", "--approvals", "a.db", "empty.py"], "from 0 to 86400", {}),
     (["run", "--wait", "long", "empty.py"], "long", {}),
+    (["run", "--turns", "empty.py"], "give --journal FILE, too", {}),
     (["run", "--nosuch", "empty.py"], "Unknown option: --nosuch", {}),
     (["log"], "no journal is named", {}),
     (["log", "--journal", "nosuch.journal"], "there is no journal nosuch.journal", {}),

@@ -28,7 +28,7 @@ export class Tally {
     const found = entry(this.receivers, row.receiver);
     const what = row.answer === "asked" ? "asked" : row.mark;
     if (what) found[what] = (found[what] ?? 0) + 1;
-    note(found, row.seconds);
+    if (row.answer !== "approved") note(found, row.seconds); // which are a person's
   }
 
   #hook(row) {
