@@ -19,11 +19,10 @@ from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .plan import Plan, Seat
 from .text import own_code, sealed
 from .turns import Turns, lines
-from .verdicts import Block, Replace
 
 _HELPERS: Final = {
-    meaning: "DROPPED PLAIN READY check_untampered claimed decided holds is_awaitable judged meant "
-    "misfit refused rescued revised settled unawaited",
+    meaning: "Block DROPPED PLAIN READY Replace check_untampered claimed decided holds "
+    "is_awaitable judged meant misfit refused rescued revised settled unawaited",
     failing: "blocking deferred escaped failed is_own_block over parted stand",
     approving: "weighed",
     telling: "begun finished tell_turn",
@@ -34,10 +33,9 @@ _HELPERS: Final = {
 
 TOOLS: Final[dict[str, Any]] = {
     **{name: getattr(room, name) for room, names in _HELPERS.items() for name in names.split()},
-    "Block": Block, "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked,
-    "HookContext": HookContext, "ReadOnly": ReadOnly, "Replace": Replace, "beside": beside,
-    "clock": time.perf_counter, "context": tuple.__new__, "is_a": is_a, "start": start,
-    "surrounding": current_surrounding,
+    "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
+    "ReadOnly": ReadOnly, "beside": beside, "clock": time.perf_counter, "is_a": is_a,
+    "context": tuple.__new__, "start": start, "surrounding": current_surrounding,
 }  # fmt: skip
 """What the texts call, by the names they have for it."""
 
