@@ -77,7 +77,10 @@ class Store:
                 [_told(answer), now, now + (remembered or self._expires), id],
             ).rowcount
         if not changed:
-            raise HookError(f"request {id} has its answer already: {self.get(id).answer}")
+            said = self.get(id).answer
+            word = "approved" if isinstance(said, Approved) else "denied"
+            by = f" by {said.by}" if said is not None and said.by else ""
+            raise HookError(f"request {id} has its answer already: {word}{by}")
 
     def close(self) -> None:
         """Ask and answer nothing more; a call that asks is blocked."""
