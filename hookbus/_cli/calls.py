@@ -63,7 +63,7 @@ class Wanted:
     def conditions(self) -> tuple[list[str], list[Any]]:
         """Return pieces of SQL about the rows of `chain`, and their values."""
         kind = "started" if self.outcome == "unfinished" else "finished"
-        found = [f"type = '{kind}'", "attempt IS NULL"]  # which indexes of calls want to hear
+        found = [f"type = '{kind}'", "attempt IS NULL"]  # so that the indexes of calls are used
         values: list[Any] = []
         for column, value in (("hook = ?", self.hook), ("time >= ?", self.since)):
             if value is not None:
