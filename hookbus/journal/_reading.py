@@ -93,9 +93,16 @@ def unfinished(path: Path) -> list[Record]:
 
 
 def head(path: Path) -> Checkpoint:
-    """Return the head of the chain."""
+    """Return the head of the chain.
+
+    Raises:
+        HookError: if there is none any more.
+    """
     with reading(path) as db:
-        file, seq, hash = db.execute("SELECT file, seq, hash FROM head").fetchone()
+        found = db.execute("SELECT file, seq, hash FROM head").fetchall()
+    if [[type(each) for each in row] for row in found] != [[str, int, bytes]]:
+        raise HookError(f"{path} has no head of its chain: verify() says what else was changed")
+    file, seq, hash = found[0]
     return Checkpoint(file, seq, hash.hex())
 
 

@@ -17,6 +17,10 @@ from ._checkpoint import Checkpoint
 from ._file import reading
 
 MOST_PROBLEMS: Final = 100
+_ROWS: Final = (
+    "SELECT seq, run, type, hook, time, call_id, outcome, receiver, seconds, attempt, session, "
+    "data, hash FROM chain NOT INDEXED WHERE seq > ? ORDER BY seq"
+)
 _LIKELY: Final = "was changed, or what was before it"
 
 
@@ -89,7 +93,7 @@ class _Look:
     def at(self, db: sqlite3.Connection, checkpoints: list[Checkpoint]) -> None:
         db.execute("BEGIN")
         head = db.execute("SELECT file, seq, hash, expired, expired_hash FROM head").fetchall()
-        if len(head) != 1:
+        if [[type(each) for each in row] for row in head] != [[str, int, bytes, int, bytes]]:
             self.found("record 1: there is no head of the chain")
             return
         file, seq, hash, expired, self._before = head[0]
@@ -97,8 +101,7 @@ class _Look:
                 db.execute("SELECT number, id, source FROM runs")}  # fmt: skip
         marks = self._marks(checkpoints, file, expired, self._before)
         self.last = expired
-        for row in db.execute("SELECT * FROM chain NOT INDEXED WHERE seq > ? ORDER BY seq",
-                              [expired]):  # fmt: skip
+        for row in db.execute(_ROWS, [expired]):
             self._record(row, runs)
             for each in marks.pop(self.last, ()):
                 self._compare(each, row[-1])

@@ -146,6 +146,7 @@ def test_a_file_with_a_changed_byte_is_read_as_before_or_found_to_be_changed(pat
         (["UPDATE runs SET id = 'other'"], "record 1 was changed"),
         (["DELETE FROM runs"], "record 1 was changed"),
         (["DELETE FROM head"], "there is no head of the chain"),
+        (["UPDATE head SET seq = 'nineteen'"], "there is no head of the chain"),
         (["UPDATE head SET hash = x'00'"], "is not the last one that was written"),
         (["DROP INDEX by_call", "CREATE INDEX by_call ON chain (time)"], None),
     ],
@@ -158,6 +159,9 @@ def test_what_was_dropped_swapped_put_in_or_cut_off_is_found(path, checkpoint, h
         return
     assert any(said in each for each in problems), problems
     assert len(str(verified(path)).splitlines()) > 1
+    if "no head" in said:
+        with pytest.raises(HookError, match="has no head of its chain"):
+            Journal.reading(path).checkpoint()
 
 
 def test_a_chain_that_was_cut_off_and_mended_or_written_anew_does_not_fit_its_checkpoint(
