@@ -148,6 +148,7 @@ def test_a_file_with_a_changed_byte_is_read_as_before_or_found_to_be_changed(pat
         (["DELETE FROM head"], "there is no head of the chain"),
         (["UPDATE head SET seq = 'nineteen'"], "there is no head of the chain"),
         (["UPDATE head SET hash = x'00'"], "is not the last one that was written"),
+        (["ALTER TABLE chain RENAME COLUMN data TO dada"], "no such column: data"),
         (["DROP INDEX by_call", "CREATE INDEX by_call ON chain (time)"], None),
     ],
 )  # fmt: skip
