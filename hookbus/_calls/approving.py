@@ -8,11 +8,8 @@ from typing import Any, Final, Protocol
 
 import attrs
 
-from .._connections.callables import place_of
-from .._connections.options import options_of
-from .._connections.receiver import Connected
 from .._connections.senders import own_class
-from .._connections.wanted import close_unawaited, is_awaitable
+from .._connections.wanted import is_awaitable, not_awaited
 from .._surroundings import current_surrounding
 from ..events import Asked
 from ..exceptions import HookError
@@ -20,9 +17,9 @@ from .context import Call
 from .deadline import timed, timed_async, within
 from .elsewhere import elsewhere
 from .failing import block, failed, told
-from .meaning import refused
-from .plan import Seat
-from .telling import tell, tell_changes
+from .meaning import patched, refused
+from .plan import Seat, seat_of_guard
+from .telling import tell
 from .verdicts import Ask, Block
 
 __tracebackhide__: Final = True
@@ -171,10 +168,7 @@ class Approval:
             block(call, asking, attrs.evolve(verdict, code=verdict.code or ask.code))
         by, edited = verdict
         if edited is not None:
-            before = dict(zip(call.plan.signature.names, values))
-            after = {**before, **edited}
-            tell_changes(call, seat, before, after)
-            self.values = tuple(after.values())
+            self.values = patched(call, seat, values, edited)
             self.request = self._requested(self.values)
         seconds = time.perf_counter() - self._began
         for each, _ in self._approved:
@@ -185,15 +179,15 @@ class Approval:
 
     def _elsewhere(self, seat: Seat, answer: Any) -> Any:
         if not self.call.plan.hook.given.awaits:
-            close_unawaited(answer)
-            raise HookError("it is async, and the hook is a plain def: write a plain def approver")
+            said = "it is async, and the hook is a plain def: write a plain def approver"
+            not_awaited(answer, said)
         return elsewhere(seat, lambda: answer)
 
 
 def _seat_of(call: Call, approver: Approver) -> Seat:
     """Return the seat of who answers: it fails as a guard does."""
     signal = call.plan.hook.bus.signal(f"pre_{call.plan.hook.name}")
-    options = options_of(role="guard", name=approver.name, timeout=approver.timeout)
-    receiver = Connected(signal, approver.ask_async, None, options, 0)
-    receiver.place, receiver.has_fired = place_of(approver.function), True
-    return Seat(receiver, signal, "pre", approver.timeout)
+    options = {"name": approver.name, "timeout": approver.timeout}
+    seat = seat_of_guard(signal, approver.ask_async, approver.function, **options)
+    seat.receiver.has_fired = True
+    return seat

@@ -18,9 +18,9 @@ from ..events import Attempted
 from ..exceptions import HookError, article, late_call_next
 from .context import Call
 from .failing import outcome_of, stand
-from .meaning import meant
+from .meaning import meant, patched
 from .plan import Seat
-from .telling import tell, tell_change, tell_changes
+from .telling import tell, tell_change
 
 BEGUN: Final = 1
 RETURNED: Final = 2
@@ -43,12 +43,7 @@ def again(
         HookError: for what comes too late, or a patch of what is no argument.
     """
     check_open(call, is_late)
-    names = call.plan.signature.names
-    before = dict(zip(names, values))
-    after = {**before, **patch}
-    call.plan.signature.check(after)
-    tell_changes(call, seat, before, after)
-    return tuple(after[name] for name in names)
+    return patched(call, seat, values, patch)
 
 
 def check_open(call: Call, is_late: bool) -> None:

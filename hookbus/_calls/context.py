@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from itertools import count
 from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
@@ -128,14 +128,16 @@ empty once it is over.
 
 
 class _Made:
-    """A dict that is made when it is first asked for."""
+    """A value that is made when it is first asked for."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, call: Any, owner: type) -> dict[Any, Any]:
-        made: dict[Any, Any] = call.__dict__.setdefault(self._name, {})
-        return made
+    def __get__(self, call: Any, owner: type) -> Any:
+        return call.__dict__.setdefault(self._name, self._make(call))
 
 
 class Call:
@@ -145,6 +147,7 @@ class Call:
     Attributes:
         plan: who runs for it.
         sender: the object whose method runs.
+        description: what the sender is called in events.
         id: its number.
         parent_id: the number of the observed call it was made in.
         began: when, on the clock of `time.perf_counter`.
@@ -170,9 +173,12 @@ class Call:
         said: what the receiver whose turn it is has answered, for `Asked`.
     """
 
-    state = _Made()
-    results = _Made()
-    tries = _Made()
+    state = _Made(lambda call: {})
+    results = _Made(lambda call: {})
+    tries = _Made(lambda call: {})
+    description = _Made(
+        lambda call: describe(call.sender, is_named=call.plan.hook.given.sender is not None)
+    )
     parent_id: int | None = None
     labels: Mapping[str, str] = NOTHING_AROUND
     blocked: Any = None
@@ -192,13 +198,3 @@ class Call:
         self.plan = plan
         self.sender = sender
         self.id = next_call_id()
-
-    @property
-    def description(self) -> str:
-        """What the sender is called in events."""
-        found = self.__dict__.get("_description")
-        if found is None:
-            by_argument = self.plan.hook.given.sender is not None
-            found = describe(self.sender, is_named=by_argument)
-            self.__dict__["_description"] = found
-        return found

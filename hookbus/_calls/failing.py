@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Final, NoReturn
 
 from .._connections.callables import place_of, written
+from .._connections.failures import is_of_engine, traces_of
 from .._connections.wanted import close_unawaited, is_awaitable
 from .._loops import running_task
 from ..events import Blocked
@@ -18,8 +19,6 @@ from .telling import fire, tell, tell_failed
 from .verdicts import NOTHING, Block
 
 __tracebackhide__: Final = True
-_OWN: Final = ("<hookbus ", __file__.rpartition("_calls")[0] + "_")
-"""How the files begin whose code runs calls: what is written, and the rooms with an underscore."""
 
 
 def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
@@ -59,13 +58,10 @@ def parted(call: Call | None, blocked: HookBlocked) -> bool:
 
 def clear(blocked: HookBlocked) -> None:
     """Take hookbus's own frames out of a block's traceback; those of receivers and methods stay."""
-    trace, theirs = blocked.__traceback__, []
-    while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(_OWN):
-            theirs.append(trace)
-        trace = trace.tb_next
-    for each in reversed(theirs):
-        trace = TracebackType(trace, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    trace = None
+    for each in reversed([*traces_of(blocked)]):
+        if not is_of_engine(each.tb_frame.f_code):
+            trace = TracebackType(trace, each.tb_frame, each.tb_lasti, each.tb_lineno)
     blocked.__traceback__ = trace
 
 

@@ -11,7 +11,7 @@ from types import CodeType, CoroutineType, NoneType
 from typing import Any, Final, NoReturn
 
 from .._connections.failures import is_of_engine
-from .._connections.wanted import close_unawaited, is_awaitable
+from .._connections.wanted import close_unawaited, is_awaitable, not_awaited
 from ..exceptions import HookError, article
 from .context import Call, ReadOnly
 from .failing import block, failed, told
@@ -51,6 +51,18 @@ def revised(
     if issubclass(kind, Replace):
         tell_change(call, seat, "result", None, answer.result)
     return tuple(after[name] for name in plan.signature.names)
+
+
+def patched(
+    call: Call, seat: Seat, values: tuple[Any, ...], patch: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """Return the arguments with some of them changed, which is checked and told."""
+    signature = call.plan.signature
+    before = dict(zip(signature.names, values))
+    after = {**before, **patch}
+    signature.check(after)
+    tell_changes(call, seat, before, after)
+    return tuple(after[name] for name in signature.names)
 
 
 def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None = None) -> Any:
@@ -157,13 +169,10 @@ def is_verdict_class(value: Any) -> bool:
 
 def not_to_await(value: Any, who_gave: str = "it returned") -> Any:
     """Return a value of a plain call, or say that nobody can await it."""
-    if is_awaitable(value):
-        close_unawaited(value)
-        raise HookError(
-            f"{who_gave} an awaitable, but the hook is a plain def and cannot await it: "
-            "write a plain def receiver"
-        )
-    return value
+    if not is_awaitable(value):
+        return value
+    but = "but the hook is a plain def and cannot await it: write a plain def receiver"
+    return not_awaited(value, f"{who_gave} an awaitable, {but}")
 
 
 async def settled(answer: Any) -> Any:
@@ -173,10 +182,7 @@ async def settled(answer: Any) -> Any:
 
 def unawaited(answer: Any) -> Any:
     """Return an answer while a coroutine is being closed: then nothing can be awaited any more."""
-    if is_awaitable(answer):
-        close_unawaited(answer)
-        raise HookError("the call is being closed, and it can await nothing any more")
-    return answer
+    return not_awaited(answer, "the call is being closed, and it can await nothing any more")
 
 
 def misfit(seat: Seat) -> NoReturn:
@@ -186,10 +192,8 @@ def misfit(seat: Seat) -> NoReturn:
 
 def holds(answer: Any) -> bool:
     """Return what a `when=` predicate says."""
-    if is_awaitable(answer):
-        close_unawaited(answer)
-        raise HookError("an async when= cannot be judged in time; write a plain predicate")
-    return bool(answer)
+    said = "an async when= cannot be judged in time; write a plain predicate"
+    return bool(not_awaited(answer, said))
 
 
 def claimed(seat: Seat) -> bool:

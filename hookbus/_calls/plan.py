@@ -4,7 +4,7 @@ plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import attrs
@@ -144,10 +144,18 @@ def _closing_seat(hook: Hook) -> Seat:
             f"{signal.name}, to the class or ANY, without when= and enforced"
         )
 
-    options = options_of(role="guard", name="guarded=True")
-    receiver = Connected(signal, guarded, None, options, 0)
-    receiver.place = place_of(hook.body)
-    return Seat(receiver, signal, "pre", None)
+    return seat_of_guard(signal, guarded, hook.body, name="guarded=True")
+
+
+def seat_of_guard(
+    signal: HookSignal, function: Callable[..., Any], written: Any, **options: Any
+) -> Seat:
+    """Return the seat of a guard that nobody connected, and which says that it was written where
+    something else was.
+    """
+    receiver = Connected(signal, function, None, options_of(role="guard", **options), 0)
+    receiver.place = place_of(written)
+    return Seat(receiver, signal, "pre", receiver.options.timeout)
 
 
 def _phase(hook: Hook, served: Served, sender: Any, signal: HookSignal) -> Phase:
@@ -155,35 +163,30 @@ def _phase(hook: Hook, served: Served, sender: Any, signal: HookSignal) -> Phase
     for distance, receiver in signal.matching(sender):
         role = "modify" if receiver.role == "around" else receiver.role
         by_role.setdefault(role, []).append((distance, receiver))
-    return Phase(
-        **{
-            role: tuple(
-                seat_of(hook, signal, receiver, served)
-                for receiver in without_doubles(in_order(found))
-            )
-            for role, found in by_role.items()
-        }
-    )
+    return Phase(**{
+        role: seats_of(hook, signal, found, served) for role, found in by_role.items()
+    })  # fmt: skip
 
 
-def seat_of(hook: Hook, signal: HookSignal, receiver: Connected, served: Served) -> Seat:
-    """Return the seat of a receiver at a hook."""
-    # The bus's deadline is for what a call waits for, and has one.
-    has_default = receiver.role != "around" and not receiver.options.background
-    timeout = receiver.options.timeout or (hook.bus.timeout if has_default else None)
-    problem = receiver.problem_with(served)
-    is_muted = signal.is_muted_somewhere and receiver.role != "guard"
-    return Seat(receiver, signal, signal.phase or "", timeout, problem, is_muted)
+def seats_of(
+    hook: Hook, signal: HookSignal, found: Iterable[tuple[float, Connected]], served: Served
+) -> tuple[Seat, ...]:
+    """Return the seats of receivers at a hook, in order, given each with the distance of its scope.
 
-
-def without_doubles(receivers: list[Connected]) -> Iterator[Connected]:
-    """Leave out a receiver that sits further ahead with the same options: it runs once, at its
-    nearest place.
+    One that sits further ahead with the same options runs once, at its nearest place.
     """
+    seats: list[Seat] = []
     ahead: dict[tuple[int, ...], list[Any]] = {}
-    for receiver in receivers:
+    for receiver in in_order(found):
         before = ahead.setdefault(receiver.key, [])
         asked = (receiver.options, receiver.on_error)
-        if asked not in before:
-            before.append(asked)
-            yield receiver
+        if asked in before:
+            continue
+        before.append(asked)
+        # The bus's deadline is for what a call waits for, and has one.
+        has_default = receiver.role != "around" and not receiver.options.background
+        timeout = receiver.options.timeout or (hook.bus.timeout if has_default else None)
+        problem = receiver.problem_with(served)
+        is_muted = signal.is_muted_somewhere and receiver.role != "guard"
+        seats.append(Seat(receiver, signal, signal.phase or "", timeout, problem, is_muted))
+    return tuple(seats)

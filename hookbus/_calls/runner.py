@@ -6,16 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
 
 from .._connections.failures import WARNING, log
-from .._connections.senders import own_class
+from .._connections.senders import is_class, own_class
 from .._hooks.hook import Hook
+from .._hooks.identity import ALL, Line, Run, hold, mro_of
 from .._hooks.overrides import say_overrides
-from .._hooks.place import Place
 from .._hooks.site import Site
 from .plan import Plan, build_plan
 from .writer import Writer, Written
+
+_HEAP_TYPE: Final = 1 << 9
+"""Of a class written in Python, which may be given another attribute at any time."""
 
 
 def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
@@ -48,3 +52,56 @@ def written_for(hook: Hook, site: Site, sender: Any) -> tuple[Plan, Written | No
     """
     plan = build_plan(hook, site, sender)
     return plan, None if plan.is_empty else Writer(plan, sender).written()
+
+
+class Place:
+    """Where one call belongs, taken down before its plan is made, so that a plan is never kept that
+    came too late.
+
+    Attributes:
+        site: what the hookable is for it.
+        sender: the sender of the call.
+    """
+
+    def __init__(self, hook: Hook, values: tuple[Any, ...]) -> None:
+        self._hook, self._own_changed, self._table = hook, hook._own_changed, hook.table
+        self._table.is_used = True
+        self._first = hook.first_of(values)
+        self._own = hook.box_of(self._first[0]) if self._first else None
+        # Before anything else is read of them: a plan belongs to the MROs it was made for.
+        self._mros = self._now()
+        self.site, self.sender = hook.locate(values)
+
+    def keep(self, run: Run) -> None:
+        """Have `run` run the calls like this one, until who is connected changes, where that can
+        be.
+        """
+        hook, table = self._hook, self._table
+        if not self._first:
+            table[ALL] = run
+            return
+        (first,) = self._first
+        by_argument = hook.given.sender is not None
+        if not (hook.function_signature.positional or by_argument) or (
+            by_argument and type(first) is FunctionType
+        ):
+            return  # the first of `*args`, or a function: it is looked up each time
+        if not all(hold(*line, hook) for line in self._mros):
+            return
+        if any(mro is not now for (_, mro), (_, now) in zip(self._mros, self._now())):
+            return  # a thread or a signal handler has given it another class meanwhile
+        (cls, mro), *of_class = self._mros
+        if self._own is not None:
+            self._own.keep(cls, mro, run)
+        elif of_class:
+            table.keep_of_class(run, hook._shell.by_class, *self._mros)
+        elif hook._own_changed is self._own_changed and not hook.has_own(first):
+            if self.site.attribute is None and not by_argument and cls.__flags__ & _HEAP_TYPE:
+                run = hook._shell.while_function(run)
+            table.keep(cls, mro, run)
+
+    def _now(self) -> list[Line]:
+        """Return the class of the first argument, and the one that it is, each with its MRO."""
+        classes: list[type] = [type(first) for first in self._first]
+        classes += [first for first in self._first if is_class(first)]
+        return [(cls, mro_of(cls)) for cls in classes]

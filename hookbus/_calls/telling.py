@@ -45,16 +45,12 @@ def begun(
     ENCLOSING.set(call.inside)
     call.began = time.perf_counter()
     if labels:
-        call.labels = _as_texts(labels)
+        said = {name: _label(each) for name, each in labels.items() if each is not None}
+        call.labels = Surrounding(said)
     tell(
         call, Started, arguments=call.plan.signature.names, labels=call.labels,
         values=HIDDEN if values is None else values,
     )  # fmt: skip
-
-
-def _as_texts(labels: Mapping[str, Any]) -> Mapping[str, str]:
-    told = {name: _label(value) for name, value in labels.items() if value is not None}
-    return Surrounding(told)
 
 
 def _label(value: Any) -> str:

@@ -117,9 +117,7 @@ class Writer(Turns):
         return Written(run, source, named)
 
     def _made(self, text: str, name: str) -> tuple[str, Callable[..., Any]]:
-        """Return the source of a text and the function of this name in it, which is not among what
-        it can see itself.
-        """
+        """Return the source of a text and the function of this name, which does not see itself."""
         unnoted, plan = ["nobody has had a turn"], self.plan
 
         def note_turns() -> None:

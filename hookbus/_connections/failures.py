@@ -49,7 +49,7 @@ def place_of_failure(error: BaseException, place: CodeType | str) -> str:
     that the exception has passed, else where it begins.
     """
     found = None
-    for trace in _traces(error):
+    for trace in traces_of(error):
         code = trace.tb_frame.f_code
         if isinstance(place, CodeType):
             is_in = code.co_filename == place.co_filename
@@ -74,7 +74,7 @@ def is_worded_here(error: BaseException) -> bool:
     """
     if type(error) is not HookError:
         return False
-    traces = list(_traces(error))
+    traces = list(traces_of(error))
     is_ours = all(is_of_engine(trace.tb_frame.f_code) for trace in traces)
     return is_ours and _is_raised(traces[-1:])
 
@@ -83,14 +83,14 @@ def is_verdict_raised(error: BaseException) -> bool:
     """Tell whether somebody wrote `raise` in front of what is no exception, such as a verdict."""
     if type(error) is not TypeError or [type(each) for each in error.args] != [str]:
         return False
-    return error.args == _NOT_RAISABLE and _is_raised(list(_traces(error))[-1:])
+    return error.args == _NOT_RAISABLE and _is_raised(list(traces_of(error))[-1:])
 
 
 def refused_write(error: BaseException) -> str | None:
     """Return the words in which hookbus refused a receiver's write, where it failed by that."""
     if type(error) is not TypeError and type(error) is not AttributeError:
         return None
-    is_ours = any(is_of_engine(trace.tb_frame.f_code) for trace in list(_traces(error))[-1:])
+    is_ours = any(is_of_engine(trace.tb_frame.f_code) for trace in list(traces_of(error))[-1:])
     return error.args[0] if is_ours and [type(each) for each in error.args] == [str] else None
 
 
@@ -98,7 +98,8 @@ def _is_raised(last: list[TracebackType]) -> bool:
     return any(trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE for trace in last)
 
 
-def _traces(error: BaseException) -> Iterator[TracebackType]:
+def traces_of(error: BaseException) -> Iterator[TracebackType]:
+    """Yield where an exception has passed, the outermost frame first."""
     trace = error.__traceback__
     while trace is not None:
         yield trace

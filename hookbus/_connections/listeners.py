@@ -17,7 +17,7 @@ from .options import Options
 from .order import in_order
 from .receiver import Connected
 from .signal import HookSignal
-from .wanted import close_unawaited
+from .wanted import not_awaited
 
 if TYPE_CHECKING:
     from ..events import Event
@@ -137,11 +137,9 @@ class EventSignal(HookSignal):
             try:
                 is_by_name = connected.is_by_name
                 answer = function(bus, event=event) if is_by_name else function(bus, event)
-                if answer is not None and inspect.isawaitable(answer):
-                    close_unawaited(answer)
-                    raise HookError(
-                        f"{connected.label} is async, but events are told to plain functions"
-                    )
+                if answer is not None:
+                    plain = "but events are told to plain functions"
+                    not_awaited(answer, f"{connected.label} is async, {plain}")
                 is_taken = True
             except Exception as error:
                 connected.count_failure(error, is_open=True)

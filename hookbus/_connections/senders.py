@@ -157,8 +157,7 @@ def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
     if inspect.ismethod(sender):
         raise HookError(
             f"the method {sender.__qualname__} is made anew each time it is looked up and cannot "
-            "be a "
-            "sender: write its object or its class instead"
+            "be a sender: write its object or its class instead"
         )
     if type(sender) is str:
         raise HookError(
@@ -196,6 +195,5 @@ def check_can_call(sender: Any) -> None:
     if stands_in:
         raise HookError(
             f"an object of {type(sender).__qualname__} only stands for another one, which is what "
-            "calls: "
-            "connect to that one, or to its class"
+            "calls: connect to that one, or to its class"
         )

@@ -151,6 +151,14 @@ def is_awaitable(value: Any) -> bool:
     return kind is CoroutineType or hasattr(kind, "__await__")
 
 
+def not_awaited(value: Any, said: str) -> Any:
+    """Return a value; one that should be awaited is closed, and refused in these words."""
+    if is_awaitable(value):
+        close_unawaited(value)
+        raise HookError(said)
+    return value
+
+
 def close_unawaited(awaitable: Any) -> None:
     """Close a coroutine nobody will await, so that it does not warn when it is collected."""
     close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)

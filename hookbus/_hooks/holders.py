@@ -96,8 +96,7 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
             what = "a staticmethod" if is_static else "a function that was bound to an object"
             raise HookError(
                 f"{cls.__qualname__}.{attribute} is {what}, and the sender of its calls is the "
-                "function "
-                f"itself: write sender={hook.shell.__qualname__}"
+                f"function itself: write sender={hook.shell.__qualname__}"
             )
 
 
@@ -131,14 +130,11 @@ def may_call(sender: Any, declared: list[Hook]) -> bool:
         return hook_of(sender) in declared
     if any(hook.given.sender for hook in declared):
         return True
-    own = [] if is_class(sender) else list(getattr(sender, "__dict__", {}).values())
-    if any(hook_of(held) in declared for held in own):
-        return True
+    own = {} if is_class(sender) else getattr(sender, "__dict__", {})
+    held = [hook_of(each) for each in list(own.values())]
     for cls in with_subclasses([own_class(sender)]):
         kind: type = type(cls)
         line = (*cls.__mro__, *kind.__mro__)
-        if any(hook in declared for _, hook in hooks_in(line)):
-            return True
-        if any(hook.is_named_in(each) for hook in declared for each in line):
-            return True
-    return False
+        held += [hook for _, hook in hooks_in(line)]
+        held += [hook for hook in declared if any(map(hook.is_named_in, line))]
+    return any(hook in declared for hook in held)

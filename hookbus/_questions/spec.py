@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import attrs
 
-from .._calls.plan import Plan, Seat, build_plan, seat_of, without_doubles
-from .._connections.order import in_order
+from .._calls.plan import Plan, Seat, build_plan, seats_of
 from .._connections.phases import ANSWER
 from .._connections.signal import HookSignal
 from .._hooks.hook import Hook
@@ -137,9 +136,8 @@ class Panel:
 
     def __init__(self, spec: Spec) -> None:
         matching: Any = () if spec.is_retired else spec.signal.matching(None)
-        matching = without_doubles(in_order((0.0, receiver) for _, receiver in matching))
-        served = spec.served(as_method=False)
-        answers = tuple(seat_of(spec, spec.signal, receiver, served) for receiver in matching)
+        found = [(0.0, receiver) for _, receiver in matching]
+        answers = seats_of(spec, spec.signal, found, spec.served(as_method=False))
         self.seats: Seats = tuple((_token(seat), seat) for seat in answers)
         plan = build_plan(spec, spec.site_as(None), spec.shell)
         self.plan: Plan = attrs.evolve(plan, answers=answers)
