@@ -50,9 +50,7 @@ class Phase:
     observe: tuple[Seat, ...] = ()
 
     def __iter__(self) -> Iterator[Seat]:
-        yield from self.modify
-        yield from self.guard
-        yield from self.observe
+        return iter(self.modify + self.guard + self.observe)
 
 
 @attrs.frozen(eq=False)
@@ -93,12 +91,10 @@ class Plan:
         return not self.heard and not any(True for _ in self.seats())
 
     def phases(self) -> Iterator[tuple[str, tuple[Seat, ...]]]:
-        yield "pre", tuple(self.pre)
-        yield "around", self.around
-        yield "item", tuple(self.item)
-        yield "post", tuple(self.post)
-        yield "error", tuple(self.error)
-        yield "finally", tuple(self.final)
+        phases: list[Iterable[Seat]] = [
+            self.pre, self.around, self.item, self.post, self.error, self.final,
+        ]  # fmt: skip
+        yield from zip(PHASES, map(tuple, phases))
 
     def seats(self) -> Iterator[Seat]:
         yield from self.unaskable

@@ -1,5 +1,5 @@
-"""Texts with conditions and places to fill, and the names in them that must not meet those of
-users.
+"""The texts of `story.txt`, with conditions and places to fill, and the names in them that must not
+meet those of users.
 """
 
 from __future__ import annotations
@@ -9,10 +9,19 @@ import keyword
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from types import CodeType
+from importlib.resources import files
+from types import CodeType, SimpleNamespace
 from typing import Any, Final
 
 from .._hooks.shell import HIDDEN, free_name
+
+_ALL: Final = files(__name__.rpartition(".")[0]).joinpath("story.txt").read_text(encoding="utf-8")
+_TEXT: Final = re.compile(r"^== (\w+) ==\n(.*?)(?=\n+(?:==|####)|\Z)", re.M | re.S)
+
+story: Final = SimpleNamespace(**dict(_TEXT.findall(_ALL)))
+"""The texts that every call runs by, by their names: `story.CALL`. How to read one stands in the
+file.
+"""
 
 MINE: Final = "\N{SECTION SIGN}"
 """Stands in front of every name that is a user's; it is taken away when all else is written."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any, Final
 
-from . import story
 from .called import Called, mine
 from .plan import Seat
+from .text import story
 
 LOOP_FROM: Final = 12
 """So many receivers in a row that are asked alike are asked in a loop; fewer are written out."""
@@ -168,13 +168,14 @@ class Turns(Called):
 
     def taking(self, kind: str) -> str:
         """Return the text of what is done with an answer."""
-        return {
+        texts: dict[str, str] = {
             "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
             "guard": "refused({call}, {seat}, answer)",
             "weigh": "asking = weighed({call}, {seat}, answer, asking)",
             "look": "decided({call}, {seat}, answer)",
-            "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak"
-        }[kind]  # fmt: skip
+            "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak",
+        }  # fmt: skip
+        return texts[kind]
 
     def _rebinding(self) -> dict[str, str]:
         rebind = (f"if {name!r} in answer: {mine(name)} = answer[{name!r}]" for name in self.simple)

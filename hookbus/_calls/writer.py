@@ -11,13 +11,13 @@ from .. import events
 from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
 from ..exceptions import HookBlocked, is_a
-from . import approving, attempts, deadline, elsewhere, failing, meaning, story, telling
+from . import approving, attempts, deadline, elsewhere, failing, meaning, telling
 from .background import start
 from .beside import beside
 from .called import mine
 from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .plan import Plan, Seat
-from .text import own_code, sealed
+from .text import own_code, sealed, story
 from .turns import Turns, lines
 
 _HELPERS: Final = {
