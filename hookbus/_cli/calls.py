@@ -179,9 +179,10 @@ def switches(journal: Journal, wanted: Wanted, since: float) -> list[dict[str, A
         return []
     rows = asked(
         journal,
-        "SELECT data FROM chain WHERE receiver IS NOT NULL AND type = 'switched' AND time >= ? "
-        "AND hook = ifnull(?, hook) AND receiver = ifnull(?, receiver) ORDER BY seq",
-        [max(since, float(wanted.since or 0)), wanted.hook, wanted.receiver],
+        "SELECT data FROM chain WHERE seq IN (SELECT seq FROM chain INDEXED BY by_receiver "
+        "WHERE receiver IS NOT NULL AND type = 'switched' AND hook = ifnull(?, hook) "
+        "AND receiver = ifnull(?, receiver)) AND time >= ? ORDER BY seq",
+        [wanted.hook, wanted.receiver, max(since, float(wanted.since or 0))],
     )
     return [json.loads(data) for (data,) in rows]
 

@@ -4,21 +4,78 @@ from __future__ import annotations
 
 import getpass
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
 
 from .. import HookError
-from ..approvals import Approved, Denied, Request
+from .._views.values import changed
+from ..approvals import Approved, Case, Denied, Request
 
 
-def shown(request: Request) -> dict[str, Any]:
-    """Return a request for the page: all of it; what is no text or number, as JSON."""
+class Waiting:
+    """What waits at a store or a desk, as the page shows it.
+
+    Args:
+        approvals: where it waits; a store has a history, too.
+    """
+
+    def __init__(self, approvals: Any) -> None:
+        self._approvals = approvals
+        self._since: dict[str, dict[str, Any] | None] = {}
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Return all that waits, each request whole, what is no text or number as JSON; and in
+        `since` what is new since its tool was last asked for.
+        """
+        pending = self._approvals.pending()
+        if any(request.id not in self._since for request in pending):
+            cases: list[Case] = getattr(self._approvals, "history", list)()
+            self._since = {request.id: since(request, cases) for request in pending}
+        return [{**_whole(request), "since": self._since[request.id]} for request in pending]
+
+
+def _whole(request: Request) -> dict[str, Any]:
     told = attrs.asdict(request)
     for name in ("arguments", "details", "surrounding"):
         told[name] = json.dumps(told[name], indent=2, ensure_ascii=False, default=repr)
     return told
+
+
+def since(request: Request, cases: Iterable[Case]) -> dict[str, Any] | None:
+    """Return when the same tool was last asked for, what became of that, and the first difference
+    in each argument; None where it never was.
+
+    Args:
+        request: what waits now.
+        cases: all requests and what became of them, the oldest first.
+    """
+    last = None
+    for case in cases:
+        if case.request.id == request.id:
+            break
+        if _tool(case.request) == _tool(request):
+            last = case
+    if last is None:
+        return None
+    before, after = _arguments(last.request), _arguments(request)
+    changes = [changed(name, before[name], value) for name, value in after.items()
+               if name in before and before[name] != value]  # fmt: skip
+    changes += [f"{name} is new" for name in after if name not in before]
+    changes += [f"{name} is gone" for name in before if name not in after]
+    return {"asked": last.asked, "state": last.state, "changes": changes}
+
+
+def _tool(request: Request) -> tuple[Any, ...]:
+    is_tool_call = request.hook == "tool_call"
+    return request.hook, request.receiver, is_tool_call and request.arguments.get("name")
+
+
+def _arguments(request: Request) -> dict[str, Any]:
+    """Return the arguments of a call; of a `tool_call`, those of its tool."""
+    inner = request.arguments.get("arguments") if request.hook == "tool_call" else None
+    return dict(inner if isinstance(inner, Mapping) else request.arguments)
 
 
 def answer_of(said: Any) -> Approved | Denied:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from .. import HookError
-from ._asked import shown
+from ._asked import Waiting
 from ._reading import Reading
 from ._rows import row
 
@@ -33,6 +33,7 @@ async def happening(reading: Reading, approvals: Any, since: int | None) -> Asyn
         since: the last record that this browser has seen, or None.
     """
     seq, quiet = since, 0.0
+    waiting = None if approvals is None else Waiting(approvals)
     last = {"trouble": '""'}
     while True:
         told: list[str] = []
@@ -42,8 +43,8 @@ async def happening(reading: Reading, approvals: Any, since: int | None) -> Asyn
         except HookError as error:
             trouble.append(str(error))
         try:
-            if approvals is not None:
-                now["approvals"] = await asyncio.to_thread(_waiting, approvals)
+            if waiting is not None:
+                now["approvals"] = json.dumps(await asyncio.to_thread(waiting.shown))
         except HookError as error:
             trouble.append(str(error))
         now["trouble"] = json.dumps("; ".join(trouble))
@@ -75,7 +76,3 @@ def _new(reading: Reading, since: int | None) -> tuple[int, list[str]]:
         seq = records[-1].seq
         told.append(event("calls", json.dumps([row(each) for each in records]), seq))
     return seq, told
-
-
-def _waiting(approvals: Any) -> str:
-    return json.dumps([shown(request) for request in approvals.pending()])

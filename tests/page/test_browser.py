@@ -147,6 +147,10 @@ def test_somebody_approves_one_edits_one_and_denies_one(open_page, fresh):
     mallory.get_by_role("button", name="Deny").click()
     mallory.wait_for(state="detached")
 
+    fresh.asked("Mallory", 901)
+    mallory.get_by_role("heading", name="when this was last asked for (denied)").wait_for()
+    assert mallory.locator(".since").inner_text() == "amount: 900 → 901"
+
     assert fresh.pay("Ada", 500) == "paid 500 to Ada"
     assert fresh.pay("Edith", 700) == "paid 3 to Edith"
     assert fresh.pay("Mallory", 900).endswith("we do not know them")

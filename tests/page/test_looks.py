@@ -5,6 +5,8 @@ from itertools import product
 
 import pytest
 
+from hookbus.approvals import Denied
+
 from . import chromium
 from .chromium import until
 
@@ -16,11 +18,13 @@ SHOTS = chromium.ROOT / "docs" / "_static"
 
 def test_everybody_can_read_it_large_and_small_light_and_dark(open_page, fresh):
     fresh.run("hello", "KEY of the house", "open", "disk", "inner my pin is 4711")
+    fresh.store.answer(fresh.asked("Ada", 300).id, Denied("too much"))
     fresh.asked("Ada", 500)
     page = open_page()
     page.locator("#waiting li").wait_for()
-    until(page, 12).nth(3).click()
+    until(page, 13).nth(4).click()
     page.get_by_text("redact changed text").wait_for()
+    page.locator("#receivers tbody tr").first.wait_for()
     page.evaluate("document.activeElement.blur()")
     page.evaluate(chromium.axe())
     for size, scheme in product(SIZES, ("light", "dark")):

@@ -3,15 +3,16 @@
 
 import json
 import urllib.request
+from contextlib import suppress
 from uuid import uuid4
 
 import pytest
 
-from hookbus import HookError
+from hookbus import Ask, Bus, HookBlocked, HookError, hookable
 from hookbus import page as pages
-from hookbus.approvals import Denied, Desk
+from hookbus.approvals import Denied, Desk, Store
 
-from .conftest import TOKEN, Browser
+from .conftest import TOKEN, Browser, serving
 
 NASTY = "<img src=x onerror=alert(1)>\u202e\r\n\ndata: x\u2028'\"&\ud800"
 
@@ -209,6 +210,32 @@ def test_what_would_run_is_told_in_full_however_long_it_is(agency, served):
     _, waiting, _ = events_of(served, "approvals")[-1]
     assert json.loads(waiting[-1]["arguments"]) == {"to": text, "amount": 7}
     assert waiting[-1]["question"] == f"pay 7 to {text}?"
+
+
+def test_what_is_new_since_it_was_last_asked_for_is_told(agency, browser, served):
+    first = agency.asked("Sam", 500)
+    browser.answers(first.id, answer="deny")
+    agency.asked("Sam", 700)
+    _, waiting, _ = events_of(served, "approvals")[-1]
+    since = waiting[-1]["since"]
+    assert (since["state"], since["changes"]) == ("denied", ["amount: 500 → 700"])
+
+
+def test_of_a_tool_its_own_last_request_counts(agency, tmp_path):
+    bus, store = Bus(), Store(tmp_path / "approvals.db")
+    bus.approver(store)
+    call = hookable("tool_call", bus=bus)(lambda name, arguments: name)
+    bus.signal("pre_tool_call").connect(lambda call: Ask("run?"), role="guard", weak=False)
+    for name, arguments in [
+        ("pay", {"to": ["ann", "bob"], "n": 1}), ("read", {}),
+        ("pay", {"to": ["ann", "eve"], "cc": 2}),
+    ]:  # fmt: skip
+        with suppress(HookBlocked):
+            call(name, arguments)
+    with serving(pages.app(agency.journal.path, token=TOKEN, approvals=store)) as address:
+        _, (first, read, pay), _ = events_of(address, "approvals")[-1]
+    assert first["since"] is None and read["since"] is None
+    assert pay["since"]["changes"] == ["to[1]: 'bob' → 'eve'", "cc is new", "n is gone"]
 
 
 def test_a_payload_in_any_text_is_told_as_json_alone(agency, browser):

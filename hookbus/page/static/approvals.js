@@ -52,6 +52,7 @@ export class Approvals {
       make("h3", { id: title }, request.question),
       pairs(facts),
       make("h4", {}, "What would run, in full"), block(request.arguments, "arguments"),
+      ...sinceThen(request.since),
       ...[["details", "Details"], ["surrounding", "Around the call"]].flatMap(([name, head]) =>
         ["null", "{}"].includes(request[name]) ? []
           : [make("h4", {}, head), block(request[name], name)]),
@@ -123,6 +124,16 @@ function unedit(form) {
   form.elements.remember.disabled = false;
   form.querySelector("[value=approve]").textContent = "Approve";
   form.querySelector("[value=edit]").textContent = "Edit";
+}
+
+// What is new since the same tool was last asked for.
+function sinceThen(since) {
+  if (!since) return [];
+  const changes = since.changes.length ? since.changes : ["nothing: the same arguments"];
+  const head = `What is new since ${moment(since.asked)}, when this was last asked for `
+    + `(${since.state})`;
+  return [make("h4", {}, head),
+    make("div", { class: "since" }, ...changes.map((each) => make("p", {}, each)))];
 }
 
 const block = (text, name) => make("pre", { class: name }, ...json(text));
