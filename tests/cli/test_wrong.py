@@ -2,12 +2,16 @@
 """
 
 import os
+import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -184,11 +188,40 @@ def test_a_traceback_is_shown_to_who_asks_for_it(hookbus, monkeypatch):
     assert code == 2 and "ZeroDivisionError" in err and "Traceback" in err
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_said(hookbus, stocked):
-    (stocked / "night.journal").chmod(0)
-    code, _, err = hookbus("log", *J)
-    assert code == 2 and "look at its rights" in err
+@pytest.mark.parametrize("words, file", [
+    (["log", *J], "night.journal"), (["log", "show", "1", *J], "night.journal"),
+    (["log", "verify", *J], "night.journal"), (["top", "--times", "1", *J], "night.journal"),
+    (["trace", *J], "night.journal"), (["replay", "agent", *J], "night.journal"),
+    (["approvals", "--store", "approvals.db"], "approvals.db"),
+    (["approvals", "show", "x", "--store", "approvals.db"], "approvals.db"),
+], ids=lambda each: " ".join(each) if isinstance(each, list) else "")  # fmt: skip
+def test_a_file_that_may_not_be_read_is_said(hookbus, stocked, monkeypatch, words, file):
+    with TemporaryDirectory() as place:  # in one that others may look into, unlike pytest's own
+        shutil.copytree(stocked, place, dirs_exist_ok=True)
+        os.chmod(place, 0o755)
+        monkeypatch.chdir(place)
+        hookbus(*words)  # which imports what it needs
+        os.chmod(file, 0)
+        before = files_in(Path(place))
+        with nobody():
+            code, out, err = hookbus(*words)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert file in err and "look at its rights" in err
+        assert files_in(Path(place)) - before == set()
+        monkeypatch.chdir(stocked)
+
+
+@contextmanager
+def nobody():
+    """Be a user who may not read everything."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
 
 
 def test_what_a_mistake_of_hookbus_itself_says(hookbus, stocked, monkeypatch):
