@@ -63,6 +63,18 @@ ANY_FILE = Read()
 """The journal that the settings name."""
 
 
+def check_place(file: Path) -> None:
+    """Look whether a file can be made, before anything is.
+
+    Raises:
+        HookError: if there is no folder for it, or it is one.
+    """
+    if file.is_dir():
+        raise HookError(f"{file} is a folder: name a file")
+    if not file.parent.is_dir():
+        raise HookError(f"there is no folder {file.parent}: name a file in one that is there")
+
+
 def asked(journal: Journal, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """Return the rows that a journal has for a piece of SQL.
 

@@ -16,7 +16,7 @@ from .. import HookError, default_bus
 from .._program.door import listen
 from .preparing import instrument_named, prepare
 from .program import Program, without_ours
-from .reading import named_journal
+from .reading import check_place, named_journal
 from .screen import TABLES, Flag, Several, Shown
 from .settings import find_settings
 
@@ -75,6 +75,11 @@ def run(
         module: the program is a module, as for python -m.
     """
     settings = find_settings()
+    kept = named_journal(journal, settings)
+    if turns and kept is None:
+        raise HookError("--turns are kept in a journal: give --journal FILE, too")
+    if trace is not None:
+        check_place(trace)
     found = Program(program, arguments, is_module=module)
     prepare(settings, plugins=plugin, adapters=adapters or "")
     for target in instrument:
@@ -82,13 +87,10 @@ def run(
     _ask_at(approvals or settings.approvals, wait)
     if shown.json:
         _count()
-    kept = named_journal(journal, settings)
     if kept is not None:
         from .._program.environment import record
 
         record(kept, turns=turns)
-    elif turns:
-        raise HookError("--turns are kept in a journal: give --journal FILE, too")
     _export(trace, is_otel=otel)
     listen()
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import HookError
 from .calls import EVERY, Wanted
-from .reading import ANY_FILE, Read
+from .reading import ANY_FILE, Read, check_place
 from .screen import TABLES, Shown, print_json, progress, say
 from .telling import did
 
@@ -35,10 +35,7 @@ def trace(
         raise HookError("what has not ended has no length: hookbus log --outcome unfinished")
     if out.exists() and out.samefile(journal.path):
         raise HookError(f"{out} is the journal itself: name another file")
-    if out.is_dir():
-        raise HookError(f"{out} is a folder: name a file")
-    if not out.parent.is_dir():
-        raise HookError(f"there is no folder {out.parent}: name a file in one that is there")
+    check_place(out)
     part = out.with_name(f"{out.name}.part")
     try:
         with part.open("w", encoding="utf-8") as file:
