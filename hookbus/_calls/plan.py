@@ -64,6 +64,7 @@ class Plan:
         shows_values: whether events hold values.
         answers: who answers, of a question.
         turns: the turn of each by itself, where a mode says whom to ask.
+        signature: the parameters that receivers may ask for: of a method, without the first.
     """
 
     hook: Hook
@@ -79,10 +80,10 @@ class Plan:
     shows_values: bool
     answers: tuple[Seat, ...] = ()
     turns: dict[Seat, Any] = attrs.field(factory=dict)
+    signature: Signature = attrs.field(init=False)
 
-    @property
-    def signature(self) -> Signature:
-        """The parameters that receivers may ask for: of a method, without the first."""
+    @signature.default
+    def _signature(self) -> Signature:
         is_method = self.site.attribute is not None
         return self.hook.method_signature if is_method else self.hook.function_signature
 

@@ -127,11 +127,11 @@ class EventSignal(HookSignal):
         busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
         fatal: BaseException | None = None
         is_taken = False
-        if (event := self.redacted(told)) is None:
+        if (event := self.redacted(told) if self.redactors else told) is None:
             return False
-        for connected in self._by_kind().get(type(event), ()):
-            function = connected.function
-            if id(connected) in busy or self.is_muted or function is None:
+        for connected in (self._told or self._by_kind()).get(type(event), ()):
+            function = connected.function if connected.is_weak else connected.held
+            if id(connected) in busy or (self._muted_by and self.is_muted) or function is None:
                 continue
             busy.add(id(connected))
             try:

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import logging
 import pickle
+import sys
 
 import attrs
 import pytest
 
+import hookbus
 from hookbus import Bus, HookError, events, surrounding
 
 from ._cells import ROWS, TARGETS
@@ -189,3 +191,24 @@ def test_an_event_made_quickly_is_what_its_class_makes():
             with pytest.raises(attrs.exceptions.FrozenInstanceError):
                 event.hook = "other"
     assert made(events.Lost).surrounding == {}
+
+
+def test_a_call_with_two_receivers_and_a_listener_goes_through_twelve_functions_at_most():
+    bus, entered = Bus(), set()
+    agent = make_agent(bus, "sync")
+    bus.signal("pre_reply").connect(lambda agent, msg: None)
+    bus.signal("post_reply").connect(lambda agent, result: None)
+    bus.events.connect(lambda bus, event: None)
+    agent.reply("hi")
+
+    def note(frame, event, _):
+        code = frame.f_code
+        if event == "call" and ("<hookbus " in code.co_filename or hookbus.__path__[0] in code.co_filename):
+            entered.add(code)
+
+    sys.setprofile(note)
+    try:
+        agent.reply("hi")
+    finally:
+        sys.setprofile(None)
+    assert 6 < len(entered) <= 12, sorted(code.co_qualname for code in entered)
