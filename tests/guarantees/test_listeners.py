@@ -203,7 +203,8 @@ def test_a_call_with_two_receivers_and_a_listener_goes_through_twelve_functions_
 
     def note(frame, event, _):
         code = frame.f_code
-        if event == "call" and ("<hookbus " in code.co_filename or hookbus.__path__[0] in code.co_filename):
+        is_ours = code.co_filename.startswith(("<hookbus ", hookbus.__path__[0]))
+        if event == "call" and is_ours:
             entered.add(code)
 
     sys.setprofile(note)
