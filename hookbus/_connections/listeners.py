@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from ..events import Event
 
 
+class _Busy(threading.local):
+    """Which listeners have a turn, in each thread."""
+
+    def __init__(self) -> None:
+        self.listeners: set[int] = set()
+
+
 class EventSignal(HookSignal):
     """`bus.events`: its sender is the bus, its receivers are sync, isolated, and called as `r(bus,
     event)`.
@@ -31,7 +38,7 @@ class EventSignal(HookSignal):
     def __init__(self, bus: Any) -> None:
         super().__init__("events", bus)
         self._told: dict[type[Event], list[Connected]] = {}
-        self._busy = threading.local()
+        self._busy = _Busy()
         self.redactors: list[Any] = []
 
     def _check_kinds(self, options: Options) -> None:
@@ -124,7 +131,7 @@ class EventSignal(HookSignal):
         """Give an event to all who hear its kind; one that raises is logged once, none is
         re-entered by itself. Return whether anybody took it.
         """
-        busy: set[int] = self._busy.__dict__.setdefault("listeners", set())
+        busy = self._busy.listeners
         fatal: BaseException | None = None
         is_taken = False
         if (event := self.redacted(told) if self.redactors else told) is None:
