@@ -102,10 +102,10 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
     spec = Spec(name, bus, function, rules)
     shell, signal = spec.shell, spec.signal
     own = {
-        "signal": signal, "connect": signal.connect, "connect_via": signal.connect_via,
-        "connected_to": signal.connected_to, "disconnect": signal.disconnect,
-        "muted": signal.muted, "ask": partial(_ask, spec), "replay": partial(_replay, spec),
-        "scope": partial(AsyncScope if spec.is_async else SyncScope, spec), "retire": spec.retire,
+        "signal": signal, "disconnect": signal.disconnect, "muted": signal.muted,
+        "ask": partial(_ask, spec), "replay": partial(_replay, spec), "retire": spec.retire,
+        "scope": partial(AsyncScope if spec.is_async else SyncScope, spec),
+        **{way: partial(_by, spec, way) for way in ("connect", "connect_via", "connected_to")},
     }  # fmt: skip
     shell.__dict__.update(own)
     return shell
@@ -119,6 +119,11 @@ def _check_needs(function: FunctionType, name: str, rules: Rules) -> None:
                 f"the mode {rules.mode_name} asks for {needed!r}, "
                 f"which {name} does not have{did_you_mean(needed, names)}"
             )
+
+
+def _by(spec: Spec, way: str, /, *args: Any, **kwargs: Any) -> Any:
+    """Connect to the signal of a question, which is there until that is done."""
+    return getattr(spec.signal, way)(*args, **kwargs)
 
 
 def _ask(spec: Spec, /, *args: Any, **kwargs: Any) -> Any:
