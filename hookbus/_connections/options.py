@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
@@ -87,55 +87,43 @@ class Options(NamedTuple):
     locked: bool = False
 
     def check(self) -> None:
+        check_timeout(self.timeout)
+        if (problem := next(self._problems(), None)) is not None:
+            raise HookError(problem)
+
+    def _problems(self) -> Iterator[str]:
         # Only NaN differs from itself.
         if not _is_number(self.priority) or self.priority != self.priority:
-            raise HookError(f"priority={self.priority!r} must be a number; higher runs first")
-        if odd := [name for name in self.before + self.after if not isinstance(name, str)]:
-            raise HookError(
-                f"before= and after= take the name of a receiver, or several, not {odd[0]!r:.60}"
-            )
-        check_timeout(self.timeout)
+            yield f"priority={self.priority!r} must be a number; higher runs first"
+        for name in self.before + self.after:
+            if not isinstance(name, str):
+                yield f"before= and after= take the name of a receiver, or more, not {name!r:.60}"
         for flag in ("once", "enforce", "background", "locked"):
             if not isinstance(getattr(self, flag), bool):
-                raise HookError(f"{flag}={getattr(self, flag)!r} must be True or False")
-        if not self.enforce and self.role != "guard":
-            raise HookError(
-                "enforce=False puts a guard in shadow: write role='guard' with it, or leave it out"
-            )
-        if self.locked and (self.role != "guard" or not self.enforce):
-            raise HookError(
-                "locked=True keeps a guard in force whoever asks: write role='guard' with it, and "
-                "leave enforce=False out"
-            )
-        if self.name is not None and (not isinstance(self.name, str) or not self.name):
-            raise HookError(f"name={self.name!r} must be a text")
-        if self.role is not None or self.on_error is not None:
-            self._check_role()
-        if self.when is not None and not callable(self.when):
-            self._check_when()
-
-    def _check_role(self) -> None:
+                yield f"{flag}={getattr(self, flag)!r} must be True or False"
         for option, known in (("role", ROLES[None]), ("on_error", POLICIES["modify"])):
             value = getattr(self, option)
             if value is not None and value not in known:
-                raise HookError(f"{option}={value!r} is unknown{did_you_mean(str(value), known)}")
+                yield f"{option}={value!r} is unknown{did_you_mean(str(value), known)}"
+        if not self.enforce and self.role != "guard":
+            shadow = "enforce=False puts a guard in shadow"
+            yield f"{shadow}: write role='guard' with it, or leave it out"
+        if self.locked and (self.role != "guard" or not self.enforce):
+            force = "locked=True keeps a guard in force whoever asks"
+            yield f"{force}: write role='guard' with it, and leave enforce=False out"
         if self.once and self.role == "guard":
-            raise HookError(
-                "once=True is refused for a guard: it would guard one call and leave the door open"
-            )
-
-    def _check_when(self) -> None:
-        if not isinstance(self.when, Mapping):
-            raise HookError(
-                f"when={self.when!r} must be a predicate or a mapping such as {{'tool_name': "
-                "'bash*'}"
-            )
-        for name, glob in self.when.items():
+            only = "it would guard one call and leave the door open"
+            yield f"once=True is refused for a guard: {only}"
+        if self.name is not None and (not isinstance(self.name, str) or not self.name):
+            yield f"name={self.name!r} must be a text"
+        when = {} if self.when is None or callable(self.when) else self.when
+        if not isinstance(when, Mapping):
+            such = "{'tool_name': 'bash*'}"
+            yield f"when={when!r} must be a predicate or a mapping such as {such}"
+        for name, glob in when.items():
             if not isinstance(name, str) or not isinstance(glob, str):
-                raise HookError(
-                    f"when={{{name!r}: {glob!r}}} must map the name of an argument to a glob, both "
-                    "texts"
-                )
+                argument = "must map the name of an argument to a glob, both texts"
+                yield f"when={{{name!r}: {glob!r}}} {argument}"
 
 
 _PLAIN: Final = Options()
