@@ -264,3 +264,25 @@ def test_rich_shows_a_blocked_call_without_a_line_of_hookbus(bus, Agent):
     (stack,) = Traceback.extract(*caught._excinfo).stacks
     assert [frame.name for frame in stack.frames][-2:] == ["plain", "act"]
     assert not [frame for frame in stack.frames if frame.filename.startswith("<hookbus")]
+
+
+def test_a_block_tells_nothing_of_the_exception_that_its_caller_is_handling(bus, Agent):
+    for colour in COLOURS:
+        bus.signal(f"pre_{colour}").connect(refuse, role="guard")
+
+    async def handles(colour):
+        made = getattr(Agent(), colour)
+        try:
+            raise ValueError("secret")
+        except ValueError:
+            with pytest.raises(HookBlocked) as blocked:
+                if colour == "awaited":
+                    await made("bad")
+                elif colour == "async_stream":
+                    await all_of(made("bad"))
+                else:
+                    list(made("bad"))
+        assert blocked.value.__context__ is blocked.value.__cause__ is None, colour
+
+    for colour in COLOURS:
+        asyncio.run(handles(colour))
