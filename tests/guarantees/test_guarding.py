@@ -388,13 +388,12 @@ def test_a_guard_in_shadow_is_told_of_and_stops_nothing(colour, phase, is_heard)
 def test_one_of_many_guards_is_in_shadow_and_every_block_of_the_others_is_told(colour):
     bus, heard = Bus(), []
     Bank = make(bus, colour)
+    signal = bus.signal("pre_pay")
     for i in range(20):
-        enforce = i != 10
-        guard = refuses if i == 10 else lambda bank: None
-        bus.signal("pre_pay").connect(guard, sender=Bank, role="guard", enforce=enforce, name=f"{i}")
+        guard = (lambda bank: Block("no")) if i == 10 else lambda bank: None
+        signal.connect(guard, sender=Bank, role="guard", enforce=i != 10, name=str(i))
     assert call(colour, Bank()) == [1]
-    last = lambda bank: Block("no")  # noqa: E731
-    bus.signal("pre_pay").connect(last, sender=Bank, role="guard", name="last")
+    signal.connect(refuses, sender=Bank, role="guard", name="last")
     bus.events.connect(lambda bus, event: heard.append(event), kinds=(Blocked,))
     assert is_blocked(colour, Bank()) and is_blocked(colour, Bank())
     assert [event.receiver for event in heard] == ["10", "last"] * 2
