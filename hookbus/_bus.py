@@ -20,13 +20,13 @@ from ._connections.phases import ANSWER, PHASES
 from ._connections.receiver import Connected
 from ._connections.senders import check_can_call, is_shared, own_class
 from ._connections.signal import HookSignal
-from ._hooks.guarding import check_required
 from ._hooks.holders import check_sender, check_serves, class_of
 from ._hooks.hook import Hook
 from ._hooks.identity import IdentityMap
-from ._hooks.operating import Operated
+from ._hooks.operator import Operated
 from ._hooks.overrides import say_overrides, uncovered_overrides, with_subclasses
-from ._hooks.unmet import Unmet
+from ._hooks.requirement import check_required
+from ._hooks.strangers import Strangers
 from ._under_way import Drained, UnderWay
 from .exceptions import HookError, warn
 
@@ -64,7 +64,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         self._looked_at: IdentityMap[set[str]] = IdentityMap()
         self.events: EventSignal = EventSignal(self)
         self.plugins: Any = None
-        self._unmet: Unmet = Unmet(self)
+        self._strangers: Strangers = Strangers(self)
 
     def __reduce__(self) -> str:
         if self is not default_bus:
@@ -174,7 +174,7 @@ class Bus(Answered, Drained, Operated, Redacts):
                     f"the name {hook.name!r} is taken on this bus by {other!r}: a question has its "
                     "name for itself, give one of them another name="
                 )
-        self._unmet.expect(hook)
+        self._strangers.expect(hook)
         hooks, key = self._hooks.setdefault(hook.name, {}), id(hook)
         hooks[key] = weakref.ref(hook, partial(hooks.pop, key))
         self._forget(hook.name)
@@ -269,7 +269,7 @@ class Bus(Answered, Drained, Operated, Redacts):
             return
         is_met = check_serves(receiver, self._declared(signal.hook), sender)
         if receiver.role == "guard" and not (signal.phase and is_met):
-            self._unmet.wait(signal)
+            self._strangers.wait(signal)
         if receiver.on_error == "block" and sender is not ANY:
             cls = own_class(sender)
             classes = with_subclasses([cls]) if cls is sender else [cls]

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 from ._bus import Bus, default_bus
 from ._calls.verdicts import NOTHING
 from ._hookable import hooked
+from ._hooks.awaitables import awaited, deferred
 from ._hooks.hook import Hook, colour_of, hook_of, hooks_in
-from ._hooks.later import awaited, deferred
 from ._hooks.overrides import with_subclasses
 from ._hooks.site import NOTHING_SAID, Given, HookOptions, given_of
 from .exceptions import HookError, did_you_mean

@@ -17,8 +17,8 @@ from .._connections.wanted import is_awaitable
 from ..events import Attempted
 from ..exceptions import HookError, article, late_call_next
 from .context import Call
-from .failing import outcome_of, stand
 from .meaning import meant, patched
+from .outcome import outcome_of, stand
 from .plan import Seat
 from .telling import tell, tell_change
 

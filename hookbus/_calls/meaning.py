@@ -14,7 +14,7 @@ from .._connections.failures import is_of_engine
 from .._connections.wanted import close_unawaited, is_awaitable, not_awaited
 from ..exceptions import HookError, article
 from .context import Call, ReadOnly
-from .failing import block, failed, told
+from .outcome import block, failed, told
 from .plan import Seat
 from .telling import ONLY_A_MODIFIER, tell_change, tell_changes
 from .verdicts import VERDICTS, Ask, Block, Drop, Replace

@@ -25,7 +25,7 @@ _HEAP_TYPE: Final = 1 << 9
 def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
     """Return what runs a call with these values, and have the calls like it find it at once."""
     if not hook.is_looked_at:
-        hook.bus._unmet.look(hook)
+        hook.bus._strangers.look(hook)
     place = Place(hook, values)  # before anything is read that its plan depends on
     run = hook.body
     if place.site.is_owner:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any, Final
 
-from .called import Called, mine
+from .pieces import Pieces, mine
 from .plan import Seat
 from .text import story
 
@@ -14,7 +14,7 @@ LOOP_FROM: Final = 12
 """So many receivers in a row that are asked alike are asked in a loop; fewer are written out."""
 
 
-class Turns(Called):
+class Turns(Pieces):
     """The turns of a plan, as text."""
 
     # -- several turns -----------------------------------------------------------------------------

@@ -11,24 +11,24 @@ from .. import events
 from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
 from ..exceptions import HookBlocked, is_a
-from . import approving, attempts, deadline, elsewhere, failing, meaning, telling
+from . import approval, attempts, deadline, loop, meaning, outcome, telling
 from .background import start
-from .beside import beside
-from .called import mine
 from .context import ENCLOSING, Call, HookContext, ReadOnly
+from .pieces import mine
 from .plan import Plan, Seat
+from .tasks import beside
 from .text import own_code, sealed, story
 from .turns import Turns, lines
 
 _HELPERS: Final = {
     meaning: "Block DROPPED PLAIN READY Replace check_untampered claimed decided holds "
     "is_awaitable judged meant misfit refused rescued revised settled unawaited",
-    failing: "blocking deferred escaped failed is_own_block over parted stand",
-    approving: "weighed",
+    outcome: "blocking deferred escaped failed is_own_block over parted stand",
+    approval: "weighed",
     telling: "begun finished tell_turn",
     attempts: "again attempted check_open closed closed_async judged_around opened recorded tried",
     deadline: "timed timed_async within",
-    elsewhere: "elsewhere",
+    loop: "elsewhere",
 }
 
 TOOLS: Final[dict[str, Any]] = {

@@ -12,11 +12,11 @@ from typing import Any, Final
 import attrs
 
 from .. import modes
-from .._calls import failing, meaning, telling
-from .._calls.beside import settle
+from .._calls import meaning, outcome, telling
 from .._calls.context import Call
 from .._calls.meaning import settled
 from .._calls.plan import Seat
+from .._calls.tasks import settle
 from .._calls.verdicts import VERDICTS, Block
 from .._connections.wanted import is_awaitable
 from ..events import Asked
@@ -34,7 +34,7 @@ def answered(call: Call, seat: Seat, answer: Any) -> Any:
     """Return an answer of a question, or say what is wrong with it; a `Block` blocks."""
     kind, hook = type(answer), call.plan.hook
     if issubclass(kind, Block) and hook.rules.mode is not modes.void:
-        failing.block(call, seat, answer)
+        outcome.block(call, seat, answer)
     if issubclass(kind, VERDICTS) or meaning.is_verdict_class(answer):
         allowed = "an answer, or None for none: a question has nothing to drop or replace"
         meaning.wrong_return(seat, answer, allowed)
@@ -109,7 +109,7 @@ class Round:
         if self.asks_all:
             self.failures.append(answer)
         try:
-            failing.failed(call, seat, error)
+            outcome.failed(call, seat, error)
         except Exception as ending:
             if not self.asks_all:
                 raise

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from .._calls.context import Call
 from .._calls.deadline import timed, timed_async, within
-from .._calls.failing import cancelling, is_cancelled_error, note
+from .._calls.outcome import cancelling, is_cancelled_error, note
 from .._calls.plan import Seat
 from .._calls.telling import tell_failed
 from .._connections.receiver import ReceiverKey

@@ -98,7 +98,7 @@ class Spec(Hook):
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
         """Return what asks; written at the first question since something has changed."""
         if not self.is_looked_at:
-            self.bus._unmet.look(self)
+            self.bus._strangers.look(self)
         table = self.table
         table.is_used = True  # before anything is read: `forget` must see it from now on
         run = table[ALL] = self.panel().written.run

@@ -15,10 +15,10 @@ from .._connections.phases import OFFERED, PHASES
 from .._connections.receiver import Connected
 from .._connections.senders import describe, name_of_sender
 from .._connections.signal import HookSignal
-from .._hooks.guarding import check_guarded, may_block
 from .._hooks.holders import may_call
 from .._hooks.hook import Hook
-from .._hooks.unmet import buses, meant_by
+from .._hooks.requirement import check_guarded, may_block
+from .._hooks.strangers import buses, meant_by
 from ..exceptions import HookError, did_you_mean, undeclared
 
 

@@ -15,9 +15,9 @@ from ..events import Asked
 from ..exceptions import HookError
 from .context import Call
 from .deadline import timed, timed_async, within
-from .elsewhere import elsewhere
-from .failing import block, failed, told
+from .loop import elsewhere
 from .meaning import patched, refused
+from .outcome import block, failed, told
 from .plan import Seat, seat_of_guard
 from .telling import tell
 from .verdicts import Ask, Block

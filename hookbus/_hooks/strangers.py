@@ -22,7 +22,7 @@ NEAR: Final = 0.75
 """
 
 
-class Unmet:
+class Strangers:
     """The signals of a bus that have a guard whose sender has no such hook. While there are none,
     nothing looks.
     """
@@ -95,7 +95,7 @@ def _of_name(guard: Connected, signal: HookSignal, hook: Hook) -> str | None:
     )
 
 
-_all: Final[weakref.WeakSet[Unmet]] = weakref.WeakSet()
+_all: Final[weakref.WeakSet[Strangers]] = weakref.WeakSet()
 
 
 def buses() -> list[Any]:

@@ -13,8 +13,8 @@ from .._connections.wanted import close_unawaited
 from .._loops import running_asyncio
 from ..exceptions import HookError, first_of
 from .context import Call, ReadOnly
-from .failing import deferred, is_cancelled_error
 from .meaning import check_untampered
+from .outcome import deferred, is_cancelled_error
 from .plan import Seat
 
 _depth: ContextVar[int] = ContextVar("hookbus_depth", default=0)

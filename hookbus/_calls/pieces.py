@@ -41,7 +41,7 @@ LABELS: Final = {
 """
 
 
-class Called:
+class Pieces:
     """The calls of the receivers of a plan, as text, and what their names stand for.
 
     Attributes:
