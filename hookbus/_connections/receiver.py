@@ -100,14 +100,13 @@ class Connected:
         if options.background and self.role != "observe":
             only = 'only what role="observe" says decides nothing and need not be waited for'
             problem = f"asks for background=True: {only}"
-        if problem:
-            raise HookError(f"{self._title} {problem}")
         self.asks = asks = Asks.of(function, with_sender=self.takes_sender)
         if signal.phase == "around" and "call_next" not in (asks.sender, *asks.names):
-            raise HookError(
-                f"{self._title} does not ask for call_next: write (agent, call_next), or connect a "
-                f"modifier of pre_{signal.hook} that returns Replace(result)"
-            )
+            instead = f"a modifier of pre_{signal.hook} that returns Replace(result)"
+            asked = "does not ask for call_next: write (agent, call_next)"
+            problem = problem or f"{asked}, or connect {instead}"
+        if problem:
+            raise HookError(f"{self._title} {problem}")
         is_async = is_async_callable(function) if code is None else code.co_flags & ASYNC
         self.is_async = bool(is_async)
         if options.when is not None:
