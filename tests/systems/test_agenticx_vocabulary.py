@@ -6,8 +6,9 @@ import pytest
 from agenticx.tools.executor import ToolExecutor
 from agenticx.tools.remote import RemoteTool
 
-from hookbus import Block, Bus
+from hookbus import Ask, Block, Bus
 from hookbus.adapters import agenticx
+from hookbus.approvals import Approved
 
 from .agenticx_run import BareTool, execute, made_agent, made_executor, made_runtime, note, turn
 from .vocabulary import Words
@@ -51,6 +52,15 @@ def test_a_guard_in_the_words_of_the_vocabulary_holds_in_direct_calls(bus, call)
     ]
     expected = [(tool, tool, None, "function", "ada")] * 2
     assert words.only("sender", "tool", "call_id", "kind", "agent") == expected
+
+
+@pytest.mark.parametrize("call", [plain, awaited])
+def test_a_call_that_is_asked_about_runs_after_a_yes(bus, call):
+    asked, sent = [], []
+    bus.signal("pre_tool_call").connect(lambda tool: Ask("may it?"), role="guard", weak=False)
+    bus.approver(lambda request: asked.append(request.arguments) or Approved("ann"))
+    assert call(mailing(sent), "bob").result == "mail to bob"
+    assert asked == [{"name": "mail", "arguments": {"to": "bob"}, "kind": "function"}]
 
 
 def test_in_a_run_of_its_executor_the_agent_is_known(bus):

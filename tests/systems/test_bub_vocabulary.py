@@ -7,8 +7,9 @@ import pytest
 from bub.builtin.tools import run_subagent
 from bub.tools import Tool, ToolContext, ToolExecutor
 
-from hookbus import Block, Bus
+from hookbus import Ask, Block, Bus
 from hookbus.adapters import bub
+from hookbus.approvals import Approved
 
 from .vocabulary import Words
 
@@ -44,6 +45,15 @@ async def test_a_guard_in_the_words_of_the_vocabulary_holds(bus):
         ("mail", {"to": "bob"}, "call_0"),
         ("mail", {"to": "eve"}, "call_1"),
     ]
+
+
+async def test_a_call_that_is_asked_about_runs_after_a_yes(bus):
+    asked, sent = [], []
+    bus.signal("pre_tool_call").connect(lambda tool: Ask("may it?"), role="guard", weak=False)
+    bus.approver(lambda request: asked.append(request.arguments) or Approved("ann"))
+    done = await ToolExecutor().execute_async([(mailing(sent), {"to": "bob"})])
+    assert done.tool_results == ["mail to bob"] and sent == ["bob"]
+    assert asked == [{"name": "mail", "arguments": {"to": "bob"}, "kind": "function"}]
 
 
 async def test_a_call_without_a_number_inside_of_one_with_a_number_has_none(bus):
