@@ -100,12 +100,9 @@ class Pieces:
         return " or ".join([f"len(draft) != {len(gone)}", *gone, *other])
 
     def fill(
-        self,
-        text: str,
-        more: Iterable[str] = (),
-        parts: dict[str, str] | None = None,
+        self, text: str, more: Iterable[str] = (), parts: dict[str, str] | None = None,
         **pieces: Any,
-    ) -> str:
+    ) -> str:  # fmt: skip
         """Write a text, in which more holds than of the whole plan, and more stands for something.
         """
         flags = frozenset(self.flags.union(more)) if more else frozenset(self.flags)

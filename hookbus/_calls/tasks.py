@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import ContextVar
-from types import MappingProxyType
+from itertools import zip_longest
 from typing import Any
 
 from .._connections.wanted import close_unawaited
@@ -20,7 +20,7 @@ from .plan import Seat
 _depth: ContextVar[int] = ContextVar("hookbus_depth", default=0)
 """How many tasks of receivers are around the running code, one in the other."""
 
-Note = Callable[[float], None]
+Note = Callable[[float], None] | None
 Pair = tuple[Any, BaseException | None]
 
 Waiting = Sequence[tuple[Seat, Awaitable[Any], ReadOnly | None]]
@@ -34,12 +34,11 @@ async def beside(
 
     Return what goes out now that all have had their turn: the first exception that must.
     """
-    watched = {
-        index: seat.receiver.note_turn
-        for index, (seat, _, _) in enumerate(waiting)
-        if seat.timeout is None and seat.receiver.watched
-    }
-    answers, cancel = await settle([awaitable for _, awaitable, _ in waiting], watched)
+    notes = [
+        seat.receiver.note_turn if seat.timeout is None and seat.receiver.watched else None
+        for seat, _, _ in waiting
+    ]
+    answers, cancel = await settle([awaitable for _, awaitable, _ in waiting], notes)
     out = first_of(cancel, out)
     for (seat, _, view), (value, error) in zip(waiting, answers):
         try:
@@ -55,10 +54,10 @@ async def beside(
 
 
 async def settle(
-    given: Iterable[Awaitable[Any]], watched: Mapping[int, Note] = MappingProxyType({})
+    given: Iterable[Awaitable[Any]], notes: Iterable[Note] = ()
 ) -> tuple[list[Any], BaseException | None]:
     """Return what each brought, a pair of a value and an exception, and the cancellation that came
-    meanwhile. Of those that are `watched`, by their place, it is told how many seconds they took.
+    meanwhile. To those that have a note, in their order, it is told how many seconds they took.
     """
     awaitables = list(given)
     asyncio = running_asyncio()
@@ -72,10 +71,7 @@ async def settle(
         return [(None, HookError(endless)) for _ in awaitables], None
     token = _depth.set(depth)
     try:
-        pairs = (
-            _timed(awaitable, watched[index]) if index in watched else pair_of(awaitable)
-            for index, awaitable in enumerate(awaitables)
-        )
+        pairs = (pair_of(awaitable, note) for awaitable, note in zip_longest(awaitables, notes))
         tasks = [asyncio.create_task(pair) for pair in pairs]
     finally:
         _depth.reset(token)
@@ -92,17 +88,14 @@ async def settle(
     return brought, cancel
 
 
-async def pair_of(awaitable: Awaitable[Any]) -> Pair:
+async def pair_of(awaitable: Awaitable[Any], note: Note = None) -> Pair:
     """Return what an awaitable brings: a value, or an exception in its place."""
+    began = time.perf_counter() if note is not None else 0.0
     # An interrupt must not end the loop while others are under way.
     try:
         return await awaitable, None
     except BaseException as error:
         return None, error
-
-
-async def _timed(awaitable: Awaitable[Any], note: Note) -> Pair:
-    began = time.perf_counter()
-    brought = await pair_of(awaitable)
-    note(time.perf_counter() - began)
-    return brought
+    finally:
+        if note is not None:
+            note(time.perf_counter() - began)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
+from inspect import Parameter
 from types import CellType, CodeType, CoroutineType, FunctionType, GeneratorType, MethodType
 from typing import Any, NamedTuple
 
@@ -119,14 +120,7 @@ def _asked(function: Connectable, with_sender: bool) -> Asks | None:
         raise HookError(
             f"{name_of(function)} has no signature to read; write `{instead}` around it"
         ) from None
-    kind = inspect.Parameter
-    only, either, keyword_only, star, double_star = (
-        tuple(p.name for p in parameters if p.kind is each)
-        for each in (
-            kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY,
-            kind.VAR_POSITIONAL, kind.VAR_KEYWORD,
-        )
-    )  # fmt: skip
+    only, either, star, keyword_only, double_star = by_kind(parameters)
     sender = None
     if with_sender and only:
         sender, only = only[0], only[1:]
@@ -139,6 +133,17 @@ def _asked(function: Connectable, with_sender: bool) -> Asks | None:
     leading = len(either) if is_plain(function) and (sender or not with_sender) else 0
     needed = frozenset(only + by_name) - optional
     return Asks(sender, only, by_name, needed, bool(double_star), leading)
+
+
+def by_kind(parameters: Collection[Parameter]) -> list[tuple[str, ...]]:
+    """Return the names of parameters: by position only, either way, `*args`, by keyword only,
+    `**kwargs`.
+    """
+    kinds = (
+        Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.VAR_POSITIONAL,
+        Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD,
+    )  # fmt: skip
+    return [tuple(p.name for p in parameters if p.kind is kind) for kind in kinds]
 
 
 def is_awaitable(value: Any) -> bool:

@@ -8,7 +8,7 @@ import keyword
 import linecache
 from collections.abc import Callable
 from inspect import Parameter
-from types import CellType, CodeType, FunctionType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
 from ..exceptions import HookBlocked, HookError
@@ -81,9 +81,10 @@ class Shell:
         taken = {p.name for p in parameters}
         self._names = {name: free_name(name, taken) for name in _GIVEN}
         # A class made anew by attrs(slots=True) repairs the `__class__` cell that zero-argument
-        # super() reads, but
-        # looks for it only in the functions it finds in the class.
-        cells = _class_cell(body)
+        # super() reads, but looks for it only in the functions it finds in the class.
+        free = getattr(getattr(body, "__code__", None), "co_freevars", ())
+        held = zip(free, getattr(body, "__closure__", None) or ())
+        cells = tuple(cell for name, cell in held if name == "__class__")
         self._free = ["__class__"] * len(cells)
         code = self._code(REST)
         with_default = [p for p in parameters if p.default is not p.empty]
@@ -173,13 +174,6 @@ class Shell:
         name, qualname = self._body.__name__, self._body.__qualname__
         flags = code.co_flags | COLOUR_FLAGS[self._colour]
         return code.replace(co_flags=flags, co_name=name, co_qualname=qualname)
-
-
-def _class_cell(body: Callable[..., Any]) -> tuple[CellType, ...]:
-    code, closure = getattr(body, "__code__", None), getattr(body, "__closure__", None)
-    if code is None or closure is None or "__class__" not in code.co_freevars:
-        return ()
-    return (closure[code.co_freevars.index("__class__")],)
 
 
 _texts: Final[dict[str, None]] = {}

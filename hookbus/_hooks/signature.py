@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from .._connections.wanted import by_kind
 from ..exceptions import HookError, did_you_mean
 
 
@@ -30,20 +31,12 @@ class Signature(NamedTuple):
 
     @classmethod
     def of(cls, signature: inspect.Signature) -> Signature:
-        by_kind: dict[Any, list[Any]] = {}
-        for parameter in signature.parameters.values():
-            by_kind.setdefault(parameter.kind, []).append(parameter.name)
-        kind = inspect.Parameter
-        either = by_kind.get(kind.POSITIONAL_OR_KEYWORD, ())
-        keyword_only = by_kind.get(kind.KEYWORD_ONLY, ())
+        only, either, star, keyword_only, double_star = by_kind(signature.parameters.values())
+        reserved = frozenset(either + keyword_only)
         return cls(
-            names=tuple(signature.parameters),
-            positional=(*by_kind.get(kind.POSITIONAL_ONLY, ()), *either),
-            keyword_only=tuple(keyword_only),
-            star=by_kind.get(kind.VAR_POSITIONAL, [None])[0],
-            double_star=by_kind.get(kind.VAR_KEYWORD, [None])[0],
-            reserved=frozenset((*either, *keyword_only)),
-        )
+            tuple(signature.parameters), only + either, keyword_only, next(iter(star), None),
+            next(iter(double_star), None), reserved,
+        )  # fmt: skip
 
     def without_first(self) -> Signature:
         """Return the signature of the bound method: without its first parameter, which `*args`
