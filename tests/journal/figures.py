@@ -199,7 +199,9 @@ QUERIES = {
     "the last 50 calls of a hook":
         "SELECT * FROM calls WHERE hook = 'send' ORDER BY time DESC LIMIT 50",
     "the calls of a session": "SELECT * FROM calls WHERE session = 's-7' ORDER BY time",
-    "one call": "SELECT * FROM calls WHERE run = (SELECT id FROM runs) AND call_id = 77777",
+    "one call":
+        "SELECT * FROM calls WHERE run = (SELECT id FROM runs) "
+        "AND call_id = (SELECT call_id FROM chain WHERE seq = 77777)",
     "calls that did not end": "SELECT * FROM calls WHERE outcome IS NULL",
     "what each receiver did": "SELECT * FROM receivers",
     "attempts without an outcome": "SELECT * FROM attempts WHERE outcome IS NULL",
