@@ -62,9 +62,9 @@ class Plan:
             look has not said yes.
         heard: the kinds of events that anybody hears.
         shows_values: whether events hold values.
+        signature: the parameters that receivers may ask for: of a method, without the first.
         answers: who answers, of a question.
         turns: the turn of each by itself, where a mode says whom to ask.
-        signature: the parameters that receivers may ask for: of a method, without the first.
     """
 
     hook: Hook
@@ -78,14 +78,9 @@ class Plan:
     unaskable: tuple[Seat, ...]
     heard: frozenset[Any]
     shows_values: bool
+    signature: Signature
     answers: tuple[Seat, ...] = ()
     turns: dict[Seat, Any] = attrs.field(factory=dict)
-    signature: Signature = attrs.field(init=False)
-
-    @signature.default
-    def _signature(self) -> Signature:
-        is_method = self.site.attribute is not None
-        return self.hook.method_signature if is_method else self.hook.function_signature
 
     @property
     def is_empty(self) -> bool:
@@ -110,7 +105,8 @@ NO_PHASE: Final = Phase()
 def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     """Settle who runs for this sender; a class stands for any of its instances."""
     bus = hook.bus
-    served = hook.served(as_method=site.attribute is not None)
+    is_method = site.attribute is not None
+    served = hook.served(as_method=is_method)
     signals = {signal.phase: signal for signal in bus._signals_of(hook.name)}
     phases = {
         name: _phase(hook, served, sender, signals[name]) if name in signals else NO_PHASE
@@ -128,6 +124,7 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     return Plan(
         hook, site, phases["pre"], phases["around"].modify, phases["item"], phases["post"],
         phases["error"], phases["finally"], unaskable, bus.heard, bus.values,
+        hook.method_signature if is_method else hook.function_signature,
     )  # fmt: skip
 
 

@@ -137,7 +137,7 @@ class EventSignal(HookSignal):
         if (event := self.redacted(told) if self.redactors else told) is None:
             return False
         for connected in (self._told or self._by_kind()).get(type(event), ()):
-            function = connected.function if connected.is_weak else connected.held
+            function: Any = connected.function if connected.is_weak else connected.held
             if id(connected) in busy or (self._muted_by and self.is_muted) or function is None:
                 continue
             busy.add(id(connected))
