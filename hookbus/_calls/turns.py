@@ -167,7 +167,11 @@ class Turns(Pieces):
         return self.fill(story.READ, more, parts, **pieces)
 
     def taking(self, kind: str) -> str:
-        """Return the text of what is done with an answer."""
+        """Return the text of what is done with an answer, by the kind of turn.
+
+        `patch` is a modifier of pre, `post` and `item` one of theirs, `rescue` one of error;
+        `weigh` a guard of pre, which may ask for a yes, `guard` any other; `look` an observer.
+        """
         texts: dict[str, str] = {
             "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
             "guard": "refused({call}, {seat}, answer)",

@@ -25,7 +25,7 @@ _SHIPPED: Final = (
 
 
 class Hook:
-    """A hookable function.
+    """What is hooked: a hookable function (`Hookable`), or a question (`Spec`).
 
     Attributes:
         name: the name its signals end in.
