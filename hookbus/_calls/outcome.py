@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Final, NoReturn
 
 from .._connections.callables import place_of, written
-from .._connections.failures import is_of_engine, traces_of
+from .._connections.failures import ERROR, is_of_engine, log, traces_of
 from .._connections.wanted import close_unawaited, is_awaitable
 from .._loops import running_task
 from ..events import Blocked
@@ -112,12 +112,8 @@ def _of_host(call: Call) -> Any:
         failure = "returned an awaitable"
     except Exception as error:
         failure = f"raised {type(error).__name__}"
-    import logging
-
-    logging.getLogger("hookbus").error(
-        "blocked= of %s %s (%s): the caller gets HookBlocked",
-        call.plan.hook.name, failure, written(place_of(ask)),
-    )  # fmt: skip
+    said = f"blocked= of {call.plan.hook.name} {failure} ({written(place_of(ask))})"
+    log(ERROR, f"{said}: the caller gets HookBlocked")
     return NOTHING
 
 

@@ -15,6 +15,7 @@ from typing import Final
 from ..exceptions import HookError
 from .callables import written
 
+INFO: Final = 20
 WARNING: Final = 30
 ERROR: Final = 40
 
@@ -22,13 +23,11 @@ _RAISE: Final = opmap["RAISE_VARARGS"]
 _NOT_RAISABLE: Final = ("exceptions must derive from BaseException",)
 
 
-def log(level: int, text: str) -> None:
-    """Log for logger `hookbus`; a handler that raises hurts nobody, one that interrupts does.
+def log(level: int, text: str) -> bool:
+    """Log for logger `hookbus`; a handler that raises hurts nobody, one that interrupts does. False
+    where there is not enough stack left.
 
     What is being handled meanwhile is kept from handlers: they may print what they find there.
-
-    Raises:
-        RecursionError: where there is not enough stack left.
     """
     try:
         import logging
@@ -38,10 +37,9 @@ def log(level: int, text: str) -> None:
         except HookError as shown:
             shown.__context__ = None
             logging.getLogger("hookbus").log(level, "%s", text)
-    except RecursionError:
-        raise
-    except Exception:
-        return
+    except Exception as error:
+        return not isinstance(error, RecursionError)
+    return True
 
 
 def place_of_failure(error: BaseException, place: CodeType | str) -> str:

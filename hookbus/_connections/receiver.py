@@ -228,18 +228,16 @@ class Connected:
             return
         self.is_logged = True  # first: a handler of the log may come by here again
         try:
-            self._log(what_then, is_open)
-        except RecursionError:  # there is no stack left for it here, but a thread has its own
+            is_told = self._log(what_then, is_open)
+        except RecursionError:
+            is_told = False
+        if not is_told:  # there is no stack left for it here, but a thread has its own
             with suppress(Exception):
-                start_new_thread(self._log_at_last, (what_then, is_open))
+                start_new_thread(self._log, (what_then, is_open))
 
-    def _log(self, what_then: str, is_open: bool) -> None:
+    def _log(self, what_then: str, is_open: bool) -> bool:
         said = f"{self._title} failed{what_then}: {self.last_failure}; said once"
-        log(WARNING if is_open else ERROR, said)
-
-    def _log_at_last(self, what_then: str, is_open: bool) -> None:
-        with suppress(RecursionError):
-            self._log(what_then, is_open)
+        return log(WARNING if is_open else ERROR, said)
 
     def problem_with(self, served: Served) -> str | None:
         """Say why this receiver cannot serve a hookable, or None."""

@@ -15,6 +15,7 @@ from blinker import ANY
 
 from .callables import is_made_again, may_be_made_again, origin_of
 from .endings import at_end
+from .failures import INFO, log
 from .order import check_constraints
 from .receiver import Connected, ReceiverKey
 from .senders import ANY_ID, Bearer, Name, is_shared, name_of_sender, scopes_of, weak
@@ -170,10 +171,8 @@ class Registry:
             new.sequence = earlier.sequence
         scope.add(new)
         if earlier is not None and scope.drop(earlier):
-            import logging
-
-            said = "%s on %s was made anew, and takes the place of the one before"
-            logging.getLogger("hookbus").info(said, new.label, new.signal.name)
+            anew = f"{new.label} on {new.signal.name} was made anew"
+            log(INFO, f"{anew}, and takes the place of the one before")
 
     def remove(self, key: ReceiverKey, sender: Any) -> list[Any]:
         """Take a receiver away from one sender, or with ANY from all. Return the single objects

@@ -14,6 +14,7 @@ from blinker import ANY
 
 from ..exceptions import HookError
 from .callables import is_typed_in, layers
+from .failures import INFO, log
 
 ANY_ID = 0
 FAR = float("inf")
@@ -133,14 +134,9 @@ class Bearer:
         if sender is before or (before is not None and self() is not sender):
             return
         self.latest = weakref.ref(sender)
-        if not is_heir:
-            return
-        import logging
-
-        logging.getLogger("hookbus").info(
-            "%s in %s was made anew, and what is connected to the one before holds for it",
-            describe(sender), self.name[0],
-        )  # fmt: skip
+        if is_heir:
+            anew = f"{describe(sender)} in {self.name[0]} was made anew"
+            log(INFO, f"{anew}, and what is connected to the one before holds for it")
 
 
 def _held_as(name: Name) -> list[Any]:

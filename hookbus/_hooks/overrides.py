@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from itertools import takewhile
 from typing import Any
 
@@ -27,14 +26,13 @@ def uncovered_overrides(
 
 
 def say_overrides(
-    bus: Any, label: str, hook_name: str, classes: list[type], say: Callable[[str], None]
+    bus: Any, label: str, hook_name: str, classes: list[type], say: Callable[[str], Any]
 ) -> None:
     """Say of some classes what a receiver that blocks does not wholly guard."""
     for cls in classes:
         bus._look_at(cls).add(hook_name)
     for override in uncovered_overrides(bus, classes, hook_name):
-        with suppress(RecursionError):
-            say(f"{label} does not wholly guard {override}")
+        say(f"{label} does not wholly guard {override}")
 
 
 def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:

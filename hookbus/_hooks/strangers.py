@@ -5,7 +5,6 @@ called that was probably meant.
 from __future__ import annotations
 
 import weakref
-from contextlib import suppress
 from typing import Any, Final
 
 from .._connections.failures import WARNING, log
@@ -62,8 +61,7 @@ class Strangers:
             if is_over:
                 self._signals.pop(name, None)
             for text in filter(None, said):
-                with suppress(RecursionError):
-                    log(WARNING, text)
+                log(WARNING, text)
         hook.settle()
 
     def _of_strangers(self, guard: Connected, hook: Hook, declared: list[Hook]) -> str | None:
