@@ -2,6 +2,7 @@
 back.
 """
 
+import copy
 import gc
 import weakref
 
@@ -61,3 +62,10 @@ def test_a_class_that_is_given_up_is_collected_with_its_hookables_and_their_bus(
     gc.collect()
     gc.collect()
     assert [reference() for reference in gone] == [None, None, None]
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy])
+def test_what_holds_a_bus_or_a_signal_of_it_can_be_copied_and_has_the_same(again):
+    bus = Bus()
+    made = again({"bus": bus, "signal": bus.signal("pre_reply")})
+    assert made["bus"] is bus and made["signal"] is bus.signal("pre_reply")
