@@ -23,6 +23,14 @@ def path(tmp_path):
     return tmp_path / "approvals.db"
 
 
+@pytest.fixture
+def later(monkeypatch):
+    """Put the clock forward by so many seconds."""
+    now, ahead = time.time, []
+    monkeypatch.setattr(time, "time", lambda: now() + sum(ahead))
+    return ahead.append
+
+
 def bank(store):
     """A new process, as far as the store can tell: another bus, another guard, another function."""
     bus = Bus()
@@ -80,8 +88,8 @@ def test_an_edited_yes_runs_what_the_person_wrote(path):
     parked(pay, "bob", 500)
 
 
-def test_a_no_holds_until_it_expires(path):
-    store = Store(path, expires=0.2)
+def test_a_no_holds_until_it_expires(path, later):
+    store = Store(path, expires=60)
     pay = bank(store)
     id = parked(pay, "bob", 500)
     store.answer(id, Denied("not today", by="ada"))
@@ -89,29 +97,29 @@ def test_a_no_holds_until_it_expires(path):
         with pytest.raises(HookBlocked, match="denied by ada: not today") as error:
             pay("bob", 500)
         assert not isinstance(error.value, ApprovalPending)
-    time.sleep(0.25)
+    later(61)
     assert store.get(id).state == "expired" and parked(pay, "bob", 500) != id
 
 
-def test_a_yes_expires_counted_from_when_it_was_said(path):
-    store = Store(path, expires=0.3)
-    pay = bank(store)
-    id = parked(pay, "bob", 500)
-    time.sleep(0.35)
-    store.answer(id, Approved("ada"))
-    assert pay("bob", 500) == 500
-    store.answer(parked(pay, "bob", 500), Approved("ada"))
-    time.sleep(0.35)
-    parked(pay, "bob", 500)
-
-
-def test_a_remembered_yes_is_for_as_long_as_the_person_said(path):
+def test_a_yes_expires_counted_from_when_it_was_said(path, later):
     store = Store(path, expires=60)
     pay = bank(store)
     id = parked(pay, "bob", 500)
-    store.answer(id, Approved("ada", remember=0.4))
+    later(61)
+    store.answer(id, Approved("ada"))
+    assert pay("bob", 500) == 500
+    store.answer(parked(pay, "bob", 500), Approved("ada"))
+    later(61)
+    parked(pay, "bob", 500)
+
+
+def test_a_remembered_yes_is_for_as_long_as_the_person_said(path, later):
+    store = Store(path, expires=60)
+    pay = bank(store)
+    id = parked(pay, "bob", 500)
+    store.answer(id, Approved("ada", remember=120))
     assert [pay("bob", 500) for _ in range(3)] == [500] * 3
-    time.sleep(0.45)
+    later(121)
     parked(pay, "bob", 500)
 
 
