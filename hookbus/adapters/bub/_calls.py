@@ -242,7 +242,7 @@ def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
             answers.append(value)
         return None if asking.is_first else answers
 
-    as_bub_asks.__qualname__ = "as Bub asks"
+    as_bub_asks.__name__ = "as Bub asks"
     return as_bub_asks
 
 

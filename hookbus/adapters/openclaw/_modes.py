@@ -27,7 +27,7 @@ def mode_of(hook: ClawHook) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, An
         dispatch = current(hook.name)
         return (yield from run(dispatch, receivers))
 
-    mode.__name__, mode.__qualname__ = hook.kind, f"{hook.kind}: {hook.rule}"
+    mode.__name__ = mode.__qualname__ = f"{hook.kind}: {hook.rule}"
     return mode
 
 
