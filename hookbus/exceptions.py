@@ -33,24 +33,27 @@ class HookBlocked(HookError):
         call_id: the number of the call, the one that events say.
     """
 
-    args: tuple[str, str, str]
+    args: tuple[str, ...]
     verdict: Any = None
     call_id: int | None = None
 
     @property
     def reason(self) -> str:
         """Why, in the words of the receiver that blocked."""
-        return self.args[0]
+        return self._said(0)
 
     @property
     def receiver(self) -> str:
         """The name of that receiver."""
-        return self.args[1]
+        return self._said(1)
 
     @property
     def hook(self) -> str:
         """The name of the hook whose call was blocked."""
-        return self.args[2]
+        return self._said(2)
+
+    def _said(self, number: int) -> str:
+        return self.args[number] if number < len(self.args) else "?"  # others made it by hand
 
     def __str__(self) -> str:
         return f"{self.hook} was blocked by {self.receiver}: {self.reason}"

@@ -316,3 +316,36 @@ async def test_between_two_items_a_stream_is_inside_its_call_and_its_consumer_is
     assert [event.parent_id for event in begun if event.hook == "reply"] == [
         None, sync, None, later,
     ]  # fmt: skip
+
+
+class MadeByHand(HookBlocked):
+    def __init__(self, why):
+        super().__init__(why)
+
+
+@pytest.mark.parametrize("phase", ["pre", "post", "finally"])
+@pytest.mark.parametrize("made", [HookBlocked("no"), MadeByHand("no")])
+def test_an_observer_that_raises_a_block_of_its_own_making_hurts_nobody(bus, told, phase, made):
+    def raises(agent):
+        raise made
+
+    agent = agent_on(bus)
+    bus.signal(f"{phase}_reply").connect(raises, role="observe")
+    assert agent.reply("a") is not None
+    failed = [event for event in told if isinstance(event, events.Failed)]
+    assert [event.exception for event in failed] == [made] and "no" in str(made)
+
+
+def test_a_block_of_another_process_is_none_of_this_call(bus):
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, number):
+            foreign = HookBlocked("no", "guard", "reply")
+            foreign.call_id = number
+            raise foreign
+
+    bus.signal("around_reply").connect(lambda agent, call_next: call_next(), weak=False)
+    bus.signal("pre_reply").connect(lambda agent, ctx: {"number": ctx.call_id}, weak=False)
+    rescue = lambda agent, error: Replace("rescued")  # noqa: E731
+    bus.signal("error_reply").connect(rescue, weak=False, role="modify")
+    assert Agent().reply(0) == "rescued"

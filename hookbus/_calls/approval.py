@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, Final, Protocol
 
 import attrs
@@ -142,14 +143,16 @@ class Approval:
 
     def _requested(self, values: tuple[Any, ...]) -> Any:
         """Return the request with these arguments; what cannot be approved blocks."""
-        call, hook = self.call, self.call.plan.hook
-        arguments = dict(zip(call.plan.signature.names, values))
-        arguments.pop(hook.given.sender or "", None)
+        call, hook, sender = self.call, self.call.plan.hook, self.call.sender
+        # What an adapter makes the call with, behind the words of the vocabulary, is none of them.
+        not_asked = hook.given.sender, *getattr(hook.body, "carriers", ())
+        given = zip(call.plan.signature.names, values)
+        arguments = {name: value for name, value in given if name not in not_asked}
         try:
             return self.approver.request({
                 "hook": hook.name,
                 "sender": call.description,
-                "cls": own_class(call.sender),
+                "of": sender if type(sender) is FunctionType else own_class(sender),
                 "asks": [(seat.receiver.name, ask) for seat, ask in self._approved],
                 "arguments": arguments,
                 "surrounding": current_surrounding(),

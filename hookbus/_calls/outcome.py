@@ -44,15 +44,15 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
     """Tell whether this ends the very call, with something else than an exception for its caller.
     """
-    if call is None or blocked.call_id != call.id:
+    if call is None or call.blocked is None or blocked.call_id != call.id:
         clear(blocked)
         return False
-    if call.plan.around:
+    if call.plan.around:  # only arounds are among the frames of a call's own block
         clear(blocked)
     else:
-        # Only arounds are among the frames of a call's own block. It tells nothing of the exception
-        # that is being handled around the call: a model may read it.
-        blocked.__traceback__ = blocked.__context__ = None
+        blocked.__traceback__ = None
+    # It tells nothing of the exception that is being handled: a model may read it.
+    blocked.__context__ = None
     return call.parting is not NOTHING
 
 
@@ -142,7 +142,9 @@ def _throw(blocked: HookBlocked) -> NoReturn:
 
 def is_own_block(call: Call | None, error: BaseException) -> bool:
     """Tell whether an exception says that this very call is blocked, and not one made inside it."""
-    return call is not None and is_a(error, HookBlocked) and error.call_id == call.id
+    if call is None or call.blocked is None:  # in another process calls have the same numbers
+        return False
+    return is_a(error, HookBlocked) and error.call_id == call.id
 
 
 def failed(

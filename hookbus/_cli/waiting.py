@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from typing import Final
+
+import attrs
 
 from ..approvals import Approved, Denied, Parked, Request, Store
 
@@ -29,8 +32,10 @@ class Waited:
     def ask(self, request: Request) -> Approved | Denied | Parked:
         """Return the answer to such a call; that it is parked, where nobody answers in time."""
         last = time.monotonic() + self._seconds
-        while isinstance(answer := self._store.ask(request), Parked) and time.monotonic() < last:
+        answer = self._store.ask(request)
+        while isinstance(answer, Parked) and time.monotonic() < last:
             time.sleep(PAUSE_SECONDS)
+            answer = self._store.ask(_again(request))
         return answer
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
@@ -39,5 +44,10 @@ class Waited:
         answer = await self._store.ask_async(request)
         while isinstance(answer, Parked) and time.monotonic() < last:
             await asyncio.sleep(PAUSE_SECONDS)
-            answer = await self._store.ask_async(request)
+            answer = await self._store.ask_async(_again(request))
         return answer
+
+
+def _again(request: Request) -> Request:
+    """Return the request under another id: a like call may have used the yes to this one."""
+    return attrs.evolve(request, id=secrets.token_hex(8))

@@ -24,7 +24,7 @@ def begin() -> None:
     """
     path = os.environ.get(VARIABLE)
     if path and not _is_command_line():
-        record(path, turns=os.environ.get(TURNS) == "1")
+        record(path)
         listen()
 
 
@@ -34,11 +34,12 @@ def record(path: str | os.PathLike[str], *, turns: bool = False) -> None:
 
     Args:
         path: its file.
-        turns: keep every turn of every receiver, too.
+        turns: keep every turn of every receiver, too; else HOOKBUS_TURNS=1 says so.
 
     Raises:
         HookError: if the journal cannot be used.
     """
+    turns = turns or os.environ.get(TURNS) == "1"
     Journal(path).attach(default_bus, turns=turns)
     os.environ[VARIABLE] = os.path.abspath(path)
     if turns:

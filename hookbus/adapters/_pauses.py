@@ -51,7 +51,7 @@ class Pausing:
     A request is of this very call of a run: what the framework tells it by is in the digest, too.
     """
 
-    name = "Store"
+    name = "Store, which pauses the run"
 
     def __init__(self, store: Store) -> None:
         self.store, self.key, self.adapters = store, store.key, 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -32,6 +34,17 @@ def answering(approver: Any, timeout: float | None = None) -> Answering:
     if not callable(approver):
         raise HookError(f"{approver!r:.60} cannot be asked: give a function, a Desk or a Store")
     return Answering(_Function(approver), timeout)
+
+
+def _home(module: str) -> str:
+    """Return what a module is known by: of `__main__`, which each program has, the name that it was
+    run by with `-m`, else its file.
+    """
+    main = sys.modules.get(module) if module == "__main__" else None
+    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+    if spec is not None:
+        return str(spec.name)
+    return module if file is None else os.path.abspath(file)
 
 
 class _Function:
@@ -73,10 +86,10 @@ class Answering:
         Raises:
             HookError: where an argument has no canonical JSON.
         """
-        hook, asks, cls = facts["hook"], facts["asks"], facts["cls"]
+        hook, asks, of = facts["hook"], facts["asks"], facts["of"]
         receiver = ", ".join(name for name, _ in asks)
         arguments = canonical(covered(hook, facts["arguments"]), "arguments")
-        sender = f"{cls.__module__}.{cls.__qualname__}"
+        sender = f"{_home(of.__module__)}.{of.__qualname__}"
         details = {name: ask.details for name, ask in asks if ask.details}
         return Request(
             id=secrets.token_hex(8),

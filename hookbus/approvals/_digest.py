@@ -15,16 +15,11 @@ LABELS: Final = frozenset({"agent", "call_id", "tool"})
 of the tool is part of a digest as the sender's.
 """
 
-CARRIERS: Final = frozenset({"call", "executor"})
-"""What an adapter has behind the words of the vocabulary, to make the call with."""
-
 
 def covered(hook: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that are approved: all, but a `tool_call`'s labels."""
-    labels = frozenset[str]()
-    if hook == "tool_call" and {"name", "arguments"} <= arguments.keys():
-        is_adapted = {"call_id", "kind", "agent"} <= arguments.keys()
-        labels = LABELS | CARRIERS if is_adapted else LABELS
+    is_tool_call = hook == "tool_call" and {"name", "arguments"} <= arguments.keys()
+    labels = LABELS if is_tool_call else frozenset[str]()
     return {name: value for name, value in arguments.items() if name not in labels}
 
 

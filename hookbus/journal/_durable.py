@@ -120,9 +120,10 @@ class Attempt:
     def _outcome(self, error: BaseException | None) -> Row:
         outcome = "returned"
         if error is not None:
-            is_own_block = isinstance(error, HookBlocked) and error.hook == self._ctx.hook
-            outcome = "blocked" if is_own_block else "raised"
-            outcome = outcome if isinstance(error, Exception) else "cancelled"
+            kind = type(error)
+            is_block = issubclass(kind, HookBlocked) and vars(error).get("call_id")
+            outcome = "blocked" if is_block == self._ctx.call_id else "raised"
+            outcome = outcome if issubclass(kind, Exception) else "cancelled"
         seconds = time.perf_counter() - self._began
         said = error if error is None else {
             "type": name_of_type(type(error)), "place": place_of_raise(error)

@@ -244,7 +244,7 @@ class Journal:
         if connection is None:
             around = Durable(self._writing(), bus)
             connection = bus.signal(f"around_{hook}").connected_to(
-                around, priority=-inf, name="journal"
+                around, priority=-inf, name="durable journal"
             )
         self._held[bus, hook] = times + 1, connection
 

@@ -13,7 +13,11 @@ from hookbus import Ask, Bus, hookable
 from hookbus.approvals import ApprovalPending, Approved, Store
 
 
-def bank(store, body):
+def paid(number):
+    return number
+
+
+def bank(store, body=paid):
     """Return `pay`, whose every call has to be approved in this store."""
     bus = Bus()
     bus.approver(store)
@@ -24,7 +28,7 @@ def bank(store, body):
 def prepare(path, rounds):
     """Have so many calls approved, each once."""
     store = Store(path)
-    pay = bank(store, lambda number: number)
+    pay = bank(store)
     for number in range(rounds):
         try:
             pay(number)
@@ -33,13 +37,13 @@ def prepare(path, rounds):
 
 
 def main(path, rounds):
-    pay = bank(Store(path), lambda number: print(number))
+    pay = bank(Store(path))
     print("ready", flush=True)
     while not Path(f"{path}.go").exists():
         time.sleep(0.001)
     for number in range(rounds):
         try:
-            pay(number)
+            print(pay(number))
         except ApprovalPending:
             continue  # the other one was first
 

@@ -413,15 +413,51 @@ def test_what_a_framework_says_around_a_tool_call_is_not_part_of_what_is_approve
     bus.approver(lambda request: (digests.append(request.digest), Approved("ada"))[1])
 
     @hookable("tool_call", bus=bus, sender="tool")
-    def tool_call(name, arguments, call_id, kind, tool, agent, call):
+    def tool_call(name, arguments, call_id, kind, tool, agent):
         return name
 
     first, second = object(), object()
-    tool_call("pay", {"to": "bob"}, "c1", "function", first, object(), object())
-    tool_call("pay", {"to": "bob"}, "c2", "function", second, None, object())
-    tool_call("pay", {"to": "eve"}, "c3", "function", first, None, object())
-    tool_call("pay", {"to": "bob"}, "c4", "mcp", first, None, object())
+    tool_call("pay", {"to": "bob"}, "c1", "function", first, object())
+    tool_call("pay", {"to": "bob"}, "c2", "function", second, None)
+    tool_call("pay", {"to": "eve"}, "c3", "function", first, None)
+    tool_call("pay", {"to": "bob"}, "c4", "mcp", first, None)
     assert digests[0] == digests[1] and len({*digests}) == 3
+
+
+def test_what_a_tool_call_of_ones_own_has_besides_is_shown_and_approved(bus):
+    ran = []
+
+    @hookable("tool_call", bus=bus, sender="tool")
+    def tool_call(name, arguments, call_id, kind, tool, agent, call):
+        ran.append(call["cmd"])
+
+    def changes(call):
+        call["cmd"] = "rm -rf /"
+
+    signal = bus.signal("pre_tool_call")
+    signal.connect(lambda tool: Ask("run?"), role="guard", weak=False)
+    signal.connect(lambda tool, call: changes(call), role="observe", weak=False)
+    bus.approver(lambda request: Approved("ada") if request.arguments["call"] else Denied("no"))
+    with pytest.raises(HookBlocked, match="changed after it was approved"):
+        tool_call("sh", {}, "1", "function", object(), None, {"cmd": "ls"})
+    assert not ran
+
+
+def test_a_yes_to_one_function_is_none_to_another_of_the_same_hook(bus):
+    def declare(where):
+        def wipe(disk):
+            return where
+
+        wipe.__module__ = where
+        return hookable("wipe", bus=bus)(wipe)
+
+    digests = []
+    bus.signal("pre_wipe").connect(lambda sender: Ask("wipe?"), role="guard", weak=False)
+    bus.approver(lambda request: (digests.append(request.digest), Approved("ada"))[1])
+    staging, production = declare("staging"), declare("production")
+    for wipe in (staging, staging, production):
+        wipe("sda")
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_what_else_a_tool_call_of_ones_own_has_is_part_of_what_is_approved(bus):

@@ -5,11 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
-from hookbus.approvals import Approved, Store
+from hookbus import Ask, Bus, hookable
+from hookbus._cli.waiting import Waited
+from hookbus.approvals import ApprovalPending, Approved, Store
 from hookbus.journal import Journal
 from tests.cli.conftest import environment
 
@@ -239,3 +242,31 @@ def test_a_call_that_nobody_answers_in_time_is_parked_at_the_store_of_the_settin
         assert (ran.stdout, ran.stderr) == ("pending\n", "")
     [request] = Store(tmp_path / "approvals.db").pending()
     assert request.arguments == {"amount": 3}
+
+
+def test_of_two_calls_that_wait_for_one_yes_one_passes_and_the_other_waits_on(tmp_path):
+    store, bus, ended = Store(tmp_path / "approvals.db"), Bus(), []
+    bus.approver(Waited(store, 1.5))
+    bus.signal("pre_pay").connect(lambda sender: Ask("pay?"), role="guard", weak=False)
+
+    @hookable("pay", bus=bus)
+    def pay(to):
+        return f"paid {to}"
+
+    def go():
+        try:
+            ended.append(pay("ada"))
+        except ApprovalPending:
+            ended.append("waits")
+
+    callers = [threading.Thread(target=go) for _ in range(2)]
+    for caller in callers:
+        caller.start()
+    while not store.pending():
+        time.sleep(0.01)
+    time.sleep(0.1)  # both wait
+    for case in store.pending():
+        store.answer(case.request.id, Approved("grace"))
+    for caller in callers:
+        caller.join()
+    assert sorted(ended) == ["paid ada", "waits"]

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from hookbus import Bus, HookBlocked, HookError, Replace, hookable, surrounding
+from hookbus import Block, Bus, HookBlocked, HookError, Replace, hookable, surrounding
 from hookbus.events import Finished
 from hookbus.guards import retry
 from hookbus.journal import Journal
@@ -143,6 +143,33 @@ def test_where_no_body_runs_there_is_no_intent_and_an_attempt_that_is_blocked_sa
     assert bank.ran == ["ada"]
 
 
+class Lies(Exception):
+    __class__ = HookBlocked
+
+
+def test_whatever_a_body_raises_its_outcome_is_that_it_raised(journal):
+    bus, blocks = Bus(), []
+
+    class Agent:
+        @hookable("go", bus=bus)
+        def go(self, error):
+            if error is not None:
+                raise error
+            Agent().go("inner")
+
+    bus.signal("pre_go").connect(
+        lambda agent, error: Block("no") if error == "inner" else None, role="guard", weak=False
+    )
+    journal.durable("go", bus=bus)
+    for error in (HookBlocked("made by hand"), Lies("x"), None):
+        try:
+            Agent().go(error)
+        except BaseException as left:
+            blocks.append(type(left))
+    assert blocks == [HookBlocked, Lies, HookBlocked] and journal.unfinished() == []
+    assert kept(journal) == [("intent", None, 1), ("outcome", "raised", 1)] * 3
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("harm", ["locked", "closed", "gone"])
 def test_where_the_intent_cannot_be_written_the_call_is_blocked_and_the_next_one_tries_again(
@@ -160,7 +187,7 @@ def test_where_the_intent_cannot_be_written_the_call_is_blocked_and_the_next_one
     with record(bank.bus) as events, pytest.raises(HookBlocked) as blocked:
         bank.pay("ada", way=way)
     words = {"locked": "is locked by another process", "closed": "is closed", "gone": "is gone"}
-    assert words[harm] in blocked.value.reason and blocked.value.receiver == "journal"
+    assert words[harm] in blocked.value.reason and blocked.value.receiver == "durable journal"
     assert bank.ran == [] and [event.outcome for event in events.of(Finished)] == ["blocked"]
     other.close()
     if harm == "gone":

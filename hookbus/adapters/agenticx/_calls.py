@@ -129,6 +129,10 @@ async def tool_call_async(
     return await call.run_async(name, arguments)
 
 
+for _call in (tool_call, tool_call_async):
+    vars(_call)["carriers"] = ("call",)  # are no part of what is approved
+
+
 class RuntimeTools:
     """The sender of `tool_call` in a runtime, whose tools are known by name."""
 

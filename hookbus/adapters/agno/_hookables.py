@@ -161,6 +161,9 @@ async def arun_output(
 TOOLS: Final = (
     tool_start, atool_start, tool_call, atool_call, stool_call, astool_call, tool_end, atool_end,
 )  # fmt: skip
+for _call in (tool_call, atool_call, stool_call, astool_call):
+    vars(_call)["carriers"] = ("call",)  # are no part of what is approved
+
 RUNS: Final = (run_input, arun_input, run_output, arun_output)
 
 _HOOKS: Final = {

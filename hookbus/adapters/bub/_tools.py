@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Final
 
 from hookbus import Bus, HookError, instrument
@@ -27,14 +28,16 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
         """Run a tool; what it raises is Bub's BubError by now. Only `arguments` can be changed."""
         if arguments is not call.arguments:
             call = module.replace(call, arguments=dict(arguments))
-        return await stock(executor, tool, call, call.context)
+        return await executor(call, call.context)
+
+    vars(tool_call)["carriers"] = "call", "executor"  # are no part of what is approved
 
     async def heard(executor: Any, tool: Any, call: Any) -> Any:
         agent = None if call.context is None else call.context.state.get("_runtime_agent")
         try:
             return await cls.tool_call(
                 call.tool, call.arguments, _CALL_ID.get(), _kind_of(tool), tool, agent, call,
-                executor,
+                partial(stock, executor, tool),
             )  # fmt: skip
         except HookError as failure:
             raise errors.BubError(errors.ErrorKind.TOOL, str(failure)) from failure

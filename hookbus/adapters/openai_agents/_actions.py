@@ -50,7 +50,7 @@ def hook_actions(gate: Gate) -> None:
             try:
                 return await run()
             except Interrupted:  # now the SDK asks, in its own way
-                tool.needs_approval = True
+                tool.needs_approval, tool.on_approval = True, None  # which would answer itself
                 return await run()
 
         _replace(gate, cls, execute)
