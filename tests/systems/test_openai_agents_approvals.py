@@ -166,12 +166,12 @@ class TestItsOwnTools:
         assert ran == ["y"]
 
     @interrupts
-    async def test_a_callback_of_the_tool_may_say_yes_at_once(self, bus, make):
+    async def test_a_callback_of_the_tool_says_no_yes_to_a_guard(self, bus, make):
         async def approves(context: Any, item: Any) -> dict[str, Any]:
             return {"approve": True}
 
         ran, agent, result = await self.begin(make, on_approval=approves)
-        assert ran == ["x"] and result.final_output == "done"
+        assert ran == [] and len(result.interruptions) == 1
 
     @interrupts
     async def test_what_was_approved_before_a_guard_asked_is_no_yes_to_it(self, bus, make, store):
