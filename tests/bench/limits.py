@@ -94,7 +94,7 @@ KNOWN_MISSES: dict[str, KnownMiss] = {
     "P17 async": KnownMiss("a late answer is late, so the clock is read once more", 1.5),
     "P21 known form": KnownMiss("the plan is made and its text is put together", 2.0),
     "P21 new form": KnownMiss("the text is written before it is compiled", 4.0),
-    "P22 sync": KnownMiss("the exception passes one frame more, and its traceback is cleared", 6.0),
+    "P22 sync": KnownMiss("the exception passes one frame more, and its traceback is cleared", 6.8),
     "P25 async": KnownMiss("four events are made and told", 3.2),
 }
 
