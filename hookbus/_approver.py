@@ -35,10 +35,12 @@ class Answered:
         if approver is not None:
             made = import_module("hookbus.approvals").answering(approver, timeout)
             if self._approver is not None:
-                if timeout is None and made.key == self._approver.key:
+                before = self._approver
+                is_same = (made.key, made.name) == (before.key, before.name)
+                if timeout is None and is_same:
                     return approver
                 raise HookError(
-                    f"this bus asks {self._approver.name} already; bus.approver(None) takes it away"
+                    f"this bus asks {before.name} already; bus.approver(None) takes it away"
                 )
         self._approver = made
         return approver

@@ -10,8 +10,9 @@ import time
 
 import pytest
 
-from hookbus import Ask, Bus, hookable
+from hookbus import Ask, Bus, HookError, hookable
 from hookbus._cli.waiting import Waited
+from hookbus.adapters._pauses import Pausing
 from hookbus.approvals import ApprovalPending, Approved, Store
 from hookbus.journal import Journal
 from tests.cli.conftest import environment
@@ -242,6 +243,14 @@ def test_a_call_that_nobody_answers_in_time_is_parked_at_the_store_of_the_settin
         assert (ran.stdout, ran.stderr) == ("pending\n", "")
     [request] = Store(tmp_path / "approvals.db").pending()
     assert request.arguments == {"amount": 3}
+
+
+def test_who_pauses_a_run_is_not_taken_for_the_store_that_waits(tmp_path):
+    bus, store = Bus(), Store(tmp_path / "approvals.db")
+    bus.approver(Waited(store, 1.0))
+    assert bus.approver(store) is store  # which waits, too
+    with pytest.raises(HookError, match="this bus asks Store already"):
+        bus.approver(Pausing(store))
 
 
 def test_of_two_calls_that_wait_for_one_yes_one_passes_and_the_other_waits_on(tmp_path):
