@@ -123,6 +123,27 @@ def test_an_interrupt_goes_out_though_the_call_is_blocked(bus, agent, result):
     assert outcomes == ["raised"]
 
 
+def test_an_around_that_catches_a_block_finds_no_other_exception_in_it(bus, agent):
+    found = []
+
+    def breaks_at_last(a, msg):
+        if msg == "patched":
+            raise ValueError("secret")
+
+    def looks(a, call_next):
+        try:
+            return call_next(msg="patched")
+        except HookBlocked as blocked:
+            found.append(blocked.__context__)
+            raise
+
+    bus.signal("around_reply").connect(looks)
+    bus.signal("pre_reply").connect(breaks_at_last, role="guard")
+    with pytest.raises(HookBlocked, match="guard failed"):
+        agent.reply("a")
+    assert found == [None]
+
+
 def test_a_block_is_shown_with_no_other_exception(bus, agent):
     def breaks(a):
         raise ValueError("secret")
