@@ -31,13 +31,11 @@ class Answered:
             HookError: if the bus has another one already, this one cannot be asked, or the extra
                 `approvals` is not installed.
         """
-        made = None
+        made, before = None, self._approver
         if approver is not None:
             made = import_module("hookbus.approvals").answering(approver, timeout)
-            if self._approver is not None:
-                before = self._approver
-                is_same = (made.key, made.name) == (before.key, before.name)
-                if timeout is None and is_same:
+            if before is not None:
+                if timeout is None and (made.key, made.name) == (before.key, before.name):
                     return approver
                 raise HookError(
                     f"this bus asks {before.name} already; bus.approver(None) takes it away"

@@ -175,6 +175,8 @@ def _check(
     own = colour_of(getattr(raw, "__func__", raw))
     if made.colour is not None and present is None and own != "sync":
         raise HookError(f"{where} is {own} already: leave colour={made.colour!r} out")
+    if not name.isidentifier():
+        raise HookError(f"the hook's name for {where} must be an identifier, not {name!r}")
 
 
 def _wrap_methods(
@@ -208,7 +210,10 @@ def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: ExitStack) -
         hook.retire()
 
     undos.callback(undo)
-    setattr(cls, attribute, wrapped)
+    try:
+        setattr(cls, attribute, wrapped)
+    except TypeError as error:
+        raise HookError(f"{cls.__qualname__}.{attribute} cannot be set: {error}") from None
     made.bus._forget(name)
 
 

@@ -189,3 +189,19 @@ def test_a_colour_that_is_not_so_is_said(bus, client):
         instrument(Client, "coroutine", bus=bus, colour="async")
     with pytest.raises(HookError, match="colour='sync' must be 'async'"):
         instrument(Client, "plain", bus=bus, colour="sync")
+
+
+def test_what_cannot_be_hooked_is_said_with_its_class_and_nothing_is(bus):
+    class Frozen(type):
+        def __setattr__(cls, name, value):
+            raise TypeError("it is frozen")
+
+    class Bank(metaclass=Frozen):
+        def pay(self, amount):
+            return amount
+
+    with pytest.raises(HookError, match="Bank.pay cannot be set: it is frozen"):
+        instrument(Bank, "pay", bus=bus)
+    with pytest.raises(HookError, match="the hook's name for .*Bank.pay must be an identifier"):
+        instrument(Bank, {"pay": "no name"}, bus=bus)
+    assert bus.hook_names() == [] and Bank().pay(1) == 1

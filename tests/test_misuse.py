@@ -615,3 +615,10 @@ def test_whoever_may_only_read_the_arguments_writes_them_in_no_way(bus, Agent, r
     else:
         assert Agent().reply("hi") == "hi" and seen == ["hi"]
         assert "writes" in str(report(bus))
+
+
+def test_the_arguments_that_may_only_be_read_are_shown_by_name_and_without_their_values(bus, Agent):
+    shown = []
+    bus.signal("pre_reply").connect(lambda agent, ctx: shown.append(repr(ctx.kwargs)), role="guard")
+    Agent().reply("secret")
+    assert shown == ["ReadOnly(msg, temperature)"]

@@ -145,7 +145,7 @@ class Approval:
         """Return the request with these arguments; what cannot be approved blocks."""
         call, hook, sender = self.call, self.call.plan.hook, self.call.sender
         # What an adapter makes the call with, behind the words of the vocabulary, is none of them.
-        not_asked = hook.given.sender, *getattr(hook.body, "carriers", ())
+        not_asked = hook.given.sender, *getattr(hook.body, "__hookbus_carriers__", ())
         given = zip(call.plan.signature.names, values)
         arguments = {name: value for name, value in given if name not in not_asked}
         try:

@@ -44,6 +44,9 @@ class ReadOnly(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(self._bindings)
 
+    def __repr__(self) -> str:
+        return f"ReadOnly({', '.join(self._bindings)})"
+
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         self.tampered = True
         raise TypeError(FIXED_ARGUMENTS)

@@ -131,10 +131,13 @@ def may_call(sender: Any, declared: list[Hook]) -> bool:
     if any(hook.given.sender for hook in declared):
         return True
     own = {} if is_class(sender) else getattr(sender, "__dict__", {})
-    held = [hook_of(each) for each in list(own.values())]
+    if any(hook_of(each) in declared for each in list(own.values())):
+        return True
     for cls in with_subclasses([own_class(sender)]):
         kind: type = type(cls)
         line = (*cls.__mro__, *kind.__mro__)
-        held += [hook for _, hook in hooks_in(line)]
-        held += [hook for hook in declared if any(map(hook.is_named_in, line))]
-    return any(hook in declared for hook in held)
+        if any(hook in declared for _, hook in hooks_in(line)):
+            return True
+        if any(hook.is_named_in(each) for hook in declared for each in line):
+            return True
+    return False

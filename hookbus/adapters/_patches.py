@@ -10,12 +10,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from types import ModuleType, TracebackType
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
 
 from hookbus import Bus, HookError
 from hookbus.exceptions import HookWarning
 
 Uninstall = Callable[[], None]
+F = TypeVar("F", bound=Callable[..., Any])
 
 _ABSENT: Final = object()
 
@@ -220,6 +221,18 @@ def _with_subclasses(cls: type) -> Iterator[type]:
             seen.add(each)
             waiting += type.__subclasses__(each)
             yield each
+
+
+def carries(*names: str) -> Callable[[F], F]:
+    """Say which parameters of a hookable are what an adapter makes its call with: they are no part
+    of what a person approves.
+    """
+
+    def mark(function: F) -> F:
+        function.__dict__["__hookbus_carriers__"] = names
+        return function
+
+    return mark
 
 
 def require_version(package: str, *supported: str | Between) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from .. import Block, Bus, HookBlocked, HookContext, HookError
 from .._plain import name_of_type, place_of_raise, plain
 from ..events import Event
+from ..exceptions import is_a
 from ._chain import Row, row_of
 from ._queue import Waiting
 from ._writer import Writer
@@ -120,10 +121,9 @@ class Attempt:
     def _outcome(self, error: BaseException | None) -> Row:
         outcome = "returned"
         if error is not None:
-            kind = type(error)
-            is_block = issubclass(kind, HookBlocked) and vars(error).get("call_id")
-            outcome = "blocked" if is_block == self._ctx.call_id else "raised"
-            outcome = outcome if issubclass(kind, Exception) else "cancelled"
+            is_own_block = is_a(error, HookBlocked) and error.call_id == self._ctx.call_id
+            outcome = "blocked" if is_own_block else "raised"
+            outcome = outcome if is_a(error, Exception) else "cancelled"
         seconds = time.perf_counter() - self._began
         said = error if error is None else {
             "type": name_of_type(type(error)), "place": place_of_raise(error)

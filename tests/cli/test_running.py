@@ -177,7 +177,8 @@ def test_a_program_does_not_begin_without_a_plugin_that_is_to_guard_it(bank):
     assert ran.stderr.startswith("hookbus: error: plugin frugal") and ran.stderr.count("\n") == 1
 
 
-def test_a_program_and_what_it_starts_are_in_the_journal(tmp_path):
+@pytest.mark.parametrize("turns", [("--turns",), ()], ids=["an option", "the environment"])
+def test_a_program_and_what_it_starts_are_in_the_journal(turns, tmp_path):
     (tmp_path / "script.py").write_text(
         "import subprocess, sys\nfrom hookbus import hookable, signal\n"
         "@hookable\ndef ring(n): return n\n"
@@ -185,8 +186,9 @@ def test_a_program_and_what_it_starts_are_in_the_journal(tmp_path):
         "print(ring(1))\n"
         "if len(sys.argv) == 1: subprocess.run([sys.executable, __file__, 'inside'], check=True)\n"
     )
-    options = ("--journal", "night.journal", "--turns", "--trace", "t.json", "--otel")
-    ran = python("-m", "hookbus", "run", *options, "script.py", cwd=tmp_path)
+    options = ("--journal", "night.journal", *turns, "--trace", "t.json", "--otel")
+    said = {} if turns else {"HOOKBUS_TURNS": "1"}
+    ran = python("-m", "hookbus", "run", *options, "script.py", cwd=tmp_path, **said)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "1\n1\n", "")
     records = [*Journal.reading(tmp_path / "night.journal").records(type="finished")]
     assert [record.subject for record in records] == ["ring", "ring"]
@@ -243,6 +245,19 @@ def test_a_call_that_nobody_answers_in_time_is_parked_at_the_store_of_the_settin
         assert (ran.stdout, ran.stderr) == ("pending\n", "")
     [request] = Store(tmp_path / "approvals.db").pending()
     assert request.arguments == {"amount": 3}
+
+
+def test_a_yes_to_one_program_is_none_to_another(tmp_path):
+    for name in ("first.py", "second.py"):
+        (tmp_path / name).write_text(f"{ASKS}try: print(pay(3))\nexcept HookBlocked: print('no')\n")
+
+    def run(name):
+        return python("-m", "hookbus", "run", "--approvals", "a.db", name, cwd=tmp_path).stdout
+
+    assert run("first.py") == "no\n"
+    store = Store(tmp_path / "a.db")
+    store.answer(store.pending()[0].id, Approved("ada"))
+    assert (run("second.py"), run("first.py")) == ("no\n", "paid 3\n")
 
 
 def test_who_pauses_a_run_is_not_taken_for_the_store_that_waits(tmp_path):

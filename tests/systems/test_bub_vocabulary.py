@@ -56,6 +56,13 @@ async def test_a_call_that_is_asked_about_runs_after_a_yes(bus):
     assert asked == [{"name": "mail", "arguments": {"to": "bob"}, "kind": "function"}]
 
 
+async def test_a_modifier_puts_no_other_tool_in_the_place_of_the_guarded_one(bus):
+    sent, others = [], []
+    bus.signal("pre_tool_call").connect(lambda tool: {"tool": mailing(others)}, weak=False)
+    await ToolExecutor().execute_async([(mailing(sent), {"to": "bob"})])
+    assert (sent, others) == (["bob"], [])
+
+
 async def test_a_call_without_a_number_inside_of_one_with_a_number_has_none(bus):
     words, sent, inner = Words(bus), [], ToolExecutor(render=False)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hookbus import HookBlocked, HookError
 
-from .._patches import Patches
+from .._patches import Patches, carries
 from ._bus import TURN
 from ._points import Points
 from ._turns import Turn
@@ -113,6 +113,7 @@ def _kind_of(name: str, tool: Any) -> str:
     return next((_KINDS[each] for each in said if each in _KINDS), "function")
 
 
+@carries("call")
 def tool_call(
     name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
     call: Any,
@@ -121,16 +122,13 @@ def tool_call(
     return call.run(name, arguments)
 
 
+@carries("call")
 async def tool_call_async(
     name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
     call: Any,
 ) -> Any:  # fmt: skip
     """Run a tool on an event loop; only `arguments` can be changed."""
     return await call.run_async(name, arguments)
-
-
-for _call in (tool_call, tool_call_async):
-    vars(_call)["carriers"] = ("call",)  # are no part of what is approved
 
 
 class RuntimeTools:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from hookbus import Bus, instrument
 
 from .._own_hooks import View
-from .._patches import Patches
+from .._patches import Patches, carries
 
 
 class Sender(NamedTuple):
@@ -77,6 +77,7 @@ async def atool_start(self: Any, call: Any) -> None:
     call.reach()
 
 
+@carries("call")
 def tool_call(
     tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
     call: Any,
@@ -85,6 +86,7 @@ def tool_call(
     return call.run(name, arguments)
 
 
+@carries("call")
 async def atool_call(
     tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
     call: Any,
@@ -93,6 +95,7 @@ async def atool_call(
     return await call.run_async(name, arguments)
 
 
+@carries("call")
 def stool_call(
     tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
     call: Any,
@@ -101,6 +104,7 @@ def stool_call(
     return (yield from call.run(name, arguments))
 
 
+@carries("call")
 async def astool_call(
     tool: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str, agent: Any,
     call: Any,
@@ -161,9 +165,6 @@ async def arun_output(
 TOOLS: Final = (
     tool_start, atool_start, tool_call, atool_call, stool_call, astool_call, tool_end, atool_end,
 )  # fmt: skip
-for _call in (tool_call, atool_call, stool_call, astool_call):
-    vars(_call)["carriers"] = ("call",)  # are no part of what is approved
-
 RUNS: Final = (run_input, arun_input, run_output, arun_output)
 
 _HOOKS: Final = {

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hookbus import Bus, HookError, instrument
 
-from .._patches import Patches
+from .._patches import Patches, carries
 from ._questions import Listeners
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_bub_call_id", default=None)
@@ -21,6 +21,7 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
     cls, listeners = module.ToolExecutor, Listeners(bus, "tool_call", "tool_call")
     stock, stock_traced = vars(cls)["_invoke_normalized"], vars(cls)["_trace_tool_response"]
 
+    @carries("call", "executor")
     async def tool_call(
         name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any,
         agent: Any, call: Any, executor: Any,
@@ -29,8 +30,6 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
         if arguments is not call.arguments:
             call = module.replace(call, arguments=dict(arguments))
         return await executor(call, call.context)
-
-    vars(tool_call)["carriers"] = "call", "executor"  # are no part of what is approved
 
     async def heard(executor: Any, tool: Any, call: Any) -> Any:
         agent = None if call.context is None else call.context.state.get("_runtime_agent")
