@@ -164,7 +164,7 @@ class Call:
         connection = self.listeners.plan["around", "modify"][level]
         try:
             if not self.listeners.begins(connection, arguments):
-                return (yield from self._around(level + 1, arguments, is_changed))
+                return (yield from self._inside(level + 1, arguments, is_changed))
             last, is_own = yield from self._trusted(
                 connection, self._attempts(level, arguments, is_changed, tries)
             )
@@ -222,19 +222,26 @@ class Call:
         """Go further in, and note how that ended."""
         outcome = "raised"
         try:
-            result = yield from self._around(level, arguments, is_changed)
+            result = yield from self._inside(level, arguments, is_changed)
             outcome = self.outcome
         except GeneratorExit:
             outcome = "cancelled"
             raise
         except Fault as fault:
             outcome = self._outcome_of(fault)
-            if fault.kind == "StopIteration" and self.program.is_async:
-                raise Fault("RuntimeError") from fault  # no coroutine lets a StopIteration out
             raise
         finally:
             tries.append(outcome)
         return result
+
+    def _inside(self, level: int, arguments: Mapping[str, Any], is_changed: bool) -> Story:
+        """What an around has inside, of an async call a coroutine, which lets no StopIteration out."""
+        try:
+            return (yield from self._around(level, arguments, is_changed))
+        except Fault as fault:
+            if fault.kind == "StopIteration" and self.program.is_async:
+                raise Fault("RuntimeError") from fault
+            raise
 
     def _around_ends(self, connection: Connection, last: Any) -> Story:
         self.listeners.speaks(connection)
