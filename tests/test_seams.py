@@ -5,7 +5,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, events, hookable
+from hookbus import Block, Bus, HookBlocked, HookError, events, hookable, hookspec, modes, report
 
 MARK: ContextVar[str] = ContextVar("mark", default="unset")
 
@@ -131,3 +131,109 @@ async def test_a_first_attempt_that_comes_after_another_was_blocked_runs_no_meth
     with pytest.raises(HookBlocked):
         await agent_of(bus, ran).think("a")
     assert ran == []
+
+
+def test_a_guard_holds_for_a_method_whose_override_is_another_hook(bus):
+    class Base:
+        @hookable("pay", bus=bus)
+        def move(self, amount):
+            return amount
+
+    class Sub(Base):
+        @hookable("transfer", bus=bus)
+        def move(self, amount):
+            return super().move(amount)
+
+    bus.signal("pre_pay").connect(lambda agent: Block("no"), role="guard")
+    with pytest.raises(HookBlocked, match="pay was blocked"):
+        Sub().move(1)
+
+
+@pytest.mark.parametrize("wrong", [3, {1: "a"}, None])
+@pytest.mark.parametrize("name", ["rest", "more"])
+def test_a_draft_with_what_cannot_be_passed_on_is_its_receivers_failure(bus, name, wrong):
+    ran, failures = [], []
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, *rest, **more):
+            ran.append((rest, more))
+
+    bus.signal("pre_reply").connect(lambda agent, ctx: ctx.kwargs.__setitem__(name, wrong))
+    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    Agent().reply(1, a=2)
+    assert ran == [((1,), {"a": 2})] and len(failures) == 1
+
+
+def test_what_a_method_raises_as_its_stream_is_closed_comes_out(bus):
+    @hookable("tokens", bus=bus)
+    def tokens():
+        try:
+            yield 1
+        finally:
+            raise LookupError("of the method")
+
+    bus.signal("item_tokens").connect(lambda tokens, item: None, role="observe")
+    stream = tokens()
+    assert next(stream) == 1
+    with pytest.raises(LookupError, match="of the method"):
+        stream.close()
+
+
+async def test_a_coroutine_of_ones_own_may_be_the_result_whatever_it_is_called(bus):
+    async def next_page():
+        return "page"
+
+    async def pages(agent, call_next):
+        await call_next()
+        return next_page()
+
+    bus.signal("around_think").connect(pages)
+    assert await (await agent_of(bus, []).think("a")) == "page"
+
+
+def test_an_around_that_hands_on_none_has_lost_no_result(bus):
+    @hookable("reply", bus=bus)
+    def reply(msg):
+        return msg or None
+
+    bus.events.connect(lambda bus, event: None)
+    bus.signal("around_reply").connect(lambda reply, call_next: call_next() and None, name="lossy")
+    reply("")
+    assert not any("lossy" in finding for finding in report(bus).findings)
+    reply("a")
+    assert any("lossy" in finding for finding in report(bus).findings)
+
+
+@pytest.mark.parametrize("count", [2, 20])
+def test_the_first_of_many_that_answers_ends_the_question(bus, count):
+    @hookspec(modes.firstresult, bus=bus)
+    def choose(x): ...
+
+    asked = []
+    for number in range(count):
+        choose.connect(lambda x, number=number: asked.append(number), name=f"silent {number}")
+    for number in range(2):
+        choose.connect(lambda x, number=number: asked.append(x) or number, weak=False)
+    assert choose("last") == 0 and asked == [*range(count), "last"]
+    choose.connect(lambda: 7, priority=1)
+    assert choose("last") == 7 and len(asked) == count + 1
+
+
+async def test_a_plain_answerer_of_a_mode_of_ones_own_may_not_write_though_it_is_awaited(bus):
+    def mode(receivers):
+        answers = yield receivers
+        return [answer.value for answer in answers]
+
+    @hookspec(mode, bus=bus)
+    async def choose(x): ...
+
+    async def later(ctx):
+        ctx.kwargs["x"] = "written"
+
+    failures = []
+    choose.connect(lambda ctx: later(ctx), name="writes")
+    choose.connect(lambda x: x, name="reads")
+    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    assert await choose("a") == [None, "a"]
+    assert [failure.receiver for failure in failures] == ["writes"]
