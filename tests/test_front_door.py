@@ -111,7 +111,7 @@ def test_the_core_bans_what_its_promises_ban(path):
             assert node.attr not in ("send_async",), f"{path.name}:{node.lineno}"
 
 
-def test_texts_become_code_in_the_shell_and_the_two_writers_only():
+def test_texts_become_code_in_the_shell_only():
     makers = {}
     for path in CORE:
         calls = [
@@ -122,10 +122,7 @@ def test_texts_become_code_in_the_shell_and_the_two_writers_only():
         }  # fmt: skip
         if found:
             makers[str(path.relative_to(PACKAGE))] = found
-    assert makers == {
-        "_hooks/shell.py": {"exec", "compile"}, "_calls/writer.py": {"exec"},
-        "_questions/writer.py": {"exec"},
-    }  # fmt: skip
+    assert makers == {"_hooks/shell.py": {"exec", "compile"}}
 
 
 def test_only_guests_come_in_by_the_front_door():

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from .._connections.senders import own_class
-from .._connections.wanted import is_awaitable, not_awaited
+from .._connections.wanted import is_awaitable, not_awaited, unwaited
 from .._surroundings import current_surrounding
 from ..events import Asked
 from ..exceptions import HookError
@@ -81,27 +81,21 @@ class Approval:
 
     def approve(self, values: tuple[Any, ...]) -> None:
         """Ask for a yes to these arguments in a plain call, or block it."""
-        if self._is_given(values):
-            return
-        seat, request = self._begin(values)
-        try:
-            ask = self.approver.ask
-            answer = ask(request) if seat.timeout is None else timed(seat, ask, request)
-            if is_awaitable(answer):
-                answer = self._elsewhere(seat, answer)
-            self._settle(seat, values, answer)
-        except BaseException as error:
-            failed(self.call, seat, error)
-            raise  # not reached: who answers for a bus closes
+        unwaited(self.approve_async(values))
 
     async def approve_async(self, values: tuple[Any, ...]) -> None:
-        """Ask for a yes in a call that is awaited; likewise."""
+        """Ask for a yes in a call that is awaited; likewise. Of a plain one nothing in it waits."""
         if self._is_given(values):
             return
         seat, request = self._begin(values)
         try:
             ask = self.approver.ask_async
-            if seat.timeout is None:
+            if not self.call.plan.hook.is_async:
+                ask = self.approver.ask
+                answer = ask(request) if seat.timeout is None else timed(seat, ask, request)
+                if is_awaitable(answer):
+                    answer = self._elsewhere(seat, answer)
+            elif seat.timeout is None:
                 answer = ask(request)
                 answer = await answer if is_awaitable(answer) else answer
             elif seat.receiver.is_async:

@@ -17,7 +17,7 @@ from .._connections.wanted import is_awaitable
 from ..events import Attempted
 from ..exceptions import HookError, article, late_call_next
 from .context import Call
-from .meaning import meant, patched
+from .meaning import meant
 from .outcome import outcome_of, stand
 from .plan import Seat
 from .telling import tell, tell_change
@@ -32,18 +32,6 @@ MARKS: Final = {
     "returned_ended": RETURNED + ENDED,
 }  # fmt: skip
 """What the texts call them."""
-
-
-def again(
-    call: Call, seat: Seat, is_late: bool, patch: dict[str, Any], values: tuple[Any, ...]
-) -> tuple[Any, ...]:
-    """Return the arguments of an attempt that patches or repeats; refuse one that comes too late.
-
-    Raises:
-        HookError: for what comes too late, or a patch of what is no argument.
-    """
-    check_open(call, is_late)
-    return patched(call, seat, values, patch)
 
 
 def check_open(call: Call, is_late: bool) -> None:

@@ -47,7 +47,7 @@ def parted(call: Call | None, blocked: HookBlocked) -> bool:
     if call is None or call.blocked is None or blocked.call_id != call.id:
         clear(blocked)
         return False
-    if call.plan.around:  # only arounds are among the frames of a call's own block
+    if call.plan.phases["around"].modify:  # only arounds are among the frames of a call's own block
         clear(blocked)
     else:
         blocked.__traceback__ = None
@@ -178,7 +178,7 @@ def failed(
     else:
         tell_failed(call, seat, error, "raised")
         raised = ReceiverError(receiver.name, call.plan.hook.name, seat.phase)
-        if seat.phase == "answer" and call.plan.around and call.broken is None:
+        if seat.phase == "answer" and call.plan.phases["around"].modify and call.broken is None:
             call.broken = raised  # no around keeps it
         try:
             raise raised from error

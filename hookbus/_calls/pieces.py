@@ -4,8 +4,7 @@ held.
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from inspect import ismethod
 from typing import Any, Final
 
@@ -18,15 +17,6 @@ from .text import MINE, fill
 def mine(name: str) -> str:
     """Mark the name of a user."""
     return MINE + name
-
-
-def _is(sender: Any) -> Callable[[Any], bool]:
-    """Return what tells whether something is this sender, without keeping it alive."""
-    try:
-        reference = weakref.ref(sender)
-    except TypeError:
-        return lambda other: False
-    return lambda other: other is reference()
 
 
 _OF_RUNS: Final = ("agent",)
@@ -52,13 +42,17 @@ class Pieces:
 
     def __init__(self, plan: Plan, sender: Any = None) -> None:
         self.plan, self.hook = plan, plan.hook
-        # The arounds of an attempt may be written later, and must not keep the sender alive until
-        # then.
-        self._is_sender = _is(sender)
+        # Found now: the arounds of an attempt may be written later, and nothing here keeps the
+        # sender alive until then.
+        self._own = {
+            seat for seat in plan.seats()
+            if ismethod(held := seat.receiver.function) and held.__self__ is sender
+        }  # fmt: skip
         self.flags: set[str] = set()
         self.pieces: dict[str, Any] = {}
         self.given: dict[str, Any] = {}
         self.tools: dict[str, Any] = {}
+        self.parts: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         signature = plan.signature
         self.names = signature.names
@@ -105,8 +99,9 @@ class Pieces:
     ) -> str:  # fmt: skip
         """Write a text, in which more holds than of the whole plan, and more stands for something.
         """
-        flags = frozenset(self.flags.union(more)) if more else frozenset(self.flags)
-        return fill(text, flags, parts or {}, {**self.pieces, **pieces} if pieces else self.pieces)
+        parts = self.parts | (parts or {})
+        flags = frozenset(self.flags.union(more, ["view"] if parts.get("view") else ()))
+        return fill(text, flags, parts, {**self.pieces, **pieces} if pieces else self.pieces)
 
     def give(self, prefix: str, value: Any) -> str:
         """Return the name of an object of which there are several."""
@@ -145,9 +140,8 @@ class Pieces:
 
     def is_beside(self, seat: Seat) -> bool:
         """Tell whether a receiver is awaited beside others."""
-        plan = self.plan
-        phases = plan.pre, plan.item, plan.post, plan.error, plan.final
-        return any(seat in each.observe and len(each.observe) > 1 for each in phases)
+        beside = self.plan.phases[seat.phase].observe
+        return seat in beside and len(beside) > 1
 
     def is_awaited(self, seat: Seat) -> bool:
         """Tell whether a receiver of an async hook is known to be awaited."""
@@ -179,6 +173,11 @@ class Pieces:
             name: offered[name] for name in self.offered(seat)
         }
 
+    def view(self, seat: Seat) -> str:
+        """Write what a receiver that asks for `ctx` reads the arguments by."""
+        asks_ctx = "ctx" in seat.receiver.asks.names and "ctx" in self.offered(seat)
+        return f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else ""
+
     def _wanted(self, seat: Seat) -> tuple[tuple[str, str], ...]:
         if seat.problem is not None:
             return ()
@@ -198,11 +197,9 @@ class Pieces:
     def holding(self, seat: Seat) -> str:
         """Say how a receiver is held: `strong`, `weak`, or `own` for a method of the very sender.
         """
-        receiver = seat.receiver
-        if not receiver.is_weak:
+        if not seat.receiver.is_weak:
             return "strong"
-        held = receiver.function
-        return "own" if ismethod(held) and self._is_sender(held.__self__) else "weak"
+        return "own" if seat in self._own else "weak"
 
     def _receiver(self, seat: Seat) -> str:
         """Return the name by which a receiver is called."""

@@ -69,12 +69,7 @@ class Plan:
 
     hook: Hook
     site: Site
-    pre: Phase
-    around: tuple[Seat, ...]
-    item: Phase
-    post: Phase
-    error: Phase
-    final: Phase
+    phases: dict[str, Phase]
     unaskable: tuple[Seat, ...]
     heard: frozenset[Any]
     shows_values: bool
@@ -86,16 +81,10 @@ class Plan:
     def is_empty(self) -> bool:
         return not self.heard and not any(True for _ in self.seats())
 
-    def phases(self) -> Iterator[tuple[str, tuple[Seat, ...]]]:
-        phases: list[Iterable[Seat]] = [
-            self.pre, self.around, self.item, self.post, self.error, self.final,
-        ]  # fmt: skip
-        yield from zip(PHASES, map(tuple, phases))
-
     def seats(self) -> Iterator[Seat]:
         yield from self.unaskable
-        for _, seats in self.phases():
-            yield from seats
+        for phase in self.phases.values():
+            yield from phase
         yield from self.answers
 
 
@@ -122,8 +111,7 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
         guards = *phases["pre"].guard, _closing_seat(hook)
         phases["pre"] = attrs.evolve(phases["pre"], guard=guards)
     return Plan(
-        hook, site, phases["pre"], phases["around"].modify, phases["item"], phases["post"],
-        phases["error"], phases["finally"], unaskable, bus.heard, bus.values,
+        hook, site, phases, unaskable, bus.heard, bus.values,
         hook.method_signature if is_method else hook.function_signature,
     )  # fmt: skip
 

@@ -66,8 +66,12 @@ def _chosen(text: str, flags: frozenset[str]) -> list[tuple[str, str | None, str
             ):
                 gone = depth
                 continue
-        place = _PLACE.fullmatch(line.strip())
-        lines.append((" " * depth, place[1] if place is not None else None, line.strip()))
+        indent, place = " " * depth, _PLACE.fullmatch(line.strip())
+        if place is not None and place[1].isupper():
+            others = _chosen(getattr(story, place[1]), flags)
+            lines += [(indent + more, inside, other) for more, inside, other in others]
+        else:
+            lines.append((indent, place[1] if place is not None else None, line.strip()))
     return lines
 
 
@@ -77,13 +81,9 @@ def sealed(
     """Return a text whose own words differ from these names of users, and the objects that it uses.
     """
     source, words, renamed = _sealed(text, names)
-    scope = {**HIDDEN, **{word: tools[word] for word in words if word in tools}}
-    for word, other in renamed.items():
-        found = tools.get(word, _BUILTINS.get(word, scope))
-        if found is not scope:
-            scope.pop(word, None)
-            scope[other] = found
-    return source, scope
+    known = {**_BUILTINS, **tools}
+    used = {renamed.get(word, word): known[word] for word in words if word in known}
+    return source, HIDDEN | used
 
 
 @lru_cache(maxsize=1024)

@@ -13,6 +13,8 @@ from .text import story
 LOOP_FROM: Final = 12
 """So many receivers in a row that are asked alike are asked in a loop; fewer are written out."""
 
+AND_SETTLED: Final = "and (type(answer) in READY or (answer := await settled(answer)) is not None)"
+
 
 class Turns(Pieces):
     """The turns of a plan, as text."""
@@ -60,8 +62,9 @@ class Turns(Pieces):
             turns = self.turns(seats, "look")
         more = {"beside"} if self.hook.is_async else set()
         return self.fill(
-            story.OBSERVERS, more, {"turns": turns}, call=self.call, noted=noted or "None"
-        )
+            story.OBSERVERS, more, {"turns": turns},
+            call=self.call, noted=noted or "None", take="decided",
+        )  # fmt: skip
 
     def _likeness(self, seat: Seat) -> Any:
         receiver = seat.receiver
@@ -138,33 +141,31 @@ class Turns(Pieces):
         return " and ".join(tests) or "True"
 
     def _read(self, seat: Seat, kind: str, name: str, receiver: str) -> str:
-        asks_ctx = "ctx" in seat.receiver.asks.names and "ctx" in self.offered(seat)
-        more = {"view"} if asks_ctx and kind != "patch" else set()
+        view = self.view(seat)
         pieces = {"seat": name, "call": self.call, "asked": self.asked(seat, name, receiver)}
         parts = {
-            "view": f"view = ReadOnly({self.pieces['shown']})" if "view" in more else "",
+            "view": view,
             "settle": self.settle(seat) if kind not in ("wait", "maybe wait") else "",
         }
-        looked = "view" if "view" in more else "None"
+        looked = "view" if view else "None"
         if seat.receiver.options.background:
             pieces |= {"receiver": receiver, "arguments": self._arguments(seat, seat.receiver.asks)}
             return self.fill(story.START, parts=parts, looked=looked, **pieces)
-        if kind == "patch" and asks_ctx:
-            return self.fill(
-                story.DRAFT, parts=parts | self._rebinding(), is_odd=self._odd_draft(), **pieces
-            )
+        if kind == "patch" and view:
+            pieces |= {"is_odd": self._odd_draft(), "draft": ", draft"}
+            return self.fill(story.DRAFT, parts=parts | self._rebinding(), **pieces)
         if kind in ("wait", "maybe wait"):
             text = story.WAIT if kind == "wait" else story.MAYBE_WAIT
-            return self.fill(text, more, parts, looked=looked, **pieces)
+            parts["take"] = self.taking("look").format_map(pieces)
+            return self.fill(text, (), parts, looked=looked, **pieces)
         if self._is_alone(kind):
-            return self.fill(story.ASK, more, parts, **pieces)
-        more |= {"long"} if parts["view"] else set()
-        pieces["has_answer"] = f"(answer := {pieces['asked']}) is not None"
-        if parts["settle"]:
-            awaited = "type(answer) in READY or (answer := await settled(answer)) is not None"
-            pieces["has_answer"] += f" and ({awaited})"
-        parts["take"] = self.fill(self.taking(kind), parts=self._rebinding(), **pieces)
-        return self.fill(story.READ, more, parts, **pieces)
+            return self.fill(story.ASK, (), parts, **pieces)
+        parts["take"] = self.fill(self.taking(kind), parts=self._rebinding(), draft="", **pieces)
+        pieces["is_ready"] = ""
+        if parts["settle"] and not view:  # in one condition with the usual None
+            parts["settle"] = ""
+            pieces["is_ready"] = f" {AND_SETTLED}"
+        return self.fill(story.READ, (), parts, **pieces)
 
     def taking(self, kind: str) -> str:
         """Return the text of what is done with an answer, by the kind of turn.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cached_property, partial
+from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from .. import events
@@ -22,11 +23,11 @@ from .turns import Turns, lines
 
 _HELPERS: Final = {
     meaning: "Block DROPPED PLAIN READY Replace check_untampered claimed decided holds "
-    "is_awaitable judged meant misfit refused rescued revised settled unawaited",
+    "is_awaitable judged meant misfit patched refused rescued revised settled unawaited",
     outcome: "blocking deferred escaped failed is_own_block over parted stand",
     approval: "weighed",
     telling: "begun finished tell_turn",
-    attempts: "again attempted check_open closed closed_async judged_around opened recorded tried",
+    attempts: "attempted check_open closed closed_async judged_around opened recorded tried",
     deadline: "timed timed_async within",
     loop: "elsewhere",
 }
@@ -64,17 +65,17 @@ class Writer(Turns):
 
     def __init__(self, plan: Plan, sender: Any = None) -> None:
         super().__init__(plan, sender)
-        hook, heard = plan.hook, plan.heard
-        self.is_stream, self.count = hook.is_stream, len(plan.around)
+        hook, heard, phases = plan.hook, plan.heard, plan.phases
+        self.is_stream, self.count = hook.is_stream, len(phases["around"].modify)
         wants_ctx = any("ctx" in seat.receiver.asks.names for seat in plan.seats())
-        observed, final = bool({events.Started, events.Finished} & heard), any(plan.final)
-        asked, around, rescue = events.Asked in heard, bool(plan.around), any(plan.error)
+        observed, final = bool({events.Started, events.Finished} & heard), any(phases["finally"])
+        asked, around, rescue = events.Asked in heard, self.count > 0, any(phases["error"])
         holds = {
             "observed": observed,
             "ended": observed or final or hook.is_stream,
             "around": around,
             "rescue": rescue,
-            "replaceable": bool(plan.pre.modify),
+            "replaceable": bool(phases["pre"].modify),
             "hears_asked": asked,
             "told": asked or events.Mutated in heard,
             "attempted": events.Attempted in heard,
@@ -83,8 +84,8 @@ class Writer(Turns):
             "eager": observed or wants_ctx or around or hook.is_stream or asked,
             "raises": around and any(seat.receiver.on_error == "raise" for seat in plan.answers),
             "noted": asked or events.Attempted in heard,
-            "guarded": bool(plan.pre.guard),
-            "flagged": bool(plan.pre.modify) or around or rescue or hook.is_stream,
+            "guarded": bool(phases["pre"].guard),
+            "flagged": bool(phases["pre"].modify) or around or rescue or hook.is_stream,
         }
         self.flags |= {name for name, is_so in holds.items() if is_so}
         marks = [f"mark_{i}" for i in range(self.count)]
@@ -110,14 +111,14 @@ class Writer(Turns):
 
     def written(self) -> Written:
         """Return the function."""
-        text = self._stream() if self.is_stream else self._call()
-        source, run = self._made(text, self.name)
+        self._write_parts()
+        source, run = self._made(self.fill(story.FUNCTION, {"main"}))
         run.__qualname__ = self.hook.body.__qualname__  # what nobody awaits is warned of by it
         named = {name: value for name, value in self.given.items() if name[-1].isdigit()}
         return Written(run, source, named)
 
-    def _made(self, text: str, name: str) -> tuple[str, Callable[..., Any]]:
-        """Return the source of a text and the function of this name, which does not see itself."""
+    def _made(self, text: str) -> tuple[str, Callable[..., Any]]:
+        """Return the source of a text and the function in it, which does not see itself."""
         unnoted, plan = ["nobody has had a turn"], self.plan
 
         def note_turns() -> None:
@@ -137,87 +138,46 @@ class Writer(Turns):
             **self.given,
         }
         source, scope = sealed(text, self.hook.function_signature.names, tools)
-        exec(own_code(compiled(source)), scope)
-        found = name if name in scope else next(each for each in scope if each.rstrip("_") == name)
-        return source, scope.pop(found)
+        codes = (each for each in compiled(source).co_consts if isinstance(each, CodeType))
+        return source, FunctionType(own_code(next(codes)), scope)
 
-    # -- the whole ---------------------------------------------------------------------------------
+    # -- the parts ---------------------------------------------------------------------------------
 
-    def _call(self) -> str:
-        inside = lines(self.fill(story.UNCHANGED), self.inside())
-        inside = self._around() if self.count else inside
-        run = self.fill(story.RUN, parts={"inside": inside, "error": self._error()})
-        return self._function(story.CALL, run=run)
-
-    def _stream(self) -> str:
-        error = self._error()
-        pump = self._pump(["main"], error=error, items=self._items())
-        source = "outermost()" if self.count else self.pieces["body"]
-        leave = self.fill(story.LEAVE)
-        arounds = self._functions() if self.count else ""
-        self.pieces["source"] = source
-        return self._function(story.STREAM, pump=pump, leave=leave, arounds=arounds)
-
-    def _function(self, text: str, **parts: str) -> str:
-        frame = self._frame()
-        whole = self.fill(text, parts={**frame, **parts})
-        return self.fill(story.FUNCTION, parts={"begin": frame["begin"], "whole": whole})
+    def _write_parts(self) -> None:
+        phases, given = self.plan.phases, []
+        if self.hook.given.sender:  # which stays who it is, whatever the arguments become
+            given.append(f"sender = {mine(self.hook.given.sender)}")
+        if self.is_in_star:
+            given.append(f"first, {self.star} = {self.star}[0], {self.star}[1:]")
+        guards = *phases["pre"].guard, *self.plan.unaskable
+        self.parts |= {
+            "given": lines(*given),
+            "changes": self.modifiers(phases["pre"].modify, "patch"),
+            "guards": self.turns(guards, "weigh" if phases["pre"].guard else "guard"),
+            "looks": self.observers(phases["pre"].observe),
+            "inside": self.inside(),
+            "errors": lines(
+                self.modifiers(phases["error"].modify, "rescue"),
+                self.observers(phases["error"].observe, "raised"),
+            ),
+            "items": self._items(),
+            "post": lines(
+                self.modifiers(phases["post"].modify, "post"),
+                self.turns(phases["post"].guard, "guard"),
+                self.observers(phases["post"].observe),
+            ),
+            "final": self.observers(phases["finally"].observe, "leaving") or "pass",
+        }
+        if self.count:
+            self.parts |= {"level": self._level(0), "arounds": self._functions()}
+        self.pieces["source"] = "outermost()" if self.count else self.pieces["body"]
 
     def inside(self) -> str:
         """Write what the arounds are around."""
         return self.fill(story.BODY)
 
-    def _frame(self) -> dict[str, str]:
-        plan = self.plan
-        begin = self.fill(story.BEGIN)
-        if self.is_in_star:
-            begin = f"first, {self.star} = {self.star}[0], {self.star}[1:]\n{begin}"
-        if self.hook.given.sender:  # which stays who it is, whatever the arguments become
-            begin = f"sender = {mine(self.hook.given.sender)}\n{begin}"
-        pre = [self.modifiers(plan.pre.modify, "patch"), self._guards(*plan.unaskable),
-               self.observers(plan.pre.observe)]
-        final = self.observers(plan.final.observe, "leaving") or "pass"
-        return {
-            "begin": begin,
-            "pre": lines(*pre),
-            "unchanged": self.fill(story.UNCHANGED),
-            "end": self.fill(story.END, parts={"final": final}),
-            "post": lines(
-                self.modifiers(plan.post.modify, "post"),
-                self.turns(plan.post.guard, "guard"),
-                self.observers(plan.post.observe),
-            ),
-        }
-
-    def _guards(self, *others: Seat) -> str:
-        """Write the turns of the guards of `pre`, and that somebody is asked where they ask."""
-        if not self.plan.pre.guard:
-            return self.turns(others, "guard")
-        turns = self.turns((*self.plan.pre.guard, *others), "weigh")
-        return self.fill(story.GUARDS, parts={"turns": turns})
-
-    def _error(self) -> str:
-        error = self.plan.error
-        modifiers = self.modifiers(error.modify, "rescue")
-        turns = lines(modifiers, self.observers(error.observe, "raised"))
-        return self.fill(story.ERROR, parts={"turns": turns})
-
-    # -- streams -----------------------------------------------------------------------------------
-
-    def _pump(self, more: list[str], seat: str = "", **parts: str) -> str:
-        flags = self.flags.union(more)
-        if "inner" in more:
-            flags.discard("rescue")
-        leave = self.fill(story.LEAVE) if "main" in more else ""
-        parts = {"error": "", "items": "", "leave": leave, **parts}
-        kept, self.flags = self.flags, flags
-        try:
-            return self.fill(story.PUMP, parts=parts, seat=seat)
-        finally:
-            self.flags = kept
-
     def _items(self) -> str:
-        item = self.plan.item
+        item = self.plan.phases["item"]
         if not any(item):
             return ""
         turns = lines(self.turns(item.guard, "guard"), self.observers(item.observe))
@@ -232,16 +192,9 @@ class Writer(Turns):
 
     # -- arounds -----------------------------------------------------------------------------------
 
-    def _around(self) -> str:
-        parts = {"arounds": self._functions(), "level": self._level(0)}
-        return self.fill(story.AROUND, parts=parts)
-
     def _functions(self) -> str:
         """Write the `call_next` of each around, the innermost first."""
-        parts = [self._next(i) for i in reversed(range(self.count))]
-        if self.is_stream:
-            parts.append(self.fill(story.OUTERMOST, parts={"level": self._level(0)}))
-        return lines(*parts)
+        return lines(*(self._next(i) for i in reversed(range(self.count))))
 
     @cached_property
     def _nested(self) -> Callable[..., Any]:
@@ -249,7 +202,7 @@ class Writer(Turns):
         self.flags.add("nested")
         nexts = "(" + "".join(f"next_{i}, " for i in range(self.count)) + ")"
         text = self.fill(story.NEST, parts={"arounds": self._functions()}, nexts=nexts)
-        return self._made(text, "nested")[1]
+        return self._made(text)[1]
 
     def _late(self, i: int) -> str:
         """Write that an around down to number `i`, or one further out, has ended."""
@@ -258,50 +211,37 @@ class Writer(Turns):
 
     def _next(self, i: int) -> str:
         """Write the `call_next` of around number `i`."""
-        pump, seat = {"pump": self._pump(["inner"])}, self._seat_name(i)
-        again = self.fill(story.AGAIN, parts=pump, i=i, seat=seat, late=self._late(i))
         changed, shut, result = f"mark_{i}, mark_{i + 1}", " or call.is_over", "answer"
+        pieces: dict[str, Any] = {"i": i, "seat": self._seat_name(i), "late": self._late(i)}
         if i == self.count - 1:
             edited = self.flags >= {"nested", "guarded"}  # by who says yes
             changed, result = f"mark_{i}", "result"
             changed += f", {self.pieces['params']}" if edited and self.names else ""
             late = self._late(i - 1)
             shut = " or call.is_over or call.blocked is not None" + (f" or {late}" if late else "")
-            parts = {
-                "guards": self._guards(),
-                "unchanged": self.fill(story.UNCHANGED),
-                "inside": self.inside(),
-                "pump": self._pump(["inner"]),
-            }
-            deeper = self.fill(story.INNERMOST, parts=parts, i=i, late=self._late(i))
+            deeper = self.fill(story.INNERMOST, **pieces)
         else:
             deeper = self.fill(story.DEEPER, parts={"level": self._level(i + 1)}, i=i, j=i + 1)
-        parts = {"again": again, "deeper": deeper}
-        return self.fill(story.NEXT, parts=parts, i=i, changed=changed, shut=shut, result=result)
+        pieces |= {"changed": changed, "shut": shut, "result": result}
+        return self.fill(story.NEXT, parts={"deeper": deeper}, **pieces)
 
     def _level(self, i: int) -> str:
         """Write the turn of around number `i`."""
-        seat, name = self.plan.around[i], self._seat_name(i)
-        asks_ctx = "ctx" in seat.receiver.asks.names
-        pieces = {"i": i, "seat": name, "condition": self.condition(seat, name)}
-        more = {"view"} if asks_ctx else set()
+        seat, name = self.plan.phases["around"].modify[i], self._seat_name(i)
+        pieces: dict[str, Any] = {"i": i, "seat": name, "condition": self.condition(seat, name)}
         if seat.problem is not None:
             turn = f"misfit({name})"
         else:
             text = story.AROUND_STREAM_TURN if self.is_stream else story.AROUND_TURN
             call_next = f"recorded(next_{i}, opened_{i})" if self.is_stream else f"next_{i}"
             asked = self.asked(seat, name, self._receiver(seat), call_next)
-            parts = {
-                "view": f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else "",
-                "settle": self.settle(seat),
-                "pump": self._pump(["inner", *more], seat=name),
-            }
-            turn = self.fill(text, more, parts, asked=asked, **pieces)
+            parts = {"view": self.view(seat), "settle": self.settle(seat)}
+            turn = self.fill(text, (), parts, asked=asked, **pieces)
         more = {"conditional"} if self.is_conditional(seat) else set()
-        return self.fill(story.LEVEL, more, {"turn": turn, "pump": self._pump(["inner"])}, **pieces)
+        return self.fill(story.LEVEL, more, {"turn": turn}, **pieces)
 
     def _seat_name(self, i: int) -> str:
-        seat: Seat = self.plan.around[i]
+        seat: Seat = self.plan.phases["around"].modify[i]
         name = f"around{i}"
         self.given[name] = seat
         return name

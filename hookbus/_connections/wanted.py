@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from functools import lru_cache
 from inspect import Parameter
 from types import CellType, CodeType, CoroutineType, FunctionType, GeneratorType, MethodType
@@ -169,3 +169,12 @@ def close_unawaited(awaitable: Any) -> None:
     close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
     if close is not None:
         close()
+
+
+def unwaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Return what a coroutine returns in which nothing waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise HookError("something waits in a question that is a plain def")

@@ -18,7 +18,7 @@ from .._calls.meaning import settled
 from .._calls.plan import Seat
 from .._calls.tasks import settle
 from .._calls.verdicts import VERDICTS, Block
-from .._connections.wanted import is_awaitable
+from .._connections.wanted import is_awaitable, unwaited
 from ..events import Asked
 from ..exceptions import HookError, first_of, is_a
 from .providers import Scope
@@ -238,12 +238,9 @@ def answers_at_once(seat: Seat) -> bool:
 def _begun(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException | None]:
     """Give a plain receiver its turn, in which nothing is awaited."""
     try:
-        call.plan.turns[seat](*values, call).send(None)
-    except StopIteration as end:
-        return end.value, None
+        return unwaited(call.plan.turns[seat](*values, call)), None
     except BaseException as error:
         return None, error
-    raise HookError(f"{seat.receiver.label} has not ended its turn")
 
 
 async def _one(

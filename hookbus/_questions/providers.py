@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -13,20 +13,12 @@ from .._calls.outcome import cancelling, is_cancelled_error, note
 from .._calls.plan import Seat
 from .._calls.telling import tell_failed
 from .._connections.receiver import ReceiverKey
+from .._connections.wanted import unwaited
 from ..exceptions import HookError, ReceiverError, first_of, is_a
 
 _OPEN: ContextVar[tuple[Scope, ...]] = ContextVar("hookbus_scopes", default=())
 
 _TOO_LATE: Final = "it was entered after its scope had ended, and closed at once"
-
-
-def unwaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Return what a coroutine returns in which nothing waits."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        return end.value
-    raise HookError("something waits in a question that is a plain def")
 
 
 class Scope:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 import attrs
 
@@ -36,6 +36,8 @@ class Rules(NamedTuple):
     def mode_name(self) -> str:
         return name_of(self.mode)
 
+
+_PANEL: Final = "panel"
 
 Seats = tuple[tuple[Token[Any], Seat], ...]
 """Who answers a question, in order, each as the mode sees it and as the call does."""
@@ -86,10 +88,6 @@ class Spec(Hook):
         super().__setstate__(state)
         self._join()
 
-    def _make_caches(self) -> None:
-        super()._make_caches()
-        self._panel: Panel | None = None
-
     # -- how calls find their way --------------------------------------------------------------
 
     def _is_on(self) -> bool:
@@ -100,23 +98,14 @@ class Spec(Hook):
         if not self.is_looked_at:
             self.bus._strangers.look(self)
         table = self.table
-        table.is_used = True  # before anything is read: `forget` must see it from now on
         run = table[ALL] = self.panel().written.run
         return run
 
-    def forget(self) -> None:
-        self._panel = None  # first: the old one shall not be taken for that of the new table
-        super().forget()
-
     def panel(self) -> Panel:
         """Return who answers, and who runs around that; found anew where something has changed."""
-        panel = self._panel
-        if panel is None:
-            table = self.table
-            table.is_used = True
-            panel = Panel(self)
-            if table is self.table:
-                self._panel = panel
+        table = self.table
+        table.is_used = True  # before anything is read: `forget` must see it from now on
+        panel: Panel = table.get(_PANEL) or table.setdefault(_PANEL, Panel(self))
         return panel
 
     def remember(self, values: tuple[Any, ...], seats: Seats) -> Past:

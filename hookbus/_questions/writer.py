@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from .. import modes
 from .._calls.plan import Plan, Seat
-from .._calls.text import own_code, sealed
-from .._calls.writer import TOOLS, Writer
-from .._hooks.shell import compiled
+from .._calls.text import story
+from .._calls.turns import lines
+from .._calls.writer import Writer
+from .._connections.wanted import unwaited
 from .asking import NOT_ASKED, Round, answered, answers_at_once, ask
-from .providers import unwaited
 
-FIRST: Final = """
-result = None
+ASKED: Final = """
+result = {empty}
 while True:
     <turns>
     break
@@ -27,32 +27,13 @@ call.said = 'answered'  #? hears_asked
 break
 """
 
-ALL: Final = """
-result = []
-<turns>
-"""
-
 TAKE_ALL: Final = """
 result.append(answer if type(answer) in PLAIN else answered({call}, {seat}, answer))
 call.said = 'answered'  #? hears_asked
 """
 
-NONE: Final = """
-result = None
-<turns>
-"""
-
 TAKE_NONE: Final = """
 if type(answer) not in PLAIN: answered({call}, {seat}, answer)
-"""
-
-BESIDE: Final = """
-waiting, result, out = [], None, None
-<turns>
-out = await beside({call}, waiting, answered, None, out)
-if out is not None:
-    try: raise out
-    finally: out = None
 """
 
 MODE: Final = """
@@ -64,18 +45,15 @@ ALONE: Final = """
 {d}def alone(seat, receiver, {arguments}call):
     if {condition}:
         seat.receiver.has_fired = True
-        <view>
-        answer = {asked}
-        <settle>
-        check_untampered(seat, view, answer)  #? view
+        <ASK>
         return answer
     return NOT_ASKED
 """
 """The turn of one receiver by itself, for a mode that says whom to ask."""
 
 _WRITTEN_OUT: Final[dict[int, tuple[str, str]]] = {
-    id(modes.firstresult): (FIRST, TAKE_FIRST), id(modes.broadcast): (ALL, TAKE_ALL),
-    id(modes.void): (NONE, TAKE_NONE),
+    id(modes.firstresult): ("None", TAKE_FIRST), id(modes.broadcast): ("[]", TAKE_ALL),
+    id(modes.void): ("None", TAKE_NONE),
 }  # fmt: skip
 """Modes that are written out, by their ids; any other is led as it runs."""
 
@@ -93,7 +71,7 @@ class QuestionWriter(Writer):
         self._is_beside = several and all(self.is_awaited(seat) for seat in plan.answers)
         self._is_led = is_kept or id(self._mode) not in _WRITTEN_OUT or several != self._is_beside
         self._is_beside = self._is_beside and not self._is_led
-        self.tools = {"answered": answered}
+        self.tools = {"answered": answered, "NOT_ASKED": NOT_ASKED}
         if self._is_led:
             self.flags.add("eager")
         self._round = "Round(seats)"
@@ -109,10 +87,13 @@ class QuestionWriter(Writer):
         if self._is_led:
             return self._led()
         if self._is_beside:
-            return self.fill(BESIDE, parts={"turns": self.turns(answers, "wait")}, call=self.call)
-        text, _ = _WRITTEN_OUT[id(self._mode)]
+            turns = {"turns": self.turns(answers, "wait")}
+            pieces = {"call": self.call, "noted": "None", "take": "answered"}
+            return lines("result = None", self.fill(story.OBSERVERS, {"beside"}, turns, **pieces))
+        empty, _ = _WRITTEN_OUT[id(self._mode)]
         after = "if result is not None: break" if self._mode is modes.firstresult else ""
-        return self.fill(text, parts={"turns": self.turns(answers, "answer", after) or "pass"})
+        turns = {"turns": self.turns(answers, "answer", after)}
+        return self.fill(ASKED, parts=turns, empty=empty)
 
     def taking(self, kind: str) -> str:
         return _WRITTEN_OUT[id(self._mode)][1] if kind == "answer" else super().taking(kind)
@@ -133,18 +114,12 @@ class QuestionWriter(Writer):
 
     def _alone(self, seat: Seat) -> Callable[..., Any]:
         """Return the turn of a receiver as a function of the arguments and the call."""
-        asks_ctx = "ctx" in seat.receiver.asks.names and "ctx" in self.offered(seat)
-        view, settle, asked = "", "", "misfit(seat)"
+        parts, asked = {"view": "", "settle": ""}, "misfit(seat)"
         if seat.problem is None:
-            view = f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else ""
             settle = "" if answers_at_once(seat) else self.settle(seat)
+            parts = {"view": self.view(seat), "settle": settle}
             asked = self.asked(seat, "seat", "receiver")
-        text = self.fill(
-            ALONE, ["view"] if view else [], {"view": view, "settle": settle},
-            asked=asked, condition=self.condition(seat, "seat"),
-        )  # fmt: skip
-        tools = {**TOOLS, "NOT_ASKED": NOT_ASKED, **self.given}
-        source, scope = sealed(text, self.names, tools)
-        exec(own_code(compiled(source)), scope)
+        pieces = {"seat": "seat", "asked": asked, "condition": self.condition(seat, "seat")}
+        _, alone = self._made(self.fill(ALONE, (), parts, **pieces))
         is_weak = self.holding(seat) == "weak"
-        return partial(scope.pop("alone"), seat, None if is_weak else seat.receiver.function)
+        return partial(alone, seat, None if is_weak else seat.receiver.function)

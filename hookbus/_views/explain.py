@@ -227,7 +227,7 @@ def _named(value: Any) -> str:
 
 
 def _rows(plan: Plan) -> Iterator[Row]:
-    phases = list(plan.phases())
+    phases = [(name, tuple(phase)) for name, phase in plan.phases.items()]
     phases.insert(2, (ANSWER, plan.answers))  # inside the arounds
     for phase, seats in (*phases, *((s.phase, (s,)) for s in plan.unaskable)):
         for position, seat in enumerate(seats, 1):
