@@ -5,9 +5,9 @@
         --durations=0 --durations-min=0 tests/... > build/durations
     python -m tests.mutants build/durations --sample 300 --seed 1
 
-Each is planted in a copy of the project. The tests that ran its line, as the coverage data says, are
-run there, quick ones first. Mutators of PyPI change functions at run time, or run all tests for each
-mutant; hookbus writes functions out of a text, which is mutated here line by line.
+Each is planted in a copy of the project. The tests that ran its line, as the coverage data says,
+are run there, quick ones first. Mutators of PyPI change functions at run time, or run all tests for
+each mutant; hookbus writes functions out of a text, which is mutated here line by line.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGE: Final = ROOT / "hookbus"
 CORE: Final = (
-    "_calls _connections _hooks _questions _approver.py _bus.py _hookable.py _instrument.py _loops.py "
-    "_modes.py _plain.py _surroundings.py _under_way.py events.py exceptions.py modes.py"
+    "_calls _connections _hooks _questions _approver.py _bus.py _hookable.py _instrument.py "
+    "_loops.py _modes.py _plain.py _surroundings.py _under_way.py events.py exceptions.py modes.py"
 ).split()
 STORY: Final = "_calls/story.txt"
 OPPOSITE: Final = {
@@ -311,7 +311,7 @@ def main() -> int:
     options.add_argument("durations", type=Path)
     options.add_argument("--sample", type=int, help="so many, drawn from all (all of them)")
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--in", dest="place", default="", help="only where this begins their place")
+    options.add_argument("--in", dest="place", default="", help="only those whose place begins so")
     options.add_argument("--workers", type=int, default=os.cpu_count())
     asked = options.parse_args()
     mutants = [mutant for mutant in all_mutants() if str(mutant).startswith(asked.place)]

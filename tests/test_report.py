@@ -192,8 +192,8 @@ def test_explain_prints_the_function_that_runs_the_calls_and_says_whose_turn_is_
     text = str(explain(agent.reply, source=True))
     assert agent.reply("hello") == "hel"
     assert "# r0: " in text and "shorten" in text
-    assert "answer := r0(self, msg)" in text
-    assert "answer :=" not in str(explain(agent.reply))
+    assert "answer = r0(self, msg)" in text
+    assert "answer =" not in str(explain(agent.reply))
     assert "<pre>" in explain(agent.reply, source=True)._repr_html_()
 
 
@@ -208,9 +208,9 @@ def test_explain_prints_the_function_that_asks_a_question():
     text = str(explain(price, source=True))
     assert price("tea") == 2.0
     assert "# r0: " in text and "listed" in text
-    assert "answer := r0(item)" in text
+    assert "answer = r0(item)" in text
     price.connect(lambda item: 3.0, priority=1)
-    assert "answer := r1(item)" in str(explain(price, source=True))
+    assert "answer = r1(item)" in str(explain(price, source=True))
 
 
 def test_report_counts_the_overdue_workers_of_its_own_bus_only(bus, Agent):

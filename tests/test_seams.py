@@ -1,6 +1,9 @@
 """Where a call leaves the usual way: each of these goes wrong if one line of the texts is lost."""
 
 import asyncio
+import gc
+import time
+import weakref
 from contextvars import ContextVar
 
 import pytest
@@ -237,3 +240,117 @@ async def test_a_plain_answerer_of_a_mode_of_ones_own_may_not_write_though_it_is
     bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
     assert await choose("a") == [None, "a"]
     assert [failure.receiver for failure in failures] == ["writes"]
+
+
+def test_an_argument_may_have_any_word_of_the_texts(bus):
+    def mode(receivers):
+        answers = yield receivers
+        return [answer.value for answer in answers]
+
+    @hookspec(mode, bus=bus)
+    def choose(alone, receiver, seat, call): ...
+
+    choose.connect(lambda alone, call: (alone, call))
+    assert choose(1, 2, 3, 4) == [(1, 4)]
+
+
+def all_at_once(receivers):
+    answers = yield receivers
+    return answers
+
+
+@pytest.mark.parametrize("mode", [modes.void, all_at_once])
+async def test_an_interrupt_goes_out_before_the_failure_of_a_sibling(bus, mode):
+    async def fails():
+        raise ValueError
+
+    async def interrupted():
+        raise KeyboardInterrupt
+
+    @hookspec(mode, bus=bus)
+    async def ask(): ...
+
+    ask.connect(fails, on_error="raise")
+    ask.connect(interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        await ask()
+
+
+def test_methods_of_the_sender_and_guards_of_items_are_known_to_have_had_turns(bus):
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            yield msg
+
+        def own(self, agent):
+            return None
+
+        def around(self, agent, call_next):
+            yield from call_next()
+
+    agent = Agent()
+    for name, method, role in (
+        ("pre_reply", agent.own, "guard"), ("post_reply", agent.own, "modify"),
+        ("item_reply", agent.own, "guard"), ("around_reply", agent.around, None),
+    ):  # fmt: skip
+        bus.signal(name).connect(method, sender=agent, role=role)
+    bus.signal("item_reply").connect(lambda agent, item: None, role="guard")
+    assert len(report(bus).findings) == 5
+    assert list(agent.reply("a")) == ["a"] and report(bus).findings == ()
+
+
+async def test_of_observers_side_by_side_each_is_told_with_its_own_answer_and_seconds(bus):
+    async def slow(agent):
+        await asyncio.sleep(0.05)
+
+    async def breaks(agent):
+        raise ValueError
+
+    def plain(agent):
+        return slow(agent)
+
+    told = {}
+    bus.events.connect(
+        lambda bus, event: told.setdefault(event.receiver, event), kinds=(events.Asked,)
+    )
+    for receiver in (slow, breaks, plain, lambda agent: None):
+        bus.signal("pre_think").connect(receiver, role="observe", name=receiver.__name__)
+    bus.signal("post_think").connect(lambda agent: None, name="after")
+    await agent_of(bus, []).think("a")
+    assert {name: event.answer for name, event in told.items()} == {
+        "<lambda>": "nothing", "slow": "nothing", "breaks": "failed", "plain": "nothing",
+        "after": "nothing",
+    }  # fmt: skip
+    assert [name for name, event in told.items() if event.seconds > 0.04] == ["plain", "slow"]
+
+
+class Thing:
+    """Something that may be referred to weakly."""
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("fails", [False, True], ids=["answers", "fails"])
+def test_what_a_receiver_with_a_deadline_brought_is_not_kept(bus, is_async, fails):
+    made = []
+
+    def brings(agent):
+        thing = Thing()
+        made.append(weakref.ref(thing))
+        if fails:
+            raise LookupError(thing)
+        return thing
+
+    name = "think" if is_async else "reply"
+    bus.signal(f"post_{name}").connect(brings, timeout=10.0)
+    bus.signal(f"post_{name}").connect(lambda agent: "", priority=-1)
+    call = getattr(agent_of(bus, []), name)
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(call("a")) if is_async else call("a")
+        end = time.monotonic() + 5
+        while made[0]() is not None and time.monotonic() < end:
+            time.sleep(0.01)  # the worker is on its way to its next job
+        assert made[0]() is None
+    finally:
+        gc.enable()

@@ -33,7 +33,7 @@ def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
         try:
             raise error
         finally:
-            del error
+            del error, job
     return value
 
 
@@ -62,7 +62,7 @@ async def timed_async(
         try:
             raise error
         finally:
-            del error
+            del error, job, waiter
     return await within(seat, value, end) if hasattr(type(value), "__await__") else value
 
 

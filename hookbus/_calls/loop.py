@@ -74,7 +74,7 @@ def elsewhere(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs:
         try:
             raise error
         finally:
-            del error
+            del error, future
     return value
 
 

@@ -12,7 +12,7 @@ from .._connections.failures import ERROR, is_of_engine, log, traces_of
 from .._connections.wanted import close_unawaited, is_awaitable
 from .._loops import running_task
 from ..events import Blocked
-from ..exceptions import HookBlocked, HookError, ReceiverError, chain, first_of, is_a
+from ..exceptions import HookBlocked, HookError, ReceiverError, chain, is_a
 from .context import Call
 from .plan import Seat
 from .telling import fire, tell, tell_failed
@@ -186,16 +186,22 @@ def failed(
             del raised
 
 
+def worst(out: BaseException | None, ending: BaseException) -> BaseException:
+    """Return what goes out of two: the first, but what is no failure before any failure."""
+    if out is None or (is_a(out, Exception) and not is_a(ending, Exception)):
+        return ending
+    return out
+
+
 def deferred(
     call: Call, seat: Seat, error: BaseException, noted: BaseException | None,
     out: BaseException | None,
 ) -> BaseException | None:  # fmt: skip
-    """Return what goes out once all observers have had their turn: the first exception that must.
-    """
+    """Return what goes out once all observers have had their turn: the worst of what must."""
     try:
         failed(call, seat, error, noted)
     except BaseException as ending:
-        return first_of(out, ending)
+        return worst(out, ending)
     return out
 
 

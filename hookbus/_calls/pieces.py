@@ -5,7 +5,6 @@ held.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from inspect import ismethod
 from typing import Any, Final
 
 from .._connections.phases import OFFERED
@@ -40,14 +39,8 @@ class Pieces:
         given: the receivers and their seats, by the names that the text has for them.
     """
 
-    def __init__(self, plan: Plan, sender: Any = None) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan, self.hook = plan, plan.hook
-        # Found now: the arounds of an attempt may be written later, and nothing here keeps the
-        # sender alive until then.
-        self._own = {
-            seat for seat in plan.seats()
-            if ismethod(held := seat.receiver.function) and held.__self__ is sender
-        }  # fmt: skip
         self.flags: set[str] = set()
         self.pieces: dict[str, Any] = {}
         self.given: dict[str, Any] = {}
@@ -199,7 +192,7 @@ class Pieces:
         """
         if not seat.receiver.is_weak:
             return "strong"
-        return "own" if seat in self._own else "weak"
+        return "own" if seat.is_own else "weak"
 
     def _receiver(self, seat: Seat) -> str:
         """Return the name by which a receiver is called."""

@@ -5,6 +5,7 @@ plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from inspect import ismethod
 from typing import Any, Final
 
 import attrs
@@ -31,6 +32,7 @@ class Seat:
         timeout: its deadline in seconds, its own or the bus's.
         is_muted_somewhere: whether some task or thread has muted its signal, so that each call has
             to look.
+        is_own: whether it is a method of the sender, which is there as long as its calls are.
     """
 
     receiver: Connected
@@ -39,6 +41,7 @@ class Seat:
     timeout: float | None
     problem: str | None = None
     is_muted_somewhere: bool = False
+    is_own: bool = False
 
 
 @attrs.frozen(eq=False)
@@ -146,13 +149,14 @@ def _phase(hook: Hook, served: Served, sender: Any, signal: HookSignal) -> Phase
         role = "modify" if receiver.role == "around" else receiver.role
         by_role.setdefault(role, []).append((distance, receiver))
     return Phase(**{
-        role: seats_of(hook, signal, found, served) for role, found in by_role.items()
+        role: seats_of(hook, signal, found, served, sender) for role, found in by_role.items()
     })  # fmt: skip
 
 
 def seats_of(
-    hook: Hook, signal: HookSignal, found: Iterable[tuple[float, Connected]], served: Served
-) -> tuple[Seat, ...]:
+    hook: Hook, signal: HookSignal, found: Iterable[tuple[float, Connected]], served: Served,
+    sender: Any = None,
+) -> tuple[Seat, ...]:  # fmt: skip
     """Return the seats of receivers at a hook, in order, given each with the distance of its scope.
 
     One that sits further ahead with the same options runs once, at its nearest place.
@@ -170,5 +174,7 @@ def seats_of(
         timeout = receiver.options.timeout or (hook.bus.timeout if has_default else None)
         problem = receiver.problem_with(served)
         is_muted = signal.is_muted_somewhere and receiver.role != "guard"
-        seats.append(Seat(receiver, signal, signal.phase or "", timeout, problem, is_muted))
+        is_own = ismethod(held := receiver.function) and held.__self__ is sender
+        phase = signal.phase or ""
+        seats.append(Seat(receiver, signal, phase, timeout, problem, is_muted, is_own))
     return tuple(seats)

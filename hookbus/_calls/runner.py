@@ -51,7 +51,7 @@ def written_for(hook: Hook, site: Site, sender: Any) -> tuple[Plan, Written | No
     connected.
     """
     plan = build_plan(hook, site, sender)
-    return plan, None if plan.is_empty else Writer(plan, sender).written()
+    return plan, None if plan.is_empty else Writer(plan).written()
 
 
 class Place:

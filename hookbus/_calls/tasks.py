@@ -11,11 +11,13 @@ from typing import Any
 
 from .._connections.wanted import close_unawaited
 from .._loops import running_asyncio
+from ..events import Asked
 from ..exceptions import HookError, first_of
 from .context import Call, ReadOnly
 from .meaning import check_untampered
 from .outcome import deferred, is_cancelled_error
 from .plan import Seat
+from .telling import tell_turn
 
 _depth: ContextVar[int] = ContextVar("hookbus_depth", default=0)
 """How many tasks of receivers are around the running code, one in the other."""
@@ -34,10 +36,8 @@ async def beside(
 
     Return what goes out now that all have had their turn: the first exception that must.
     """
-    notes = [
-        seat.receiver.note_turn if seat.timeout is None and seat.receiver.watched else None
-        for seat, _, _ in waiting
-    ]
+    lasted: dict[Seat, float] | None = {} if Asked in call.plan.heard else None
+    notes = [_noting(seat, lasted) for seat, _, _ in waiting]
     answers, cancel = await settle([awaitable for _, awaitable, _ in waiting], notes)
     out = first_of(cancel, out)
     for (seat, _, view), (value, error) in zip(waiting, answers):
@@ -50,7 +50,24 @@ async def beside(
                 take(call, seat, value)
         except BaseException as failure:
             out = deferred(call, seat, failure, noted, out)
+        finally:
+            if lasted is not None:
+                tell_turn(call, seat, time.perf_counter() - lasted.get(seat, 0.0))
     return out
+
+
+def _noting(seat: Seat, lasted: dict[Seat, float] | None) -> Note:
+    """Return what notes how many seconds a turn took, where somebody wants to know."""
+    is_watched = seat.timeout is None and seat.receiver.watched
+    if lasted is None:
+        return seat.receiver.note_turn if is_watched else None
+
+    def note(seconds: float) -> None:
+        lasted[seat] = seconds
+        if is_watched:
+            seat.receiver.note_turn(seconds)
+
+    return note
 
 
 async def settle(

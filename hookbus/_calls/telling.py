@@ -168,7 +168,7 @@ def fire(plan: Plan, last: Seat | None = None) -> None:
     for seat in plan.seats():
         receiver = seat.receiver
         if seat is last or not (
-            receiver.is_weak
+            (receiver.is_weak and not seat.is_own)
             or receiver.when
             or seat.is_muted_somewhere
             or seat.phase in ("error", "item", "answer")

@@ -39,7 +39,7 @@ class Turns(Pieces):
         texts: list[str] = []
         for _, group in groupby(seats, key=lambda seat: self._likeness(seat)):
             alike = list(group)
-            if len(alike) < LOOP_FROM or self.is_conditional(alike[0]):
+            if len(alike) < LOOP_FROM:
                 texts += [self.turn(seat, kind) for seat in alike]
                 continue
             many = self.give("many", tuple((seat, self.function(seat)) for seat in alike))
@@ -91,14 +91,15 @@ class Turns(Pieces):
         fits = seat.problem is None
         read = self._read(seat, kind, name, receiver) if fits else f"misfit({name})"
         more = {"conditional"} if self.is_conditional(seat) else set()
+        # Who has had a turn there is noted at once.
+        more |= {"rare"} if seat.phase in ("error", "item", "answer") else set()
         if self._is_alone(kind) and fits:
             take = self.fill(self.taking(kind), **pieces)
             more |= {"enforced"} if seat.receiver.options.enforce else set()
             return self.fill(story.GUARD, more, {"ask": read, "take": take}, **pieces)
         more |= {"several"} if self.is_beside(seat) else set()
+        more |= {"awaited"} if kind in ("wait", "maybe wait") else set()
         more |= {"timed"} if kind in ("look", "maybe wait") and seat.timeout is None else set()
-        # Who has had a turn there is noted at once.
-        more |= {"rare"} if seat.phase in ("error", "item", "answer") else set()
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
     def _is_alone(self, kind: str) -> bool:

@@ -106,7 +106,8 @@ class Workers:
                 future.set_result(pair)
             with self._lock:
                 self._unfinished -= 1
-            del future, context, function, args, kwargs
+            pair = None, None  # what it brought may hold an agent
+            del future, context, function, args, kwargs, pair
 
 
 workers: Final = Workers()

@@ -63,8 +63,8 @@ class Written(NamedTuple):
 class Writer(Turns):
     """Writes the text of one plan."""
 
-    def __init__(self, plan: Plan, sender: Any = None) -> None:
-        super().__init__(plan, sender)
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
         hook, heard, phases = plan.hook, plan.heard, plan.phases
         self.is_stream, self.count = hook.is_stream, len(phases["around"].modify)
         wants_ctx = any("ctx" in seat.receiver.asks.names for seat in plan.seats())

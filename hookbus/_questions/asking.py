@@ -20,7 +20,7 @@ from .._calls.tasks import settle
 from .._calls.verdicts import VERDICTS, Block
 from .._connections.wanted import is_awaitable, unwaited
 from ..events import Asked
-from ..exceptions import HookError, first_of, is_a
+from ..exceptions import HookError, first_of
 from .providers import Scope
 
 __tracebackhide__: Final = True
@@ -197,7 +197,7 @@ async def _several(
         try:
             found.append(await _one(round_, call, seat, values, pair))
         except BaseException as ending:
-            out = worst(out, ending)
+            out = outcome.worst(out, ending)
         finally:
             if Asked in call.plan.heard:
                 telling.tell_turn(call, seat, began)
@@ -267,10 +267,3 @@ async def _turn(round_: Round, call: Call, seat: Seat, values: Values) -> Any:
     if call.plan.hook.is_async:
         value = await settled(await value)
     return value if scope is None else await scope.entered(seat, value)
-
-
-def worst(out: BaseException | None, ending: BaseException) -> BaseException:
-    """Return what goes out of two: the first, but what is no failure before any failure."""
-    if out is None or (is_a(out, Exception) and not is_a(ending, Exception)):
-        return ending
-    return out

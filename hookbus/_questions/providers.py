@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from .._calls.context import Call
 from .._calls.deadline import timed, timed_async, within
-from .._calls.outcome import cancelling, is_cancelled_error, note
+from .._calls.outcome import cancelling, is_cancelled_error, note, worst
 from .._calls.plan import Seat
 from .._calls.telling import tell_failed
 from .._connections.receiver import ReceiverKey
 from .._connections.wanted import unwaited
-from ..exceptions import HookError, ReceiverError, first_of, is_a
+from ..exceptions import HookError, ReceiverError, is_a
 
 _OPEN: ContextVar[tuple[Scope, ...]] = ContextVar("hookbus_scopes", default=())
 
@@ -125,17 +125,16 @@ class Scope:
 
     async def _close(self, details: tuple[Any, ...]) -> None:
         """Close all; then the worst goes out, but no failure instead of the block's own."""
-        error, errors = details[1], []
+        error, out = details[1], None
         for seat, manager in self._end():
             try:
                 await self._leave(seat, manager, details)
             except BaseException as failure:
-                errors.append(self._left(seat, failure, error))
-        told = [each for each in errors if each is not None]
-        fatal = next((each for each in told if not is_a(each, Exception)), None)
-        worst = first_of(fatal, *(told if error is None else ()))
-        if worst is not None:
-            raise worst
+                left = self._left(seat, failure, error)
+                if left is not None and (error is None or not is_a(left, Exception)):
+                    out = worst(out, left)
+        if out is not None:
+            raise out
 
     async def _leave(self, seat: Seat, manager: Any, details: tuple[Any, ...]) -> None:
         kind = type(manager)

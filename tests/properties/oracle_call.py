@@ -235,7 +235,9 @@ class Call:
         return result
 
     def _inside(self, level: int, arguments: Mapping[str, Any], is_changed: bool) -> Story:
-        """What an around has inside, of an async call a coroutine, which lets no StopIteration out."""
+        """What an around has inside: of an async call a coroutine, which lets no StopIteration
+        out.
+        """
         try:
             return (yield from self._around(level, arguments, is_changed))
         except Fault as fault:
