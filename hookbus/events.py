@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -28,17 +27,6 @@ class _Hidden(enum.Enum):
 
 HIDDEN: Final = _Hidden.HIDDEN
 """Stands in an event where a value would be, on a bus made without `values=True`."""
-
-
-_new: Final = object.__new__
-_set: Final = object.__setattr__
-
-
-@lru_cache(maxsize=64)
-def _defaults(cls: Any) -> dict[str, Any]:
-    """Return the fields of a kind of event that need not be said."""
-    fields = [field for field in attrs.fields(cls) if type(field.default).__name__ != "Factory"]
-    return {field.name: field.default for field in fields if field.default is not attrs.NOTHING}
 
 
 def _as_type(error: BaseException | None) -> str:
@@ -64,22 +52,7 @@ class Event:
     hook: str
     sender: str
     at: float
-    _size: ClassVar[int] = 0
     surrounding: Mapping[str, Any] = attrs.field(factory=current_surrounding, hash=False)
-
-    @classmethod
-    def of(cls, /, **fields: Any) -> Self:
-        """Make an event as its class does, at less than half the cost where every field is said.
-
-        What is said is not looked at. Without `surrounding` it is that of the running code.
-        """
-        event = _new(cls)
-        if len(fields) < cls._size:
-            said = _defaults(cls) | fields  # type: ignore[arg-type]
-            fields = {"surrounding": current_surrounding()} | said
-        # Its fields are the dict that this call made; nobody else has it.
-        _set(event, "__dict__", fields)
-        return event
 
     def as_dict(self) -> dict[str, Any]:
         """Return what the event says, made of what JSON has: the name of its class as `event`, then
@@ -257,6 +230,3 @@ KINDS: Final[tuple[type[Event], ...]] = (
     Started, Asked, Mutated, Blocked, Failed, Attempted, Finished, Lost, Switched,
 )  # fmt: skip
 """Every kind of event, which `bus.events.connect(listener, kinds=...)` chooses from."""
-
-for _kind in KINDS:
-    _kind._size = len(attrs.fields(_kind))

@@ -100,7 +100,7 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
     bus = plan.hook.bus
     facts.setdefault("at", time.time())
     parent_id = call.parent_id if call.inside or call.parent_id else enclosing()
-    is_taken: bool = bus.events.tell(bus, kind.of(
+    is_taken: bool = bus.events.tell(bus, kind(
         call_id=call.id, parent_id=parent_id, hook=plan.hook.name, sender=call.description,
         surrounding=current_surrounding(), **facts,
     ))  # fmt: skip

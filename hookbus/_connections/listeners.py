@@ -118,11 +118,11 @@ class EventSignal(HookSignal):
             return None
 
     def tell_of(
-        self, kind: type[Event], connected: Connected, sender: str = "unknown", **facts: Any
+        self, kind: Any, connected: Connected, sender: str = "unknown", **facts: Any
     ) -> None:
         """Tell what happened to a connection, outside of any call."""
         if kind in self.heard:
-            self.tell(self._home, kind.of(
+            self.tell(self._home, kind(
                 call_id=0, parent_id=None, hook=connected.signal.hook, sender=sender,
                 at=time.time(), receiver=connected.name, **facts,
             ))  # fmt: skip

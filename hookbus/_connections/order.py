@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from ..exceptions import HookError
@@ -30,7 +31,16 @@ def _constrained(waiting: list[Connected]) -> list[Connected]:
     from graphlib import CycleError, TopologicalSorter  # not needed by those who name nobody
     from heapq import heappop, heappush
 
-    sorter, ready, done = TopologicalSorter(_predecessors(waiting)), list[int](), list[Connected]()
+    named = defaultdict[str, set[int]](set)
+    for index, receiver in enumerate(waiting):
+        for name in receiver.names:
+            named[name].add(index)
+    sorter, ready, done = TopologicalSorter[int](), list[int](), list[Connected]()
+    for index, receiver in enumerate(waiting):
+        before, after = receiver.options.before, receiver.options.after
+        sorter.add(index, *[each for name in after for each in named[name] - {index}])
+        for behind in [each for name in before for each in named[name] - {index}]:
+            sorter.add(behind, index)
     try:
         sorter.prepare()
     except CycleError as error:
@@ -45,26 +55,6 @@ def _constrained(waiting: list[Connected]) -> list[Connected]:
         done.append(waiting[first := heappop(ready)])
         sorter.done(first)
     return done
-
-
-def _predecessors(receivers: list[Connected]) -> dict[int, set[int]]:
-    """Return for the place of each receiver the places of those that a `before=` or `after=` puts
-    ahead.
-    """
-    named: dict[str, list[int]] = {}
-    for place, receiver in enumerate(receivers):
-        for name in receiver.names:
-            named.setdefault(name, []).append(place)
-    ahead: dict[int, set[int]] = {place: set() for place in range(len(receivers))}
-    for place, receiver in enumerate(receivers):
-        for name in receiver.options.before:
-            for behind in named.get(name, ()):
-                ahead[behind].add(place)
-        for name in receiver.options.after:
-            ahead[place].update(named.get(name, ()))
-    for place, others in ahead.items():
-        others.discard(place)
-    return ahead
 
 
 def check_constraints(new: Connected, others: list[Connected]) -> None:

@@ -101,7 +101,7 @@ def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
         if is_change and is_item:
             fields[field] = ITEM  # a secret may be split over several
     fields["surrounding"] = Surrounding(fields["surrounding"])
-    return type(event).of(**fields)
+    return type(event)(**fields)
 
 
 class _Cleaning:

@@ -201,7 +201,9 @@ class Hook:
         """
         if self.given.sender is not None:
             return (values[self.function_signature.names.index(self.given.sender)],)
-        return self.function_signature.first_of(values)
+        if self.function_signature.positional:
+            return values[:1]
+        return tuple(values[0][:1]) if self.function_signature.star else ()
 
     def locate(self, values: tuple[Any, ...]) -> tuple[Site, Any]:
         """Return where this hookable sits for a call with these values, and the sender of that

@@ -24,7 +24,6 @@ class Signature(NamedTuple):
 
     names: tuple[str, ...]
     positional: tuple[str, ...]
-    keyword_only: tuple[str, ...]
     star: str | None
     double_star: str | None
     reserved: frozenset[str]
@@ -34,7 +33,7 @@ class Signature(NamedTuple):
         only, either, star, keyword_only, double_star = by_kind(signature.parameters.values())
         reserved = frozenset(either + keyword_only)
         return cls(
-            tuple(signature.parameters), only + either, keyword_only, next(iter(star), None),
+            tuple(signature.parameters), only + either, next(iter(star), None),
             next(iter(double_star), None), reserved,
         )  # fmt: skip
 
@@ -46,30 +45,12 @@ class Signature(NamedTuple):
             return self
         return self._replace(names=self.names[1:], positional=self.positional[1:])
 
-    def first_of(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the first positional argument of a call as a tuple of one, or an empty one if
-        there is none.
-        """
-        if self.positional:
-            return values[:1]
-        return tuple(values[0][:1]) if self.star else ()
-
     def bind(self, values: tuple[Any, ...]) -> dict[str, Any]:
         """Return the values by name; they come in the order of `names`, with defaults applied."""
         return dict(zip(self.names, values, strict=True))
 
-    def spread(self, bindings: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Return bindings as the positional and keyword arguments of a call."""
-        args = [bindings[name] for name in self.positional]
-        kwargs = {name: bindings[name] for name in self.keyword_only}
-        if self.star:
-            args.extend(bindings[self.star])
-        if self.double_star:
-            kwargs.update(bindings[self.double_star])
-        return args, kwargs
-
     def check(self, bindings: Mapping[str, Any]) -> None:
-        """Raise HookError unless `spread` can pass these bindings to the function."""
+        """Raise HookError unless the function can be called with these bindings."""
         for name in bindings:
             if name not in self.names:
                 raise HookError(

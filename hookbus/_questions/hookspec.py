@@ -148,8 +148,10 @@ def _asked_anew(spec: Spec) -> Iterator[Any]:
         panel = spec.panel()
         seats = panel.newcomers(past)
         if seats:
-            args, kwargs = spec.function_signature.spread(spec.function_signature.bind(past.values))
-            yield _answers(spec, panel, Round(seats, past, asks_all=True), args, kwargs)
+            call = inspect.Signature(spec.parameters).bind_partial()
+            call.arguments.update(spec.function_signature.bind(past.values))
+            round_ = Round(seats, past, asks_all=True)
+            yield _answers(spec, panel, round_, call.args, call.kwargs)
 
 
 async def _replay_later(asked: Iterator[Any]) -> tuple[modes.Answers[Any, Any], ...]:

@@ -140,10 +140,10 @@ class Attempt:
         known: dict[str, Any] = {
             "call_id": ctx.call_id, "parent_id": None, "hook": ctx.hook, "at": time.time()
         }  # fmt: skip
-        event = Event.of(sender=ctx.description, surrounding=ctx.surrounding, **known)
+        event = Event(sender=ctx.description, surrounding=ctx.surrounding, **known)
         told = self._bus.events.redacted(event)
         if told is None:  # it could not be redacted: what may hold a secret is left out
-            told = Event.of(sender="unknown", surrounding={}, **known)
+            told = Event(sender="unknown", surrounding={}, **known)
         return told.as_dict()
 
 
