@@ -55,7 +55,7 @@ class UnderWay:
         self._runs: set[Any] = set()
         self._waiting: dict[Future[None], Any] = {}
 
-    def begin(self, run: Any) -> None:
+    def admit(self, run: Any) -> None:
         """Count a run.
 
         Raises:
@@ -74,7 +74,7 @@ class UnderWay:
             "Bus(background=) allows more"
         )
 
-    def end(self, run: Any) -> None:
+    def release(self, run: Any) -> None:
         """Count a run no longer; one that is not counted is left alone."""
         with self._lock:
             self._runs.discard(run)
@@ -175,7 +175,7 @@ class Drained:
         return _wait(self._under_way, seconds)
 
 
-def enter(run: Any) -> None:
+def belong_to(run: Any) -> None:
     """Say that what runs here, and what it starts, is a part of this run."""
     _RUN.set(run)
 

@@ -149,7 +149,7 @@ def is_a(error: object, *kinds: type[E]) -> TypeGuard[E]:
     return issubclass(type(error), kinds)
 
 
-def first_of(*errors: BaseException | None) -> BaseException | None:
+def first_error(*errors: BaseException | None) -> BaseException | None:
     """Return the first of the errors that there is, without asking one whether it is true."""
     return next((error for error in errors if error is not None), None)
 
@@ -174,4 +174,4 @@ def contexts_of(error: BaseException) -> Iterator[BaseException]:
     while linked is not None and id(linked) not in seen:
         seen.add(id(linked))
         yield linked
-        linked = first_of(linked.__cause__, linked.__context__)
+        linked = first_error(linked.__cause__, linked.__context__)

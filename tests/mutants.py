@@ -40,7 +40,10 @@ OPPOSITE: Final = {
     ast.NotIn: "in", ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">",
 }  # fmt: skip
 FIRST: Final = 40
-"""So many quick tests, some of each of a few files, are run before others that ran the line."""
+"""So many quick tests, some of each of a few files, are run first; then the random programs, and at
+last others that ran the line.
+"""
+ORACLE: Final = "tests/properties/"
 A_FILE: Final = 4
 MOST: Final = 500
 
@@ -253,7 +256,10 @@ class Selection:
             seen[file] += 1
             is_slow = self._seconds.get(test, 0.0) > 0.5
             ranked.append((is_slow, (seen[file] - 1) // A_FILE, -places[file], test))
-        return [test for *_, test in sorted(ranked)]
+        found = [test for *_, test in sorted(ranked)]
+        rest = found[FIRST:]
+        oracle = [test for test in rest if test.startswith(ORACLE)]
+        return found[:FIRST] + oracle + [test for test in rest if not test.startswith(ORACLE)]
 
 
 def survives(mutant: Mutant, tests: list[str], copy: Path) -> bool:
@@ -312,9 +318,14 @@ def main() -> int:
     options.add_argument("--sample", type=int, help="so many, drawn from all (all of them)")
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--in", dest="place", default="", help="only those whose place begins so")
+    options.add_argument("--survivors", type=Path, help="only those of what an earlier run printed")
     options.add_argument("--workers", type=int, default=os.cpu_count())
     asked = options.parse_args()
     mutants = [mutant for mutant in all_mutants() if str(mutant).startswith(asked.place)]
+    if asked.survivors:
+        lines = asked.survivors.read_text().splitlines()
+        said = {line.partition("tests ")[2] for line in lines if line.startswith("SURVIVED")}
+        mutants = [mutant for mutant in mutants if str(mutant) in said]
     total = len(mutants)
     if asked.sample:
         mutants = random.Random(asked.seed).sample(mutants, min(asked.sample, total))

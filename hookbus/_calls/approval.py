@@ -17,8 +17,8 @@ from ..exceptions import HookError
 from .context import Call
 from .deadline import timed, timed_async, within
 from .loop import elsewhere
-from .meaning import patched, refused
-from .outcome import block, failed, told
+from .meaning import patched, ruled
+from .outcome import block, failed, tell_block
 from .plan import Seat, seat_of_guard
 from .telling import tell
 from .verdicts import Ask, Block
@@ -53,9 +53,9 @@ class Approver(Protocol):
 def weighed(call: Call, seat: Seat, answer: Any, asking: Approval | None) -> Approval | None:
     """Return what is asked for once this guard has answered; any other answer is refused."""
     if not issubclass(type(answer), Ask):
-        refused(call, seat, answer)
+        ruled(call, seat, answer)
     elif not seat.receiver.options.enforce:  # in shadow nobody is asked
-        told(call, seat, Block(answer.question, code=answer.code, details=answer.details))
+        tell_block(call, seat, Block(answer.question, code=answer.code, details=answer.details))
     else:
         call.said = "asked"
         asking = asking or Approval(call)
@@ -87,14 +87,14 @@ class Approval:
         """Ask for a yes in a call that is awaited; likewise. Of a plain one nothing in it waits."""
         if self._is_given(values):
             return
-        seat, request = self._begin(values)
+        seat, request = self._requesting(values)
         try:
             ask = self.approver.ask_async
             if not self.call.plan.hook.is_async:
                 ask = self.approver.ask
                 answer = ask(request) if seat.timeout is None else timed(seat, ask, request)
                 if is_awaitable(answer):
-                    answer = self._elsewhere(seat, answer)
+                    answer = self._on_own_loop(seat, answer)
             elif seat.timeout is None:
                 answer = ask(request)
                 answer = await answer if is_awaitable(answer) else answer
@@ -102,7 +102,7 @@ class Approval:
                 answer = await within(seat, ask(request))
             else:
                 answer = await timed_async(seat, ask, request)
-            self._settle(seat, values, answer)
+            self._accept(seat, values, answer)
         except BaseException as error:
             failed(self.call, seat, error)
             raise  # not reached: who answers for a bus closes
@@ -115,14 +115,12 @@ class Approval:
 
     def _is_given(self, values: tuple[Any, ...]) -> bool:
         """Tell whether all who ask have the person's yes, to the arguments as they edited them."""
-        if self.values is None:
-            return False
         seats = {seat for seat, _ in self._approved}
         is_given = all(seat in seats for seat, _ in self.asks) and self._is_of(values)
         self.values = None
         return is_given
 
-    def _begin(self, values: tuple[Any, ...]) -> tuple[Seat, Any]:
+    def _requesting(self, values: tuple[Any, ...]) -> tuple[Seat, Any]:
         """Return the seat of who answers, and the request."""
         approver = self.call.plan.hook.bus._approver
         if approver is None:
@@ -157,7 +155,7 @@ class Approval:
     def _is_of(self, values: tuple[Any, ...]) -> bool:
         return bool(self._requested(values).digest == self.request.digest)
 
-    def _settle(self, seat: Seat, values: tuple[Any, ...], answer: Any) -> None:
+    def _accept(self, seat: Seat, values: tuple[Any, ...], answer: Any) -> None:
         """Take a yes, edited or not; a no ends the call."""
         call, (asking, ask) = self.call, self._approved[0]
         verdict = self.approver.verdict(self.request, answer)
@@ -174,7 +172,7 @@ class Approval:
                 seconds=seconds, answer="approved", by=by,
             )  # fmt: skip
 
-    def _elsewhere(self, seat: Seat, answer: Any) -> Any:
+    def _on_own_loop(self, seat: Seat, answer: Any) -> Any:
         if not self.call.plan.hook.given.awaits:
             said = "it is async, and the hook is a plain def: write a plain def approver"
             not_awaited(answer, said)

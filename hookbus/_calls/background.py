@@ -10,11 +10,11 @@ from typing import Any
 
 from .._connections.wanted import is_awaitable
 from .._loops import running_asyncio
-from .._under_way import enter
+from .._under_way import belong_to
 from ..exceptions import HookError, is_a
 from .context import Call, ReadOnly
 from .deadline import late, within
-from .meaning import check_untampered, decided, settled
+from .meaning import check_untampered, decided, resolved
 from .plan import Seat
 from .telling import enclosing, tell_failed
 from .workers import background
@@ -37,7 +37,7 @@ def start(
     loop = None if asyncio is None else asyncio.get_running_loop()
     under_way = seat.signal._home._under_way
     try:
-        under_way.begin(run)
+        under_way.admit(run)
         if not seat.receiver.is_async:
             background.submit(run.work, (asked, loop), {})
         elif loop is not None:
@@ -48,7 +48,7 @@ def start(
                 "hooks is awaited"
             )
     except BaseException:
-        under_way.end(run)
+        under_way.release(run)
         raise
 
 
@@ -67,7 +67,7 @@ class Run:
 
     def work(self, asked: Callable[[], Any], loop: Any) -> None:
         """Call it in this thread; what it returns is awaited on the loop where that can be."""
-        enter(self)
+        belong_to(self)
         end, seconds = time.monotonic(), self.seat.timeout
         try:
             answer = asked()
@@ -89,9 +89,9 @@ class Run:
         self.task.add_done_callback(self._done)
 
     async def _awaited(self, asked: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-        enter(self)
+        belong_to(self)
         try:
-            answer = settled(asked())
+            answer = resolved(asked())
             return await (answer if self.seat.timeout is None else within(self.seat, answer)), None
         except SystemExit as error:  # out of a task it would end the loop
             return None, error
@@ -114,7 +114,7 @@ class Run:
                 tell_failed(call, seat, failure, "raised" if goes_out else "isolated")
         finally:
             self.task = None
-            seat.signal._home._under_way.end(self)
+            seat.signal._home._under_way.release(self)
 
     def _misuse(self, answer: Any) -> Exception | None:
         """Return what is wrong with an answer, or with what was written meanwhile."""

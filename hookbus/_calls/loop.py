@@ -41,9 +41,9 @@ class Loop:
                 "it is async, and this plain call was made by another async receiver of a plain "
                 "call, whose loop it would have to wait for: write a plain def receiver"
             )
-        return run_coroutine_threadsafe(make(), self._begun())
+        return run_coroutine_threadsafe(make(), self._own())
 
-    def _begun(self) -> Any:
+    def _own(self) -> Any:
         import asyncio
 
         with self._lock:

@@ -14,7 +14,7 @@ from .._connections.failures import is_of_engine
 from .._connections.wanted import close_unawaited, is_awaitable, not_awaited
 from ..exceptions import HookError, article
 from .context import Call, ReadOnly
-from .outcome import block, failed, told
+from .outcome import block, failed, tell_block
 from .plan import Seat
 from .telling import ONLY_A_MODIFIER, tell_change, tell_changes
 from .verdicts import VERDICTS, Ask, Block, Drop, Replace
@@ -96,10 +96,10 @@ def meant(call: Call, seat: Seat, answer: Any) -> Any:
     return answer.result if issubclass(kind, Replace) else answer
 
 
-def refused(call: Call, seat: Seat, answer: Any) -> None:
+def ruled(call: Call, seat: Seat, answer: Any) -> None:
     """Block by the answer of a guard; an answer that is none is its failure, which blocks, too."""
     if issubclass(type(answer), Block):
-        (block if seat.receiver.options.enforce else told)(call, seat, answer)
+        (block if seat.receiver.options.enforce else tell_block)(call, seat, answer)
         return
     try:
         wrong_return(seat, answer, "None or Block(reason)")
@@ -175,7 +175,7 @@ def not_to_await(value: Any, who_gave: str = "it returned") -> Any:
     return not_awaited(value, f"{who_gave} an awaitable, {but}")
 
 
-async def settled(answer: Any) -> Any:
+async def resolved(answer: Any) -> Any:
     """Await an answer that can be; what a plain receiver of an async hook returned."""
     return await answer if is_awaitable(answer) else answer
 

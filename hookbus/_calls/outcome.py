@@ -74,7 +74,7 @@ def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
     """Return what ends the call by this verdict."""
     plan = call.plan
     if plan.heard or not seat.receiver.has_blocked:
-        told(call, seat, verdict)
+        tell_block(call, seat, verdict)
     if call.blocked is not None:  # of attempts side by side, the first that is blocked says why
         return _blocked(call)
     call.blocked = seat, verdict
@@ -85,7 +85,7 @@ def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
     return _blocked(call)
 
 
-def told(call: Call, seat: Seat, verdict: Block) -> None:
+def tell_block(call: Call, seat: Seat, verdict: Block) -> None:
     """Tell a verdict; of a guard in shadow nothing more comes of it."""
     receiver = seat.receiver
     receiver.has_blocked = True

@@ -123,13 +123,13 @@ class Pieces:
             return f"(unawaited({called}) if is_a(leaving, GeneratorExit) else {wait}{called})"
         return called if self.is_beside(seat) else f"await {called}"
 
-    def settle(self, seat: Seat) -> str:
+    def resolving(self, seat: Seat) -> str:
         """Write how an answer is awaited that a plain receiver of an async hook gave."""
         if self.hook.is_async and self.hook.is_stream and seat.phase == "around":
             return "if is_awaitable(source): source = await source"
         if not self.hook.is_async or seat.receiver.is_async or seat.timeout is not None:
             return ""
-        return "if type(answer) not in READY: answer = await settled(answer)"
+        return "if type(answer) not in READY: answer = await resolved(answer)"
 
     def is_beside(self, seat: Seat) -> bool:
         """Tell whether a receiver is awaited beside others."""

@@ -1,4 +1,4 @@
-"""Awaited receivers side by side: all are settled before the call goes on."""
+"""Awaited receivers side by side: all have ended before the call goes on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from .._connections.wanted import close_unawaited
 from .._loops import running_asyncio
 from ..events import Asked
-from ..exceptions import HookError, first_of
+from ..exceptions import HookError, first_error
 from .context import Call, ReadOnly
 from .meaning import check_untampered
 from .outcome import deferred, is_cancelled_error
@@ -38,8 +38,8 @@ async def beside(
     """
     lasted: dict[Seat, float] | None = {} if Asked in call.plan.heard else None
     notes = [_noting(seat, lasted) for seat, _, _ in waiting]
-    answers, cancel = await settle([awaitable for _, awaitable, _ in waiting], notes)
-    out = first_of(cancel, out)
+    answers, cancel = await all_of([awaitable for _, awaitable, _ in waiting], notes)
+    out = first_error(cancel, out)
     for (seat, _, view), (value, error) in zip(waiting, answers):
         try:
             if error is not None:
@@ -70,7 +70,7 @@ def _noting(seat: Seat, lasted: dict[Seat, float] | None) -> Note:
     return note
 
 
-async def settle(
+async def all_of(
     given: Iterable[Awaitable[Any]], notes: Iterable[Note] = ()
 ) -> tuple[list[Any], BaseException | None]:
     """Return what each brought, a pair of a value and an exception, and the cancellation that came

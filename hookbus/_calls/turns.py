@@ -13,7 +13,9 @@ from .text import story
 LOOP_FROM: Final = 12
 """So many receivers in a row that are asked alike are asked in a loop; fewer are written out."""
 
-AND_SETTLED: Final = "and (type(answer) in READY or (answer := await settled(answer)) is not None)"
+AND_RESOLVED: Final = (
+    "and (type(answer) in READY or (answer := await resolved(answer)) is not None)"
+)
 
 
 class Turns(Pieces):
@@ -146,7 +148,7 @@ class Turns(Pieces):
         pieces = {"seat": name, "call": self.call, "asked": self.asked(seat, name, receiver)}
         parts = {
             "view": view,
-            "settle": self.settle(seat) if kind not in ("wait", "maybe wait") else "",
+            "resolve": self.resolving(seat) if kind not in ("wait", "maybe wait") else "",
         }
         looked = "view" if view else "None"
         if seat.receiver.options.background:
@@ -163,9 +165,9 @@ class Turns(Pieces):
             return self.fill(story.ASK, (), parts, **pieces)
         parts["take"] = self.fill(self.taking(kind), parts=self._rebinding(), draft="", **pieces)
         pieces["is_ready"] = ""
-        if parts["settle"] and not view:  # in one condition with the usual None
-            parts["settle"] = ""
-            pieces["is_ready"] = f" {AND_SETTLED}"
+        if parts["resolve"] and not view:  # in one condition with the usual None
+            parts["resolve"] = ""
+            pieces["is_ready"] = f" {AND_RESOLVED}"
         return self.fill(story.READ, (), parts, **pieces)
 
     def taking(self, kind: str) -> str:
@@ -176,7 +178,7 @@ class Turns(Pieces):
         """
         texts: dict[str, str] = {
             "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
-            "guard": "refused({call}, {seat}, answer)",
+            "guard": "ruled({call}, {seat}, answer)",
             "weigh": "asking = weighed({call}, {seat}, answer, asking)",
             "look": "decided({call}, {seat}, answer)",
             "rescue": "rescue = rescued({call}, {seat}, answer)\nbreak",

@@ -23,7 +23,7 @@ from .turns import Turns, lines
 
 _HELPERS: Final = {
     meaning: "Block DROPPED PLAIN READY Replace check_untampered claimed decided holds "
-    "is_awaitable judged meant misfit patched refused rescued revised settled unawaited",
+    "is_awaitable judged meant misfit patched rescued resolved revised ruled unawaited",
     outcome: "blocking deferred escaped failed is_own_block over parted stand",
     approval: "weighed",
     telling: "begun finished tell_turn",
@@ -137,9 +137,9 @@ class Writer(Turns):
             **self.tools,
             **self.given,
         }
-        source, scope = sealed(text, self.hook.function_signature.names, tools)
+        source, namespace = sealed(text, self.hook.function_signature.names, tools)
         codes = (each for each in compiled(source).co_consts if isinstance(each, CodeType))
-        return source, FunctionType(own_code(next(codes)), scope)
+        return source, FunctionType(own_code(next(codes)), namespace)
 
     # -- the parts ---------------------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class Writer(Turns):
             text = story.AROUND_STREAM_TURN if self.is_stream else story.AROUND_TURN
             call_next = f"recorded(next_{i}, opened_{i})" if self.is_stream else f"next_{i}"
             asked = self.asked(seat, name, self._receiver(seat), call_next)
-            parts = {"view": self.view(seat), "settle": self.settle(seat)}
+            parts = {"view": self.view(seat), "resolve": self.resolving(seat)}
             turn = self.fill(text, (), parts, asked=asked, **pieces)
         more = {"conditional"} if self.is_conditional(seat) else set()
         return self.fill(story.LEVEL, more, {"turn": turn}, **pieces)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import HookError, first_of
+from ..exceptions import HookError, first_error
 from .failures import ERROR, log
 from .options import Options
 from .order import in_order
@@ -152,7 +152,7 @@ class EventSignal(HookSignal):
                 connected.count_failure(error, is_open=True)
                 connected.log_failure("", is_open=False)
             except BaseException as error:
-                fatal = first_of(fatal, error)
+                fatal = first_error(fatal, error)
             finally:
                 busy.discard(id(connected))
         if fatal is not None:

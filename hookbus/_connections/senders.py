@@ -101,7 +101,7 @@ class Bearer:
     what was connected to the one before must not be lost.
     """
 
-    _known: Final[dict[Name, Bearer]] = {}
+    _by_name: Final[dict[Name, Bearer]] = {}
 
     def __init__(self, name: Name, sender: Any) -> None:
         self.name, self.latest = name, weakref.ref(sender)
@@ -117,7 +117,7 @@ class Bearer:
         is_held = any(held is sender for held in _held_as(name))
         if not is_held and not is_typed_in(name[0]):
             return None
-        return cls._known.setdefault(name, cls(name, sender))
+        return cls._by_name.setdefault(name, cls(name, sender))
 
     def __call__(self) -> Any:
         """Return the class or function that has the name now; else the latest that was seen."""

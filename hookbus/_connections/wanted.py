@@ -57,15 +57,15 @@ class Asks(NamedTuple):
     def names(self) -> tuple[str, ...]:
         return self.by_position + self.by_name
 
-    def missing(self, known: Collection[str]) -> list[str]:
+    def missing(self, on_offer: Collection[str]) -> list[str]:
         """Return the names asked for that are not known and have no default of their own."""
-        return [name for name in self.names if name not in known and name in self.needed]
+        return [name for name in self.names if name not in on_offer and name in self.needed]
 
-    def written(self, known: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    def written(self, on_offer: Iterable[str]) -> tuple[tuple[str, str], ...]:
         """Return what is passed where these names are known, as pairs: the keyword, or "" by
         position, and the name.
         """
-        found = tuple(known)
+        found = tuple(on_offer)
         lacking = self.missing(found)
         if lacking:
             raise HookError(

@@ -38,7 +38,7 @@ def check_sender(
             "to decorate a receiver, write @connect_via()"
         )
     cls = class_of(own, looked_at) if own is not None else None
-    if cls is None and own is not None and own in hooks and name_of_sender(sender) is None:
+    if cls is None and own in hooks and name_of_sender(sender) is None:
         # The class, too, may be one that no module names, as one made inside a function.
         cls = class_of(own, lambda: with_subclasses([object]))
     if cls is not None:

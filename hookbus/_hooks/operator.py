@@ -48,8 +48,8 @@ class Operated:
         everything = [each for signal in bus.signals() for each in signal._registry.everything()]
         meant = [each for each in everything if receiver in each.names]
         if not meant:
-            known = [known for each in everything for known in each.names]
-            raise HookError(f"nobody is connected as {receiver!r}{did_you_mean(receiver, known)}")
+            names = [name for each in everything for name in each.names]
+            raise HookError(f"nobody is connected as {receiver!r}{did_you_mean(receiver, names)}")
         said = [f"{each.label} on {each.signal.name}" for each in meant]
         for each, which in zip(meant, said):
             if each.said.locked and act != "enable":

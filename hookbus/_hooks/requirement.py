@@ -87,11 +87,11 @@ def _watches(signal: HookSignal, whose: Whose) -> bool:
     return False
 
 
-def _is_of_any(scope: Callable[[], Any] | None, classes: tuple[type, ...]) -> bool:
+def _is_of_any(sender: Callable[[], Any] | None, classes: tuple[type, ...]) -> bool:
     """Tell whether a scope is that of one of these classes, or of whoever bears its name."""
-    if isinstance(scope, Bearer):
-        return any(name_of_sender(cls) == scope.name for cls in classes)
-    return scope is None or any(scope() is cls for cls in classes)
+    if isinstance(sender, Bearer):
+        return any(name_of_sender(cls) == sender.name for cls in classes)
+    return sender is None or any(sender() is cls for cls in classes)
 
 
 Held = tuple[Hook, type, bool]
@@ -164,8 +164,8 @@ def _why(receiver: Connected, signal: HookSignal, phase: str) -> str:
         return "has a when="
     if not receiver.is_enabled:
         return "is disabled"
-    scope = receiver.owner
-    what = "the class " if isinstance(scope, type) else ""
-    what = "" if isinstance(scope, FunctionType) else what
-    named = scope.__qualname__ if isinstance(scope, (type, FunctionType)) else describe(scope)
+    owner = receiver.owner
+    what = "the class " if isinstance(owner, type) else ""
+    what = "" if isinstance(owner, FunctionType) else what
+    named = owner.__qualname__ if isinstance(owner, (type, FunctionType)) else describe(owner)
     return f"is connected to {what}{named} only"

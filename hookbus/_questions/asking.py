@@ -14,14 +14,14 @@ import attrs
 from .. import modes
 from .._calls import meaning, outcome, telling
 from .._calls.context import Call
-from .._calls.meaning import settled
+from .._calls.meaning import resolved
 from .._calls.plan import Seat
-from .._calls.tasks import settle
+from .._calls.tasks import all_of
 from .._calls.verdicts import VERDICTS, Block
 from .._connections.wanted import is_awaitable, unwaited
 from ..events import Asked
-from ..exceptions import HookError, first_of
-from .providers import Scope
+from ..exceptions import HookError, first_error
+from .providers import OpenScope
 
 __tracebackhide__: Final = True
 NOT_ASKED: Final = object()
@@ -57,16 +57,16 @@ class Round:
     seats: Any
     past: Any = None
     asks_all: bool = False
-    scope: Scope | None = None
+    scope: OpenScope | None = None
     answers: list[tuple[Seat, modes.Answer[Any]]] = attrs.field(factory=list)
     failures: list[modes.Answer[Any]] = attrs.field(factory=list)
     waits: dict[Seat, None] = attrs.field(factory=dict)
     ending: BaseException | None = None
 
-    def begin(self, call: Call, values: Values) -> Any:
+    def steps_for(self, call: Call, values: Values) -> Any:
         """Begin to ask with these values, and return the mode as a generator."""
         spec = call.plan.hook
-        self.scope = self.scope or Scope.around(spec)
+        self.scope = self.scope or OpenScope.around(spec)
         self.answers, self.failures = [], []
         self.waits = {seat: None for _, seat in self.seats}
         if spec.rules.is_historic and self.past is None:
@@ -83,13 +83,13 @@ class Round:
             after = {**signature.bind(values), **changed}
             signature.check(after)
             values = tuple(after[name] for name in signature.names)
-        known = {id(token): seat for token, seat in self.seats}
-        if not isinstance(given, Sequence) or any(id(token) not in known for token in given):
+        seat_of = {id(token): seat for token, seat in self.seats}
+        if not isinstance(given, Sequence) or any(id(token) not in seat_of for token in given):
             raise HookError(
                 f"the mode of {call.plan.hook.name} yielded {request!r:.60}; "
                 "it yields lists of the receivers it was given"
             )
-        return [known[id(token)] for token in given], values
+        return [seat_of[id(token)] for token in given], values
 
     def keep(self, call: Call, seat: Seat, value: Any) -> modes.Answer[Any]:
         """Keep what a receiver answered."""
@@ -113,7 +113,7 @@ class Round:
         except Exception as ending:
             if not self.asks_all:
                 raise
-            self.ending = first_of(self.ending, ending)
+            self.ending = first_error(self.ending, ending)
         return answer
 
     def reject(self, call: Call, rejected: modes.Reject) -> None:
@@ -147,7 +147,7 @@ async def _everyone(round_: Round, call: Call, values: Values) -> Any:
         out = error
     for seat in list(round_.waits):
         await _several(round_, call, [seat], values)
-    out, round_.ending = first_of(round_.ending, out), None
+    out, round_.ending = first_error(round_.ending, out), None
     if out is not None:
         try:
             raise out
@@ -158,7 +158,7 @@ async def _everyone(round_: Round, call: Call, values: Values) -> Any:
 
 async def _led(round_: Round, call: Call, values: Values) -> Any:
     """Ask as the mode says."""
-    steps, answers = round_.begin(call, values), None
+    steps, answers = round_.steps_for(call, values), None
     is_async = hasattr(type(steps), "asend")
     try:
         while True:
@@ -221,10 +221,10 @@ async def _beside(
             waiting[seat] = _turn(round_, call, seat, values)
             continue
         round_.waits.pop(seat, None)
-        found[seat] = _begun(call, seat, values)
+        found[seat] = _at_once(call, seat, values)
         if is_awaitable(found[seat][0]):
             waiting[seat] = found[seat][0]
-    brought, out = await settle(waiting.values()) if waiting else ([], None)
+    brought, out = await all_of(waiting.values()) if waiting else ([], None)
     found |= zip(waiting, brought)
     return [found[seat] for seat in seats], out
 
@@ -235,7 +235,7 @@ def answers_at_once(seat: Seat) -> bool:
     return not receiver.is_async and seat.timeout is None and "ctx" not in receiver.asks.names
 
 
-def _begun(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException | None]:
+def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException | None]:
     """Give a plain receiver its turn, in which nothing is awaited."""
     try:
         return unwaited(call.plan.turns[seat](*values, call)), None
@@ -265,5 +265,5 @@ async def _turn(round_: Round, call: Call, seat: Seat, values: Values) -> Any:
         return scope.provided[key]
     value = call.plan.turns[seat](*values, call)
     if call.plan.hook.is_async:
-        value = await settled(await value)
+        value = await resolved(await value)
     return value if scope is None else await scope.entered(seat, value)

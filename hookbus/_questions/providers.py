@@ -16,12 +16,12 @@ from .._connections.receiver import ReceiverKey
 from .._connections.wanted import unwaited
 from ..exceptions import HookError, ReceiverError, is_a
 
-_OPEN: ContextVar[tuple[Scope, ...]] = ContextVar("hookbus_scopes", default=())
+_OPEN: ContextVar[tuple[OpenScope, ...]] = ContextVar("hookbus_scopes", default=())
 
 _TOO_LATE: Final = "it was entered after its scope had ended, and closed at once"
 
 
-class Scope:
+class OpenScope:
     """The context managers that a question was answered with while a `with` block is open."""
 
     def __init__(self, spec: Any) -> None:
@@ -37,7 +37,7 @@ class Scope:
         self._providers: list[Any] = []  # held, as they are known by their ids
 
     @staticmethod
-    def around(spec: Any) -> Scope | None:
+    def around(spec: Any) -> OpenScope | None:
         """Return the innermost open scope of a hookspec that the running code is in."""
         if not spec.open_scopes:
             return None
@@ -166,7 +166,7 @@ class Scope:
         return raised
 
 
-class SyncScope(Scope):
+class SyncScope(OpenScope):
     """The `with` block of a `def` question."""
 
     def __enter__(self) -> None:
@@ -176,7 +176,7 @@ class SyncScope(Scope):
         unwaited(self._close(details))
 
 
-class AsyncScope(Scope):
+class AsyncScope(OpenScope):
     """The `async with` block of an `async def` question."""
 
     async def __aenter__(self) -> None:

@@ -114,10 +114,10 @@ class QuestionWriter(Writer):
 
     def _alone(self, seat: Seat) -> Callable[..., Any]:
         """Return the turn of a receiver as a function of the arguments and the call."""
-        parts, asked = {"view": "", "settle": ""}, "misfit(seat)"
+        parts, asked = {"view": "", "resolve": ""}, "misfit(seat)"
         if seat.problem is None:
-            settle = "" if answers_at_once(seat) else self.settle(seat)
-            parts = {"view": self.view(seat), "settle": settle}
+            resolve = "" if answers_at_once(seat) else self.resolving(seat)
+            parts = {"view": self.view(seat), "resolve": resolve}
             asked = self.asked(seat, "seat", "receiver")
         pieces = {"seat": "seat", "asked": asked, "condition": self.condition(seat, "seat")}
         _, alone = self._made(self.fill(ALONE, (), parts, **pieces))
