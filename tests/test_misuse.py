@@ -622,3 +622,33 @@ def test_the_arguments_that_may_only_be_read_are_shown_by_name_and_without_their
     bus.signal("pre_reply").connect(lambda agent, ctx: shown.append(repr(ctx.kwargs)), role="guard")
     Agent().reply("secret")
     assert shown == ["ReadOnly(msg, temperature)"]
+
+
+@pytest.mark.parametrize("options", [{"awaits": None}, {"awaits": 1}, {"guarded": "yes"}])
+def test_an_option_of_a_hookable_that_is_no_truth_value_is_refused(bus, options):
+    with pytest.raises(HookError, match="must be True or False"):
+        hookable("reply", bus=bus, **options)(lambda msg: msg)
+    assert bus.hook_names() == []
+
+
+def test_a_mark_without_a_name_is_refused_where_it_is_written():
+    with pytest.raises(HookError, match="3 is no name of a signal: write @receives"):
+        receives(3)
+
+
+def test_who_deletes_an_argument_is_told_to_assign_another_value(bus, Agent):
+    failures = []
+    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    bus.signal("pre_reply").connect(lambda agent, ctx: ctx.kwargs.clear())
+    assert Agent().reply("a") == "a"
+    assert "argument 'msg' was removed; assign another value" in str(failures[0].exception)
+
+
+def test_an_observer_that_could_block_does_not_count_as_a_guard(bus, Agent):
+    bus.signal("pre_reply").connect(lambda agent: Block("no"), role="observe", name="watch")
+    bus.signal("post_reply").connect(lambda agent: Block("no"), name="after")
+    with pytest.raises(HookError) as raised:
+        bus.require("reply")
+    said = str(raised.value)
+    assert "watch" in said and "it is no guard, write role='guard'" in said
+    assert "after" not in said

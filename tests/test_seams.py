@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import logging
+import sys
 import time
 import weakref
 from contextvars import ContextVar
@@ -354,3 +356,130 @@ def test_what_a_receiver_with_a_deadline_brought_is_not_kept(bus, is_async, fail
         assert made[0]() is None
     finally:
         gc.enable()
+
+
+def test_a_receiver_whose_filter_never_held_has_never_fired(bus):
+    bus.signal("pre_reply").connect(lambda agent, msg: None, when=lambda msg: False, name="passed")
+    bus.signal("pre_reply").connect(lambda agent, msg: None, name="asked")
+    agent_of(bus, []).reply("a")
+    [finding] = report(bus).findings
+    assert finding.startswith("never fired: passed")
+
+
+def test_who_hears_the_log_finds_no_secret_in_what_is_being_handled(bus):
+    found = []
+
+    def breaks(agent, msg):
+        raise ValueError(msg)
+
+    class Handler(logging.Handler):
+        def emit(self, record):
+            error = sys.exc_info()[1]
+            while error is not None:
+                found.append(str(error))
+                error = error.__cause__ or error.__context__
+
+    logging.getLogger("hookbus").addHandler(handler := Handler())
+    try:
+        bus.signal("pre_reply").connect(breaks)
+        agent_of(bus, []).reply("hunter2")
+    finally:
+        logging.getLogger("hookbus").removeHandler(handler)
+    assert len(found) == 1 and "hunter2" not in found[0]
+
+
+def test_a_class_that_came_after_its_guard_is_warned_of_at_the_first_call_that_is_seen(bus, caplog):
+    class Base:
+        @hookable("pay", bus=bus)
+        def pay(self, amount):
+            return amount
+
+    bus.signal("pre_pay").connect(lambda agent: None, role="guard", name="watch")
+    Later = type("Later", (Base,), {"pay": lambda self, amount: Base.pay(self, amount) + 1})
+    assert Later().pay(1) == 2 == Later().pay(1)
+    [record] = caplog.records
+    assert "watch" in record.message and "does not wholly guard" in record.message
+
+
+async def test_a_plain_call_in_a_running_loop_has_no_async_observers_in_the_background(bus):
+    async def watch(agent): ...
+
+    failures, agent = [], agent_of(bus, [])
+    with pytest.raises(HookError, match="is a plain def and cannot await it"):
+        bus.signal("pre_reply").connect(watch, role="observe", background=True)
+
+    class Odd:  # of which nobody can see that it is async
+        def __call__(self, agent):
+            return watch(agent)
+
+    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    bus.signal("pre_reply").connect(Odd(), role="observe", background=True)
+    agent.reply("a")
+    assert await bus.drain(20.0) == 0
+    assert "cannot await it" in str(failures[0].exception)
+
+
+async def test_a_deadline_that_passed_is_told_as_that_and_an_own_timeout_is_not(bus):
+    async def hangs(agent):
+        await asyncio.sleep(60)
+
+    async def times_out(agent):
+        raise TimeoutError("of its own")
+
+    said = {}
+    bus.events.connect(
+        lambda bus, event: said.update({event.receiver: str(event.exception)}),
+        kinds=(events.Failed,),
+    )
+    bus.signal("pre_think").connect(hangs, timeout=0.01, name="late")
+    bus.signal("pre_think").connect(times_out, timeout=60.0, name="own")
+    await agent_of(bus, []).think("a")
+    assert said == {"late": "no answer within 0.01 seconds", "own": "of its own"}
+
+
+def test_the_view_of_the_arguments_is_a_mapping(bus):
+    seen = []
+    bus.signal("pre_reply").connect(
+        lambda agent, ctx: seen.append((len(ctx.kwargs), dict(ctx.kwargs), "tone" in ctx.kwargs)),
+        role="observe",
+    )
+    agent_of(bus, []).reply("a")
+    assert seen == [(2, {"msg": "a", "tone": "kind"}, True)]
+
+
+def test_an_around_of_a_stream_that_gives_no_items_is_told_what_to_write(bus):
+    bus.signal("around_stream").connect(lambda agent, call_next: 3)
+    with pytest.raises(HookError, match="returned an int; return items: around a stream, write"):
+        list(agent_of(bus, []).stream("a"))
+
+
+async def test_who_waits_for_a_background_in_which_nobody_is_waits_not_at_all(bus):
+    assert await asyncio.wait_for(bus.drain(60.0), 20) == 0
+
+
+@pytest.mark.parametrize("is_hot", [False, True], ids=["first call", "later call"])
+def test_what_an_agent_calls_as_it_is_collected_is_closed_where_its_own_method_guards(bus, is_hot):
+    outcomes, ran = [], []
+
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            ran.append(msg)
+
+        def guard(self, agent, msg):
+            return None if msg == "alive" else Block("no")
+
+        def __del__(self):
+            try:
+                self.reply("dying")
+            except HookBlocked:
+                outcomes.append("blocked")
+
+    agent = Agent()
+    bus.signal("pre_reply").connect(agent.guard, sender=agent, role="guard")
+    if is_hot:
+        agent.reply("alive")
+    agent.circle = agent  # a collection lets go of weak references first
+    del agent
+    gc.collect()
+    assert outcomes == ["blocked"] and "dying" not in ran
