@@ -149,11 +149,11 @@ class Writer(Turns):
             given.append(f"sender = {mine(self.hook.given.sender)}")
         if self.is_in_star:
             given.append(f"first, {self.star} = {self.star}[0], {self.star}[1:]")
-        guards = *phases["pre"].guard, *self.plan.unaskable
         self.parts |= {
             "given": lines(*given),
             "changes": self.modifiers(phases["pre"].modify, "patch"),
-            "guards": self.turns(guards, "weigh" if phases["pre"].guard else "guard"),
+            "guards": self.turns(phases["pre"].guard, "weigh"),
+            "unaskable": self.turns(self.plan.unaskable, "guard"),
             "looks": self.observers(phases["pre"].observe),
             "inside": self.inside(),
             "errors": lines(
