@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import sys
+import threading
 import time
 import weakref
 from contextvars import ContextVar
@@ -483,3 +484,62 @@ def test_what_an_agent_calls_as_it_is_collected_is_closed_where_its_own_method_g
     del agent
     gc.collect()
     assert outcomes == ["blocked"] and "dying" not in ran
+
+
+def test_a_listener_that_is_held_weakly_hears_as_long_as_it_lives(bus):
+    class Log:
+        def __init__(self):
+            self.heard = []
+
+        def hear(self, bus, event):
+            self.heard.append(event)
+
+    log = Log()
+    bus.events.connect(log.hear, weak=True)
+    agent = agent_of(bus, [])
+    agent.reply("a")
+    assert [type(event) for event in log.heard] == [events.Started, events.Finished]
+    del log
+    gc.collect()
+    agent.reply("a")
+    assert not bus.events.connections()
+
+
+async def test_inside_an_attempt_that_outlived_its_around_no_method_is_run(bus):
+    ran, tasks = [], []
+
+    async def outer(agent, call_next):
+        result = await call_next()
+        with pytest.raises(HookError, match="after its around had ended"):
+            await tasks[0]
+        return result
+
+    async def leaves(agent, call_next):
+        tasks.append(asyncio.ensure_future(call_next(msg="patched")))
+        await asyncio.sleep(0.01)
+        return "at once"
+
+    async def slow(agent, call_next):
+        await asyncio.sleep(0.03)
+        return await call_next()
+
+    for priority, around in enumerate((slow, leaves, outer)):
+        bus.signal("around_think").connect(around, priority=priority)
+    assert await agent_of(bus, ran).think("a") == "at once"
+    assert ran == []
+
+
+def test_of_many_receivers_that_are_alike_each_has_its_own_deadline(bus):
+    release = threading.Event()
+    for number in range(20):
+        bus.signal("pre_reply").connect(
+            lambda agent, number=number: number == 15 and release.wait(5) or None,
+            name=f"r{number}", timeout=0.05 if number == 15 else None,
+        )  # fmt: skip
+    failures = []
+    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    try:
+        agent_of(bus, []).reply("a")
+        assert [type(failure.exception) for failure in failures] == [TimeoutError]
+    finally:
+        release.set()

@@ -59,7 +59,8 @@ class EventSignal(HookSignal):
         Raises:
             HookError: naming the receiver and what to write instead.
         """
-        options, signature = connected.options, inspect.signature(connected.held)
+        function: Any = connected.function  # the caller holds it
+        options, signature = connected.options, inspect.signature(function)
         if connected.is_async:
             raise HookError(
                 f"{connected.label} is async, but events are told to plain functions: write a "
