@@ -59,8 +59,8 @@ BUGS = [
     ),
     Bug(
         "a receiver's failure replaces the body's exception", '_calls/outcome.py',
-        'if seat.phase in ("error", "finally") or receiver.on_error == "isolate":',
-        'if seat.phase == "error":\n            self.leave(error)\n        if seat.phase == "finally" or receiver.on_error == "isolate":',
+        '    if seat.phase in ("error", "finally") or receiver.on_error == "isolate":',
+        '    if seat.phase == "error":\n        raise error\n    if seat.phase == "finally" or receiver.on_error == "isolate":',
         'tests/calls',
     ),
     Bug(
@@ -537,7 +537,7 @@ ENGINE = [
         'tests/guarantees/test_guarding.py'),
     Bug('a guard that is enforced only tells', '_calls/meaning.py',
         '(block if seat.receiver.options.enforce else tell_block)',
-        'told',
+        'tell_block',
         'tests/calls'),
     Bug('a block with a word of the host is an exception all the same', '_calls/outcome.py',
         '    elif plan.site.blocked is not None:',
@@ -568,7 +568,7 @@ ENGINE = [
         '',
         'tests/guarantees/test_failures_in_a_row.py'),
     Bug('an observer that was cancelled before it began never has its turn', '_calls/tasks.py',
-        'await pair_of(awaitable) if task.cancelled() else task.result()',
+        'await pair_of(*each) if task.cancelled() else task.result()',
         '(None, None) if task.cancelled() else task.result()',
         'tests/guarantees/test_cancellation.py'),
     Bug('observers that call each other never end', '_calls/tasks.py',
@@ -1044,7 +1044,7 @@ ROOMS = [
         'tests/guarantees/test_odd_receivers.py tests/properties/test_receivers.py tests/test_signal.py'),
     Bug('a receiver loses its own default', '_connections/wanted.py',
         'return [name for name in self.names if name not in on_offer and name in self.needed]',
-        'return [name for name in self.names if name not in known]',
+        'return [name for name in self.names if name not in on_offer]',
         'tests/test_signal.py tests/properties/test_receivers.py'),
     # -- one call --------------------------------------------------------------
     Bug('an exception is what it says of its class', 'exceptions.py',
@@ -1432,6 +1432,13 @@ SINKS = [
 ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL + SINKS
 
 
+def oddity(path: Path) -> str | None:
+    """Return what is wrong with a file whatever it does: its syntax, or a name that nothing has."""
+    command = [sys.executable, "-m", "ruff", "check", "-q", "--isolated", "--select", "F821", path]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    return ran.stdout[:300] or None
+
+
 def catch(bug: Bug) -> str | None:
     """Plant one bug and run its tests; return what went wrong with the exercise, or None if the bug was caught."""
     with tempfile.TemporaryDirectory() as folder:
@@ -1445,6 +1452,8 @@ def catch(bug: Bug) -> str | None:
         if source.count(bug.right) != 1:
             return f"its place was found {source.count(bug.right)} times in {bug.file}"
         target.write_text(source.replace(bug.right, bug.wrong))
+        if bug.file.endswith(".py") and (odd := oddity(target)):
+            return f"it is another mistake: {odd}"
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
         command += bug.tests.split()
         environment = {**os.environ, "HOOKBUS_SHRINK": "no", "PYTHONPATH": folder}

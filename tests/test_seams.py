@@ -543,3 +543,78 @@ def test_of_many_receivers_that_are_alike_each_has_its_own_deadline(bus):
         assert [type(failure.exception) for failure in failures] == [TimeoutError]
     finally:
         release.set()
+
+
+def test_a_method_held_weakly_for_all_is_called_of_its_own_object(bus):
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            return msg
+
+        def watch(self, agent):
+            asked.append((self, agent))
+
+    asked, one, other = [], Agent(), Agent()
+    bus.signal("post_reply").connect(one.watch, weak=True, role="observe")
+    one.reply("a"), other.reply("b")
+    assert asked == [(one, one), (one, other)]
+
+
+def test_who_had_a_turn_before_an_item_was_blocked_has_fired(bus):
+    @hookable("tokens", bus=bus)
+    def tokens():
+        yield 1
+
+    bus.signal("pre_tokens").connect(lambda tokens: None, role="guard")
+    bus.signal("around_tokens").connect(lambda tokens, call_next: call_next())
+    bus.signal("item_tokens").connect(lambda tokens, item: Block("no"), role="guard")
+    with pytest.raises(HookBlocked):
+        list(tokens())
+    assert report(bus).findings == ()
+
+
+def test_an_attempt_of_an_agent_that_is_collected_goes_through_its_own_arounds(bus):
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            return msg
+
+        def outer(self, agent, msg, call_next):
+            return call_next(msg="patched") if msg == "dying" else call_next()
+
+        def inner(self, agent, msg, call_next):
+            return f"inner {call_next()}"
+
+        def __del__(self):
+            said.append(self.reply("dying"))
+
+    said, agent = [], Agent()
+    for priority, around in enumerate((agent.inner, agent.outer)):
+        bus.signal("around_reply").connect(around, sender=agent, priority=priority)
+    assert agent.reply("alive") == "inner alive"
+    agent.circle = agent
+    del agent, around
+    gc.collect()
+    assert said == ["inner patched"]
+
+
+def test_a_guard_that_cannot_be_asked_is_told_once_however_often_the_method_is_attempted(bus):
+    @hookable("stream", bus=bus)
+    def stream():
+        yield 1
+
+    failures, ran = [], []
+
+    class Agent:
+        @hookable("stream", bus=bus)
+        def reply(self, msg):
+            ran.append(msg)
+
+    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    bus.signal("item_stream").connect(
+        lambda it, item: None, role="guard", enforce=False, name="early"
+    )
+    bus.signal("pre_stream").connect(lambda it: None, role="guard")
+    bus.signal("around_stream").connect(lambda it, call_next: (call_next(msg="b"), call_next())[1])
+    Agent().reply("a")
+    assert ran == ["b", "a"] and [failure.receiver for failure in failures] == ["early"]

@@ -51,7 +51,7 @@ class Approver(Protocol):
 
 
 def weighed(call: Call, seat: Seat, answer: Any, asking: Approval | None) -> Approval | None:
-    """Return what is asked for once this guard has answered; any other answer is refused."""
+    """Return what is asked for once this guard has answered; any other answer is ruled on."""
     if not issubclass(type(answer), Ask):
         ruled(call, seat, answer)
     elif not seat.receiver.options.enforce:  # in shadow nobody is asked

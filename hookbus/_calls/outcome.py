@@ -88,9 +88,9 @@ def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
 def tell_block(call: Call, seat: Seat, verdict: Block) -> None:
     """Tell a verdict; of a guard in shadow nothing more comes of it."""
     receiver = seat.receiver
-    receiver.has_blocked = True
     call.said = "blocked"
-    if not receiver.has_fired:
+    if not receiver.has_blocked:
+        receiver.has_blocked = True
         fire(call.plan, seat)
     if Blocked in call.plan.heard:
         said = {"reason": verdict.reason, "code": verdict.code, "details": verdict.details}
@@ -162,7 +162,7 @@ def failed(
             raise
         is_failure = is_failure or is_cancel
     call.said = "failed"
-    if not receiver.has_fired:
+    if not receiver.failures:
         fire(call.plan, seat)
     if not is_failure:
         tell_failed(call, seat, error, "raised")

@@ -174,7 +174,10 @@ def seats_of(
         timeout = receiver.options.timeout or (hook.bus.timeout if has_default else None)
         problem = receiver.problem_with(served)
         is_muted = signal.is_muted_somewhere and receiver.role != "guard"
-        is_own = ismethod(held := receiver.function) and held.__self__ is sender
+        is_own = (
+            receiver.owner is sender and ismethod(held := receiver.function)
+            and held.__self__ is sender
+        )  # fmt: skip
         phase = signal.phase or ""
         seats.append(Seat(receiver, signal, phase, timeout, problem, is_muted, is_own))
     return tuple(seats)

@@ -34,7 +34,7 @@ async def beside(
 ) -> BaseException | None:  # fmt: skip
     """Await all of them; then each answer is taken and each failure is its receiver's, in order.
 
-    Return what goes out now that all have had their turn: the first exception that must.
+    Return what goes out now that all have had their turn: the worst of what must.
     """
     lasted: dict[Seat, float] | None = {} if Asked in call.plan.heard else None
     notes = [_noting(seat, lasted) for seat, _, _ in waiting]
@@ -77,9 +77,10 @@ async def all_of(
     meanwhile. To those that have a note, in their order, it is told how many seconds they took.
     """
     awaitables = list(given)
+    noted = list(zip_longest(awaitables, notes))
     asyncio = running_asyncio()
     if asyncio is None:  # under trio, for instance: there they are awaited one after the other
-        return [await pair_of(awaitable) for awaitable in awaitables], None
+        return [await pair_of(*each) for each in noted], None
     depth = _depth.get() + 1
     if depth > sys.getrecursionlimit():  # Python's own limit does not see from task to task
         for awaitable in awaitables:
@@ -88,8 +89,7 @@ async def all_of(
         return [(None, HookError(endless)) for _ in awaitables], None
     token = _depth.set(depth)
     try:
-        pairs = (pair_of(awaitable, note) for awaitable, note in zip_longest(awaitables, notes))
-        tasks = [asyncio.create_task(pair) for pair in pairs]
+        tasks = [asyncio.create_task(pair_of(*each)) for each in noted]
     finally:
         _depth.reset(token)
     cancel = None
@@ -98,9 +98,9 @@ async def all_of(
     except asyncio.CancelledError as came:
         cancel = came
     brought = []
-    for task, awaitable in zip(tasks, awaitables):
+    for task, each in zip(tasks, noted):
         # One that was cancelled before it had begun begins: each has its turn.
-        value, error = await pair_of(awaitable) if task.cancelled() else task.result()
+        value, error = await pair_of(*each) if task.cancelled() else task.result()
         brought.append((value, None if cancel is not None and is_cancelled_error(error) else error))
     return brought, cancel
 

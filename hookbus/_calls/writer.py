@@ -169,7 +169,7 @@ class Writer(Turns):
             "final": self.observers(phases["finally"].observe, "leaving") or "pass",
         }
         if self.count:
-            self.parts |= {"level": self._level(0), "arounds": self._functions()}
+            self.parts |= {"level": self._levels[0], "arounds": self._functions()}
         self.pieces["source"] = "outermost()" if self.count else self.pieces["body"]
 
     def inside(self) -> str:
@@ -204,6 +204,13 @@ class Writer(Turns):
         text = self.fill(story.NEST, parts={"arounds": self._functions()}, nexts=nexts)
         return self._made(text)[1]
 
+    @cached_property
+    def _levels(self) -> list[str]:
+        """The turns of the arounds. The arounds of an attempt have the same: who died is not asked
+        for again.
+        """
+        return [self._level(i) for i in range(self.count)]
+
     def _late(self, i: int) -> str:
         """Write that an around down to number `i`, or one further out, has ended."""
         ended = [f"mark_{j} >= {attempts.ENDED}" for j in range(i + 1)]
@@ -221,7 +228,7 @@ class Writer(Turns):
             shut = " or call.is_over or call.blocked is not None" + (f" or {late}" if late else "")
             deeper = self.fill(story.INNERMOST, **pieces)
         else:
-            deeper = self.fill(story.DEEPER, parts={"level": self._level(i + 1)}, i=i, j=i + 1)
+            deeper = self.fill(story.DEEPER, parts={"level": self._levels[i + 1]}, i=i, j=i + 1)
         pieces |= {"changed": changed, "shut": shut, "result": result}
         return self.fill(story.NEXT, parts={"deeper": deeper}, **pieces)
 

@@ -68,8 +68,8 @@ class EventSignal(HookSignal):
             )
         if options.role or options.on_error or options.timeout or options.when or options.once:
             raise HookError(
-                "a listener of events takes kinds=, priority=, name=, before= and after=, nothing "
-                "else"
+                "a listener of events takes kinds=, priority=, name=, before=, after= and weak=, "
+                "nothing else"
             )
         for is_by_name, args, named in ((False, (0, 0), {}), (True, (0,), {"event": 0})):
             try:

@@ -177,4 +177,4 @@ def unwaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
         coroutine.send(None)
     except StopIteration as end:
         return end.value
-    raise HookError("something waits in a question that is a plain def")
+    raise HookError("something waits where nothing can be awaited")

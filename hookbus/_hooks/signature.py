@@ -16,7 +16,6 @@ class Signature(NamedTuple):
     Attributes:
         names: every parameter, in order.
         positional: the ones passed by position.
-        keyword_only: the ones passed by name.
         star: the name of `*args`, if there is one.
         double_star: the name of `**kwargs`, if there is one.
         reserved: the names that `**kwargs` cannot hold, as they are parameters of their own.
