@@ -2,16 +2,31 @@
 
 import asyncio
 import gc
+import itertools
 import logging
 import sys
 import threading
 import time
 import weakref
+from contextlib import suppress
 from contextvars import ContextVar
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, events, hookable, hookspec, modes, report
+from hookbus import (
+    Ask,
+    Block,
+    Bus,
+    HookBlocked,
+    HookError,
+    Replace,
+    events,
+    hookable,
+    hookspec,
+    modes,
+    report,
+)
+from hookbus.approvals import Approved, Denied
 
 MARK: ContextVar[str] = ContextVar("mark", default="unset")
 
@@ -618,3 +633,148 @@ def test_a_guard_that_cannot_be_asked_is_told_once_however_often_the_method_is_a
     bus.signal("around_stream").connect(lambda it, call_next: (call_next(msg="b"), call_next())[1])
     Agent().reply("a")
     assert ran == ["b", "a"] and [failure.receiver for failure in failures] == ["early"]
+
+
+def test_a_receiver_written_in_c_may_import_what_it_needs(bus):
+    class Agent:
+        @hookable("reply", bus=bus)
+        def reply(self, msg):
+            return msg
+
+    failures = []
+    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    bus.signal("around_reply").connect(Imports())
+    assert Agent().reply("a") == "json" and failures == []
+
+
+class Imports:
+    """Calls, as code written in C does, the import of the frame that calls it."""
+
+    def __call__(self, agent, call_next):
+        frame = sys._getframe(1)
+        return frame.f_globals["__builtins__"].__import__("json").__name__
+
+
+@pytest.mark.parametrize("mode", [modes.firstresult, modes.broadcast, all_at_once])
+def test_nobody_rescues_a_question_that_a_receiver_has_blocked(bus, mode):
+    @hookspec(mode, bus=bus)
+    def may(x): ...
+
+    may.connect(lambda x: Block("no"))
+    bus.signal("error_may").connect(lambda may: Replace("yes"))
+    with pytest.raises(HookBlocked, match="no"):
+        may(1)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_nobody_rescues_a_call_that_changed_after_it_was_approved(bus, is_async):
+    ran, name = [], "think" if is_async else "reply"
+
+    def spoils(agent, msg):
+        msg.append("eve")
+
+    bus.approver(lambda request: Approved("ada"))
+    bus.signal(f"pre_{name}").connect(lambda agent: Ask("pay?"), role="guard")
+    bus.signal(f"pre_{name}").connect(spoils, role="observe")
+    bus.signal(f"error_{name}").connect(lambda agent: Replace("rescued"))
+    call = getattr(agent_of(bus, ran), name)
+    with pytest.raises(HookBlocked, match="changed after it was approved"):
+        asyncio.run(call(["ada"])) if is_async else call(["ada"])
+    assert ran == []
+
+
+def test_an_argument_may_be_called_first(bus):
+    class Agent:
+        @hookable("pay", bus=bus)
+        def pay(self, to, FIRST, FIRST_NAME="x"):
+            return to, FIRST, FIRST_NAME
+
+    @hookable("send", bus=bus)
+    def send(account, FIRST):
+        return account, FIRST
+
+    for _ in range(2):
+        assert Agent().pay("a", "b") == ("a", "b", "x") and send("c", "d") == ("c", "d")
+        bus.signal("pre_pay").connect(lambda agent: None)
+        bus.signal("pre_send").connect(lambda it: None)
+
+
+@pytest.mark.parametrize("is_plain", [False, True], ids=["awaited", "plain"])
+async def test_a_receiver_that_is_asked_twice_side_by_side_answers_twice(bus, is_plain):
+    def twice(receivers):
+        answers = yield [receivers[0], receivers[0]]
+        return [answer.value for answer in answers]
+
+    @hookspec(twice, bus=bus)
+    async def sample(x): ...
+
+    count = itertools.count(1)
+
+    async def later(x):
+        return next(count)
+
+    sample.connect((lambda x: next(count)) if is_plain else later)
+    assert sorted(await sample(0)) == [1, 2]
+
+
+def test_what_came_of_an_approval_is_not_told_of_the_next_receiver(bus):
+    told = []
+    bus.events.connect(
+        lambda bus, event: told.append((event.receiver, event.answer)), kinds=(events.Asked,)
+    )
+    bus.approver(lambda request: Denied("no", by="ada"))
+    bus.signal("pre_reply").connect(lambda agent, msg: Ask("?"), role="guard", name="asks")
+    bus.signal("pre_reply").connect(lambda agent: None, role="guard", name="silent")
+    bus.signal("finally_reply").connect(lambda agent: None, name="last")
+    agent = agent_of(bus, [])
+    with pytest.raises(HookBlocked):
+        agent.reply("a")
+    assert ("silent", "nothing") in told and ("last", "nothing") in told
+    assert not [one for one in told if one[0] in ("silent", "last") and one[1] != "nothing"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_what_observers_raise_side_by_side_keeps_no_agent_alive(bus, error):
+    async def breaks(agent):
+        raise error
+
+    async def looks(agent): ...
+
+    for receiver in (breaks, looks):
+        bus.signal("pre_think").connect(receiver, role="observe")
+    made = []
+
+    async def call():
+        agent = agent_of(bus, [])
+        made.append(weakref.ref(agent))
+        with suppress(KeyboardInterrupt):
+            await agent.think("a")
+
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(call())
+        assert made[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_a_replay_by_many_threads_tells_each_newcomer_once(bus):
+    @hookspec(modes.broadcast, bus=bus, historic=True)
+    def configured(option): ...
+
+    told = []
+    for number in range(30):
+        configured(number)
+    configured.connect(lambda option: told.append(option))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=configured.replay) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert sorted(told) == list(range(30))

@@ -202,6 +202,8 @@ def deferred(
         failed(call, seat, error, noted)
     except BaseException as ending:
         return worst(out, ending)
+    finally:
+        del error, noted  # this frame is in the traceback of what goes out: no circle
     return out
 
 

@@ -53,7 +53,11 @@ async def beside(
         finally:
             if lasted is not None:
                 tell_turn(call, seat, time.perf_counter() - lasted.get(seat, 0.0))
-    return out
+    try:
+        return out
+    finally:  # this frame is in the tracebacks of what was raised: no circle
+        value = error = None
+        del answers, cancel, out, noted
 
 
 def _noting(seat: Seat, lasted: dict[Seat, float] | None) -> Note:

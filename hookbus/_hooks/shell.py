@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import keyword
@@ -27,11 +28,11 @@ _GIVEN: Final = (
     "blocked",
 )  # fmt: skip
 
-_MRO: Final = "{id}({type}(FIRST).__mro__)"
+_MRO: Final = "{id}({type}({first}).__mro__)"
 REST: Final = "{body}({passed})"
 CLASSES: Final = "({runs}(" + _MRO + ") or {find}({values}))({passed})"
-BOTH: Final = "({own}({id}(FIRST), {runs})(" + _MRO + ") or {find}({values}))({passed})"
-OWN: Final = "{body}({passed}) if {own}({id}(FIRST)) is None else " + BOTH
+BOTH: Final = "({own}({id}({first}), {runs})(" + _MRO + ") or {find}({values}))({passed})"
+OWN: Final = "{body}({passed}) if {own}({id}({first})) is None else " + BOTH
 EVERY: Final = "({runs}(0) or {find}({values}))({passed})"
 EACH: Final = "{find}({values})({passed})"
 """The ways of a call: nobody is connected; to classes; also to single objects, or only to such;
@@ -46,7 +47,7 @@ except {HookBlocked} as {blocked}:
 """The way out of a block: it passes without this frame in its traceback. What is raised again by a
 bare `raise` gets no new one."""
 
-HIDDEN: Final = {"__tracebackhide__": True}
+HIDDEN: Final = {"__tracebackhide__": True, "__builtins__": builtins}
 """Stands among the globals of what is written: pytest leaves its frames out of tracebacks."""
 
 
@@ -131,14 +132,14 @@ class Shell:
         """Return what runs the calls whose first argument is a class: what `runs` gives for the id
         of its MRO.
         """
-        way = "({run}({id}(FIRST.__mro__)) or {find}({values}))({passed})"
+        way = "({run}({id}({first}.__mro__)) or {find}({values}))({passed})"
         return self._forward(way, run=runs)
 
     def while_function(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """Return what runs calls as a function's, until the class of the first argument holds it
         under its name.
         """
-        held = "{getattr}({type}(FIRST), {name}, None) is {shell}"
+        held = "{getattr}({type}({first}), {name}, None) is {shell}"
         way = "({find}({values}) if " + held + " else {run})({passed})"
         name = self._body.__name__
         return self._forward(way, run=run, shell=self.function, name=name, getattr=getattr)
@@ -156,8 +157,9 @@ class Shell:
         """
         parameters, first = self.parameters, self._first or ""
         values = "({})".format("".join(f"{p.name}, " for p in parameters))
-        text = way.format(**self._names, values=values, passed=passed(parameters))
-        text = "return " + text.replace("FIRST", first)
+        text = "return " + way.format(
+            **self._names, values=values, passed=passed(parameters), first=first
+        )
         if self._colour == "sync":  # the frame of any other colour is over before its call begins
             text = OUT.format(way=text, **self._names)
         return "\n".join([

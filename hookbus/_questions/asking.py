@@ -114,6 +114,12 @@ class Round:
             if not self.asks_all:
                 raise
             self.ending = first_error(self.ending, ending)
+        except BaseException:  # this frame is in its traceback: no circle
+            self.failures.clear()
+            del answer
+            raise
+        finally:
+            del error
         return answer
 
     def reject(self, call: Call, rejected: modes.Reject) -> None:
@@ -214,19 +220,20 @@ async def _beside(
     round_: Round, call: Call, seats: Sequence[Seat], values: Values
 ) -> tuple[list[Any], BaseException | None]:
     """Give several their turns side by side: a task for each that has something to await."""
-    found: dict[Seat, Any] = {}
-    waiting: dict[Seat, Any] = {}
-    for seat in seats:
+    found: list[Any] = [None] * len(seats)
+    waiting: dict[int, Any] = {}
+    for index, seat in enumerate(seats):
         if round_.scope is not None or not answers_at_once(seat):
-            waiting[seat] = _turn(round_, call, seat, values)
+            waiting[index] = _turn(round_, call, seat, values)
             continue
         round_.waits.pop(seat, None)
-        found[seat] = _at_once(call, seat, values)
-        if is_awaitable(found[seat][0]):
-            waiting[seat] = found[seat][0]
+        found[index] = _at_once(call, seat, values)
+        if is_awaitable(found[index][0]):
+            waiting[index] = found[index][0]
     brought, out = await all_of(waiting.values()) if waiting else ([], None)
-    found |= zip(waiting, brought)
-    return [found[seat] for seat in seats], out
+    for index, pair in zip(waiting, brought):
+        found[index] = pair
+    return found, out
 
 
 def answers_at_once(seat: Seat) -> bool:

@@ -49,7 +49,7 @@ class Past(NamedTuple):
     """
 
     values: tuple[Any, ...]
-    asked: set[int]
+    asked: dict[int, object]
 
 
 class Spec(Hook):
@@ -110,7 +110,7 @@ class Spec(Hook):
 
     def remember(self, values: tuple[Any, ...], seats: Seats) -> Past:
         """Keep what is asked, for who is connected later."""
-        past = Past(values, {seat.receiver.sequence for _, seat in seats})
+        past = Past(values, dict.fromkeys(seat.receiver.sequence for _, seat in seats))
         self.history.append(past)
         return past
 
@@ -143,9 +143,11 @@ class Panel:
 
     def newcomers(self, past: Past) -> Seats:
         """Return who was not there when this was asked, and count them as asked."""
-        new = tuple(pair for pair in self.seats if pair[1].receiver.sequence not in past.asked)
-        past.asked.update(seat.receiver.sequence for _, seat in new)
-        return new
+        mine = object()  # the one step that no other thread comes into tells whose a turn is
+        return tuple(
+            pair for pair in self.seats
+            if past.asked.setdefault(pair[1].receiver.sequence, mine) is mine
+        )  # fmt: skip
 
 
 def _token(seat: Seat) -> Token[Any]:
