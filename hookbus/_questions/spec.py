@@ -49,7 +49,7 @@ class Past(NamedTuple):
     """
 
     values: tuple[Any, ...]
-    asked: dict[int, object]
+    asked: dict[int, Any]
 
 
 class Spec(Hook):
