@@ -5,6 +5,9 @@
         --durations=0 --durations-min=0 tests/... > build/durations
     python -m tests.mutants build/durations --sample 300 --seed 1
 
+Tests that set a trace function end the coverage of all that come after them: they run in a second
+command, with `--cov-append`.
+
 Each is planted in a copy of the project. The tests that ran its line, as the coverage data says,
 are run there, quick ones first. Mutators of PyPI change functions at run time, or run all tests for
 each mutant; hookbus writes functions out of a text, which is mutated here line by line.
@@ -17,8 +20,6 @@ import ast
 import os
 import random
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -28,7 +29,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, NamedTuple
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+from .seeded_bugs import ROOT, copied, tested
+
 PACKAGE: Final = ROOT / "hookbus"
 CORE: Final = (
     "_calls _connections _hooks _questions _approver.py _bus.py _hookable.py _instrument.py "
@@ -284,28 +286,10 @@ def survives(mutant: Mutant, tests: list[str], copy: Path) -> bool:
 
 def passes(copy: Path, tests: list[str], seconds: float) -> bool:
     """Whether these tests pass there in so many seconds."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "HOOKBUS_SHRINK": "no", "PYTHONPATH": str(copy)}
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    try:
-        ran = subprocess.run(
-            command, cwd=copy, capture_output=True, text=True, timeout=seconds, env=environment
-        )
-    except subprocess.TimeoutExpired:
-        return False  # a hang is a failure anyone notices
-    if ran.returncode == 4 and "not found" in ran.stderr + ran.stdout:
+    ran = tested(copy, tests, seconds)
+    if ran is not None and ran.returncode == 4 and "not found" in ran.stderr + ran.stdout:
         raise RuntimeError(ran.stderr[-500:])
-    return ran.returncode == 0
-
-
-def copied(folder: str) -> Path:
-    """A copy of the project for one worker."""
-    copy = Path(folder)
-    for name in ("hookbus", "tests", "examples", "docs"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "CHANGELOG.md"):
-        shutil.copy(ROOT / name, copy / name)
-    return copy
+    return ran is not None and ran.returncode == 0
 
 
 def main() -> int:
@@ -332,7 +316,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(asked.workers) as pool:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(asked.workers):
-            copies.put(copied(f"{folder}/{number}"))
+            copies.put(copied(f"{folder}/{number}", "examples", "docs"))
 
         def tried(pair: tuple[Mutant, list[str]]) -> bool:
             copy = copies.get()

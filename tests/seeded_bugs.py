@@ -779,15 +779,15 @@ ENGINE = [
     Bug('who is told of answers hears nothing of those awaited side by side', '_calls/tasks.py',
         '            if lasted is not None:\n',
         '            if False:\n',
-        'tests/test_seams.py'),
+        'tests/test_what_is_told.py'),
     Bug('a guard of items has never had a turn', '_calls/story.txt',
         '    {seat}.receiver.has_fired = True  #? !conditional rare\n    <ask>',
         '    <ask>',
-        'tests/test_seams.py'),
+        'tests/test_what_is_told.py'),
     Bug('a worker keeps what a receiver brought', '_calls/workers.py',
         '            pair = None, None  # what it brought may hold an agent\n            del future, context, function, args, kwargs, pair\n',
         '            del future, context, function, args, kwargs\n',
-        'tests/test_seams.py'),
+        'tests/test_what_is_kept.py'),
     Bug('an interrupt is a failure like others', '_calls/outcome.py',
         'if out is None or (is_a(out, Exception) and not is_a(ending, Exception)):',
         'if out is None:',
@@ -1447,14 +1447,34 @@ def oddity(path: Path) -> str | None:
     return ran.stdout[:300] or None
 
 
+def copied(folder: str, *more: str) -> Path:
+    """Copy the project into a folder: the package, the tests, and what else is named."""
+    copy = Path(folder)
+    for name in ("hookbus", "tests", *more):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, copy / name)
+    return copy
+
+
+def tested(copy: Path, tests: list[str], seconds: float) -> subprocess.CompletedProcess[str] | None:
+    """Run tests in a copy up to the first that fails; None where they have not ended in so many seconds."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    environment = {**os.environ, "HOOKBUS_SHRINK": "no", "PYTHONPATH": str(copy)}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    environment.pop("HOOKBUS_EXAMPLES", None)
+    try:
+        return subprocess.run(
+            command, cwd=copy, capture_output=True, text=True, timeout=seconds, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        return None  # a hang is a failure anyone notices
+
+
 def catch(bug: Bug) -> str | None:
     """Plant one bug and run its tests; return what went wrong with the exercise, or None if the bug was caught."""
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder)
-        for name in ("hookbus", "tests"):
-            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("setup.cfg", "pyproject.toml"):
-            shutil.copy(ROOT / name, copy / name)
+        copy = copied(folder)
         target = copy / "hookbus" / bug.file
         source = target.read_text()
         if source.count(bug.right) != 1:
@@ -1462,17 +1482,8 @@ def catch(bug: Bug) -> str | None:
         target.write_text(source.replace(bug.right, bug.wrong))
         if bug.file.endswith(".py") and (odd := oddity(target)):
             return f"it is another mistake: {odd}"
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-        command += bug.tests.split()
-        environment = {**os.environ, "HOOKBUS_SHRINK": "no", "PYTHONPATH": folder}
-        environment.pop("HOOKBUS_EXAMPLES", None)
-        try:
-            ran = subprocess.run(
-                command, cwd=copy, capture_output=True, text=True, timeout=120, env=environment
-            )
-        except subprocess.TimeoutExpired:
-            return None  # a hang is a failure anyone notices
-        if ran.returncode == 1:
+        ran = tested(copy, bug.tests.split(), 120)
+        if ran is None or ran.returncode == 1:
             return None
         return "no test noticed" if ran.returncode == 0 else f"pytest ended with {ran.returncode}: {ran.stdout[-300:]}"
 

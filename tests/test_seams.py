@@ -1,14 +1,9 @@
 """Where a call leaves the usual way: each of these goes wrong if one line of the texts is lost."""
 
 import asyncio
-import gc
 import itertools
-import logging
 import sys
 import threading
-import time
-import weakref
-from contextlib import suppress
 from contextvars import ContextVar
 
 import pytest
@@ -24,31 +19,12 @@ from hookbus import (
     hookable,
     hookspec,
     modes,
-    report,
 )
-from hookbus.approvals import Approved, Denied
+from hookbus.approvals import Approved
+
+from ._seams import agent_of, all_at_once, failures_of
 
 MARK: ContextVar[str] = ContextVar("mark", default="unset")
-
-
-def agent_of(bus, ran):
-    class Agent:
-        @hookable("reply", bus=bus)
-        def reply(self, msg, tone="kind"):
-            ran.append((msg, tone))
-            return msg
-
-        @hookable("think", bus=bus)
-        async def think(self, msg):
-            ran.append(msg)
-            return msg
-
-        @hookable("stream", bus=bus)
-        def stream(self, msg):
-            ran.append(msg)
-            yield msg
-
-    return Agent()
 
 
 @pytest.fixture
@@ -173,7 +149,7 @@ def test_a_guard_holds_for_a_method_whose_override_is_another_hook(bus):
 @pytest.mark.parametrize("wrong", [3, {1: "a"}, None])
 @pytest.mark.parametrize("name", ["rest", "more"])
 def test_a_draft_with_what_cannot_be_passed_on_is_its_receivers_failure(bus, name, wrong):
-    ran, failures = [], []
+    ran = []
 
     class Agent:
         @hookable("reply", bus=bus)
@@ -181,7 +157,7 @@ def test_a_draft_with_what_cannot_be_passed_on_is_its_receivers_failure(bus, nam
             ran.append((rest, more))
 
     bus.signal("pre_reply").connect(lambda agent, ctx: ctx.kwargs.__setitem__(name, wrong))
-    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    failures = failures_of(bus)
     Agent().reply(1, a=2)
     assert ran == [((1,), {"a": 2})] and len(failures) == 1
 
@@ -213,19 +189,6 @@ async def test_a_coroutine_of_ones_own_may_be_the_result_whatever_it_is_called(b
     assert await (await agent_of(bus, []).think("a")) == "page"
 
 
-def test_an_around_that_hands_on_none_has_lost_no_result(bus):
-    @hookable("reply", bus=bus)
-    def reply(msg):
-        return msg or None
-
-    bus.events.connect(lambda bus, event: None)
-    bus.signal("around_reply").connect(lambda reply, call_next: call_next() and None, name="lossy")
-    reply("")
-    assert not any("lossy" in finding for finding in report(bus).findings)
-    reply("a")
-    assert any("lossy" in finding for finding in report(bus).findings)
-
-
 @pytest.mark.parametrize("count", [2, 20])
 def test_the_first_of_many_that_answers_ends_the_question(bus, count):
     @hookspec(modes.firstresult, bus=bus)
@@ -242,39 +205,25 @@ def test_the_first_of_many_that_answers_ends_the_question(bus, count):
 
 
 async def test_a_plain_answerer_of_a_mode_of_ones_own_may_not_write_though_it_is_awaited(bus):
-    def mode(receivers):
-        answers = yield receivers
-        return [answer.value for answer in answers]
-
-    @hookspec(mode, bus=bus)
+    @hookspec(all_at_once, bus=bus)
     async def choose(x): ...
 
     async def later(ctx):
         ctx.kwargs["x"] = "written"
 
-    failures = []
     choose.connect(lambda ctx: later(ctx), name="writes")
     choose.connect(lambda x: x, name="reads")
-    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    failures = failures_of(bus)
     assert await choose("a") == [None, "a"]
     assert [failure.receiver for failure in failures] == ["writes"]
 
 
 def test_an_argument_may_have_any_word_of_the_texts(bus):
-    def mode(receivers):
-        answers = yield receivers
-        return [answer.value for answer in answers]
-
-    @hookspec(mode, bus=bus)
+    @hookspec(all_at_once, bus=bus)
     def choose(alone, receiver, seat, call): ...
 
     choose.connect(lambda alone, call: (alone, call))
     assert choose(1, 2, 3, 4) == [(1, 4)]
-
-
-def all_at_once(receivers):
-    answers = yield receivers
-    return answers
 
 
 @pytest.mark.parametrize("mode", [modes.void, all_at_once])
@@ -294,133 +243,10 @@ async def test_an_interrupt_goes_out_before_the_failure_of_a_sibling(bus, mode):
         await ask()
 
 
-def test_methods_of_the_sender_and_guards_of_items_are_known_to_have_had_turns(bus):
-    class Agent:
-        @hookable("reply", bus=bus)
-        def reply(self, msg):
-            yield msg
-
-        def own(self, agent):
-            return None
-
-        def around(self, agent, call_next):
-            yield from call_next()
-
-    agent = Agent()
-    for name, method, role in (
-        ("pre_reply", agent.own, "guard"), ("post_reply", agent.own, "modify"),
-        ("item_reply", agent.own, "guard"), ("around_reply", agent.around, None),
-    ):  # fmt: skip
-        bus.signal(name).connect(method, sender=agent, role=role)
-    bus.signal("item_reply").connect(lambda agent, item: None, role="guard")
-    assert len(report(bus).findings) == 5
-    assert list(agent.reply("a")) == ["a"] and report(bus).findings == ()
-
-
-async def test_of_observers_side_by_side_each_is_told_with_its_own_answer_and_seconds(bus):
-    async def slow(agent):
-        await asyncio.sleep(0.2)
-
-    async def breaks(agent):
-        raise ValueError
-
-    def plain(agent):
-        return slow(agent)
-
-    told = {}
-    bus.events.connect(
-        lambda bus, event: told.setdefault(event.receiver, event), kinds=(events.Asked,)
-    )
-    for receiver in (slow, breaks, plain, lambda agent: None):
-        bus.signal("pre_think").connect(receiver, role="observe", name=receiver.__name__)
-    bus.signal("post_think").connect(lambda agent: None, name="after")
-    await agent_of(bus, []).think("a")
-    assert {name: event.answer for name, event in told.items()} == {
-        "<lambda>": "nothing", "slow": "nothing", "breaks": "failed", "plain": "nothing",
-        "after": "nothing",
-    }  # fmt: skip
-    assert [name for name, event in told.items() if event.seconds > 0.19] == ["plain", "slow"]
-
-
-class Thing:
-    """Something that may be referred to weakly."""
-
-
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("fails", [False, True], ids=["answers", "fails"])
-def test_what_a_receiver_with_a_deadline_brought_is_not_kept(bus, is_async, fails):
-    made = []
-
-    def brings(agent):
-        thing = Thing()
-        made.append(weakref.ref(thing))
-        if fails:
-            raise LookupError(thing)
-        return thing
-
-    name = "think" if is_async else "reply"
-    bus.signal(f"post_{name}").connect(brings, timeout=10.0)
-    bus.signal(f"post_{name}").connect(lambda agent: "", priority=-1)
-    call = getattr(agent_of(bus, []), name)
-    gc.collect()
-    gc.disable()
-    try:
-        asyncio.run(call("a")) if is_async else call("a")
-        end = time.monotonic() + 5
-        while made[0]() is not None and time.monotonic() < end:
-            time.sleep(0.01)  # the worker is on its way to its next job
-        assert made[0]() is None
-    finally:
-        gc.enable()
-
-
-def test_a_receiver_whose_filter_never_held_has_never_fired(bus):
-    bus.signal("pre_reply").connect(lambda agent, msg: None, when=lambda msg: False, name="passed")
-    bus.signal("pre_reply").connect(lambda agent, msg: None, name="asked")
-    agent_of(bus, []).reply("a")
-    [finding] = report(bus).findings
-    assert finding.startswith("never fired: passed")
-
-
-def test_who_hears_the_log_finds_no_secret_in_what_is_being_handled(bus):
-    found = []
-
-    def breaks(agent, msg):
-        raise ValueError(msg)
-
-    class Handler(logging.Handler):
-        def emit(self, record):
-            error = sys.exc_info()[1]
-            while error is not None:
-                found.append(str(error))
-                error = error.__cause__ or error.__context__
-
-    logging.getLogger("hookbus").addHandler(handler := Handler())
-    try:
-        bus.signal("pre_reply").connect(breaks)
-        agent_of(bus, []).reply("hunter2")
-    finally:
-        logging.getLogger("hookbus").removeHandler(handler)
-    assert len(found) == 1 and "hunter2" not in found[0]
-
-
-def test_a_class_that_came_after_its_guard_is_warned_of_at_the_first_call_that_is_seen(bus, caplog):
-    class Base:
-        @hookable("pay", bus=bus)
-        def pay(self, amount):
-            return amount
-
-    bus.signal("pre_pay").connect(lambda agent: None, role="guard", name="watch")
-    Later = type("Later", (Base,), {"pay": lambda self, amount: Base.pay(self, amount) + 1})
-    assert Later().pay(1) == 2 == Later().pay(1)
-    [record] = caplog.records
-    assert "watch" in record.message and "does not wholly guard" in record.message
-
-
 async def test_a_plain_call_in_a_running_loop_has_no_async_observers_in_the_background(bus):
     async def watch(agent): ...
 
-    failures, agent = [], agent_of(bus, [])
+    agent = agent_of(bus, [])
     with pytest.raises(HookError, match="is a plain def and cannot await it"):
         bus.signal("pre_reply").connect(watch, role="observe", background=True)
 
@@ -428,29 +254,11 @@ async def test_a_plain_call_in_a_running_loop_has_no_async_observers_in_the_back
         def __call__(self, agent):
             return watch(agent)
 
-    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    failures = failures_of(bus)
     bus.signal("pre_reply").connect(Odd(), role="observe", background=True)
     agent.reply("a")
     assert await bus.drain(20.0) == 0
     assert "cannot await it" in str(failures[0].exception)
-
-
-async def test_a_deadline_that_passed_is_told_as_that_and_an_own_timeout_is_not(bus):
-    async def hangs(agent):
-        await asyncio.sleep(60)
-
-    async def times_out(agent):
-        raise TimeoutError("of its own")
-
-    said = {}
-    bus.events.connect(
-        lambda bus, event: said.update({event.receiver: str(event.exception)}),
-        kinds=(events.Failed,),
-    )
-    bus.signal("pre_think").connect(hangs, timeout=0.01, name="late")
-    bus.signal("pre_think").connect(times_out, timeout=60.0, name="own")
-    await agent_of(bus, []).think("a")
-    assert said == {"late": "no answer within 0.01 seconds", "own": "of its own"}
 
 
 def test_the_view_of_the_arguments_is_a_mapping(bus):
@@ -471,53 +279,6 @@ def test_an_around_of_a_stream_that_gives_no_items_is_told_what_to_write(bus):
 
 async def test_who_waits_for_a_background_in_which_nobody_is_waits_not_at_all(bus):
     assert await asyncio.wait_for(bus.drain(60.0), 20) == 0
-
-
-@pytest.mark.parametrize("is_hot", [False, True], ids=["first call", "later call"])
-def test_what_an_agent_calls_as_it_is_collected_is_closed_where_its_own_method_guards(bus, is_hot):
-    outcomes, ran = [], []
-
-    class Agent:
-        @hookable("reply", bus=bus)
-        def reply(self, msg):
-            ran.append(msg)
-
-        def guard(self, agent, msg):
-            return None if msg == "alive" else Block("no")
-
-        def __del__(self):
-            try:
-                self.reply("dying")
-            except HookBlocked:
-                outcomes.append("blocked")
-
-    agent = Agent()
-    bus.signal("pre_reply").connect(agent.guard, sender=agent, role="guard")
-    if is_hot:
-        agent.reply("alive")
-    agent.circle = agent  # a collection lets go of weak references first
-    del agent
-    gc.collect()
-    assert outcomes == ["blocked"] and "dying" not in ran
-
-
-def test_a_listener_that_is_held_weakly_hears_as_long_as_it_lives(bus):
-    class Log:
-        def __init__(self):
-            self.heard = []
-
-        def hear(self, bus, event):
-            self.heard.append(event)
-
-    log = Log()
-    bus.events.connect(log.hear, weak=True)
-    agent = agent_of(bus, [])
-    agent.reply("a")
-    assert [type(event) for event in log.heard] == [events.Started, events.Finished]
-    del log
-    gc.collect()
-    agent.reply("a")
-    assert not bus.events.connections()
 
 
 async def test_inside_an_attempt_that_outlived_its_around_no_method_is_run(bus):
@@ -551,8 +312,7 @@ def test_of_many_receivers_that_are_alike_each_has_its_own_deadline(bus):
             lambda agent, number=number: number == 15 and release.wait(5) or None,
             name=f"r{number}", timeout=0.05 if number == 15 else None,
         )  # fmt: skip
-    failures = []
-    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    failures = failures_of(bus)
     try:
         agent_of(bus, []).reply("a")
         assert [type(failure.exception) for failure in failures] == [TimeoutError]
@@ -575,74 +335,13 @@ def test_a_method_held_weakly_for_all_is_called_of_its_own_object(bus):
     assert asked == [(one, one), (one, other)]
 
 
-def test_who_had_a_turn_before_an_item_was_blocked_has_fired(bus):
-    @hookable("tokens", bus=bus)
-    def tokens():
-        yield 1
-
-    bus.signal("pre_tokens").connect(lambda tokens: None, role="guard")
-    bus.signal("around_tokens").connect(lambda tokens, call_next: call_next())
-    bus.signal("item_tokens").connect(lambda tokens, item: Block("no"), role="guard")
-    with pytest.raises(HookBlocked):
-        list(tokens())
-    assert report(bus).findings == ()
-
-
-def test_an_attempt_of_an_agent_that_is_collected_goes_through_its_own_arounds(bus):
-    class Agent:
-        @hookable("reply", bus=bus)
-        def reply(self, msg):
-            return msg
-
-        def outer(self, agent, msg, call_next):
-            return call_next(msg="patched") if msg == "dying" else call_next()
-
-        def inner(self, agent, msg, call_next):
-            return f"inner {call_next()}"
-
-        def __del__(self):
-            said.append(self.reply("dying"))
-
-    said, agent = [], Agent()
-    for priority, around in enumerate((agent.inner, agent.outer)):
-        bus.signal("around_reply").connect(around, sender=agent, priority=priority)
-    assert agent.reply("alive") == "inner alive"
-    agent.circle = agent
-    del agent, around
-    gc.collect()
-    assert said == ["inner patched"]
-
-
-def test_a_guard_that_cannot_be_asked_is_told_once_however_often_the_method_is_attempted(bus):
-    @hookable("stream", bus=bus)
-    def stream():
-        yield 1
-
-    failures, ran = [], []
-
-    class Agent:
-        @hookable("stream", bus=bus)
-        def reply(self, msg):
-            ran.append(msg)
-
-    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
-    bus.signal("item_stream").connect(
-        lambda it, item: None, role="guard", enforce=False, name="early"
-    )
-    bus.signal("pre_stream").connect(lambda it: None, role="guard")
-    bus.signal("around_stream").connect(lambda it, call_next: (call_next(msg="b"), call_next())[1])
-    Agent().reply("a")
-    assert ran == ["b", "a"] and [failure.receiver for failure in failures] == ["early"]
-
-
 def test_a_receiver_written_in_c_may_import_what_it_needs(bus):
     class Agent:
         @hookable("reply", bus=bus)
         def reply(self, msg):
             return msg
 
-    failures = []
-    bus.events.connect(lambda bus, event: failures.append(event), kinds=(events.Failed,))
+    failures = failures_of(bus)
     bus.signal("around_reply").connect(Imports())
     assert Agent().reply("a") == "json" and failures == []
 
@@ -715,48 +414,6 @@ async def test_a_receiver_that_is_asked_twice_side_by_side_answers_twice(bus, is
 
     sample.connect((lambda x: next(count)) if is_plain else later)
     assert sorted(await sample(0)) == [1, 2]
-
-
-def test_what_came_of_an_approval_is_not_told_of_the_next_receiver(bus):
-    told = []
-    bus.events.connect(
-        lambda bus, event: told.append((event.receiver, event.answer)), kinds=(events.Asked,)
-    )
-    bus.approver(lambda request: Denied("no", by="ada"))
-    bus.signal("pre_reply").connect(lambda agent, msg: Ask("?"), role="guard", name="asks")
-    bus.signal("pre_reply").connect(lambda agent: None, role="guard", name="silent")
-    bus.signal("finally_reply").connect(lambda agent: None, name="last")
-    agent = agent_of(bus, [])
-    with pytest.raises(HookBlocked):
-        agent.reply("a")
-    assert ("silent", "nothing") in told and ("last", "nothing") in told
-    assert not [one for one in told if one[0] in ("silent", "last") and one[1] != "nothing"]
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-def test_what_observers_raise_side_by_side_keeps_no_agent_alive(bus, error):
-    async def breaks(agent):
-        raise error
-
-    async def looks(agent): ...
-
-    for receiver in (breaks, looks):
-        bus.signal("pre_think").connect(receiver, role="observe")
-    made = []
-
-    async def call():
-        agent = agent_of(bus, [])
-        made.append(weakref.ref(agent))
-        with suppress(KeyboardInterrupt):
-            await agent.think("a")
-
-    gc.collect()
-    gc.disable()
-    try:
-        asyncio.run(call())
-        assert made[0]() is None
-    finally:
-        gc.enable()
 
 
 def test_a_replay_by_many_threads_tells_each_newcomer_once(bus):

@@ -106,17 +106,12 @@ class Approval:
         except BaseException as error:
             failed(self.call, seat, error)
             raise  # not reached: who answers for a bus closes
-        finally:
-            self.call.said = "nothing"
 
     def check(self, values: tuple[Any, ...]) -> None:
         """Block the call where it is not, right before the method, what was approved."""
         if not self._is_of(values):
             reason = "its arguments, or whose call it is, changed after it was approved"
-            try:
-                block(self.call, self._approved[0][0], Block(reason, code="drift"))
-            finally:
-                self.call.said = "nothing"
+            block(self.call, self._approved[0][0], Block(reason, code="drift"))
 
     def _is_given(self, values: tuple[Any, ...]) -> bool:
         """Tell whether all who ask have the person's yes, to the arguments as they edited them."""

@@ -194,6 +194,7 @@ async def _several(
     round_: Round, call: Call, seats: Sequence[Seat], values: Values
 ) -> list[modes.Answer[Any]]:
     """Ask several, side by side where they can wait: the worst that happens happens at the end."""
+    call.said = "nothing"
     pairs: Sequence[Any] = [None] * len(seats)
     began, out = time.perf_counter(), None
     if len(seats) > 1 and call.plan.hook.is_async:
