@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from hookbus import Block, Bus, HookError, Replace
-from hookbus.events import Finished
+from hookbus.events import Failed, Finished
 from hookbus.testing import record
 
 from .contract import attributes_of, changes
@@ -209,6 +209,30 @@ class ToolContract:
         bus.signal("pre_tool_call").connect(lambda sender: Replace("from the cache"), when=self.pay)
         told = self.run(mode, tool, ANN)
         assert tool.paid == [] and "from the cache" in told.answers[0] and told.went_on
+
+    @pytest.mark.parametrize("role", ["modify", "guard", "observe", "around"])
+    def test_a_write_in_place_reaches_no_tool_and_is_reported(self, bus, mode, tool, role):
+        failures = []
+        bus.events.connect(lambda bus, event: failures.append(event), kinds=Failed)
+
+        def write(sender, arguments):
+            arguments["to"] = "eve"
+
+        def around(sender, arguments, call_next):
+            write(sender, arguments)
+            return call_next()
+
+        if role == "around":
+            bus.signal("around_tool_call").connect(around, when=self.pay)
+        else:
+            bus.signal("pre_tool_call").connect(write, role=role, when=self.pay)
+        try:
+            self.run(mode, tool, ANN)
+        except Exception:  # what an around raises goes out, where the framework lets it
+            assert role == "around"
+        assert tool.paid == ([(1, "ann")] if role in ("modify", "observe") else [])
+        acted = {"guard": "blocked", "around": "raised"}.get(role, "isolated")
+        assert {each.action for each in failures} == {acted}  # some frameworks try again
 
     # -- what receivers see ------------------------------------------------------------------------
 
