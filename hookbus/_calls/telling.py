@@ -10,13 +10,17 @@ from typing import Any, Final, Literal
 from .._connections.callables import is_running
 from .._connections.failures import is_verdict_raised, is_worded_here, refused_write
 from .._connections.senders import attributes_of
+from .._plain import copy_containers
 from .._surroundings import Surrounding, current_surrounding
-from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
+from ..events import HIDDEN, Asked, Blocked, Event, Failed, Finished, Mutated, Started
 from ..exceptions import HookBlocked, HookError, is_a
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
 from .plan import Plan, Seat
 
 _CHANGES: Final = frozenset((Mutated, Asked))
+
+_VALUES: Final = ("values", "before", "after", "result", "details")
+"""The facts of events that may be containers, which may change after the event."""
 
 Action = Literal["isolated", "blocked", "raised"]
 
@@ -99,10 +103,15 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
         return False
     bus = plan.hook.bus
     facts.setdefault("at", time.time())
+    if plan.shows_values or kind is Blocked:
+        facts |= {name: copy_containers(facts[name]) for name in _VALUES if name in facts}
+    around = current_surrounding()
+    if not around.is_fixed:
+        around = Surrounding(copy_containers(around))
     parent_id = call.parent_id if call.inside or call.parent_id else enclosing()
     is_taken: bool = bus.events.tell(bus, kind(
         call_id=call.id, parent_id=parent_id, hook=plan.hook.name, sender=call.description,
-        surrounding=current_surrounding(), **facts,
+        surrounding=around, **facts,
     ))  # fmt: skip
     return is_taken
 
