@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-
 _FIXED: Final = frozenset((str, int, float, bool, type(None)))
 
 

@@ -75,6 +75,15 @@ class Checkpoint:
         return f"{_MARK}:{self.file}:{self.seq}:{self.hash}"
 
 
+def check_private_key(key: str | bytes) -> None:
+    """Refuse what cannot sign a checkpoint.
+
+    Raises:
+        HookError: if it is no private Ed25519 key in PEM, or `cryptography` is not installed.
+    """
+    _key(key, "load_pem_private_key", "Ed25519PrivateKey", None)
+
+
 def _key(pem: str | bytes, load: str, kind: str, *password: None) -> Any:
     try:
         keys = import_module("cryptography.hazmat.primitives.serialization")
