@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextvars import copy_context
 from typing import Any, Final, Literal
 
 from .._connections.callables import is_running
@@ -14,6 +15,7 @@ from .._plain import copy_containers
 from .._surroundings import Surrounding, current_surrounding
 from ..events import HIDDEN, Asked, Blocked, Event, Failed, Finished, Mutated, Started
 from ..exceptions import HookBlocked, HookError, is_a
+from .carried import carry_changes, leave_context
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
 from .plan import Plan, Seat
 
@@ -51,10 +53,15 @@ def begun(
     if labels:
         said = {name: _label(each) for name, each in labels.items() if each is not None}
         call.labels = Surrounding(said)
-    tell(
-        call, Started, arguments=call.plan.signature.names, labels=call.labels,
-        values=HIDDEN if values is None else values,
-    )  # fmt: skip
+    before = copy_context() if call.plan.hook.is_stream else None
+    try:
+        tell(
+            call, Started, arguments=call.plan.signature.names, labels=call.labels,
+            values=HIDDEN if values is None else values,
+        )  # fmt: skip
+    finally:
+        if before is not None:
+            carry_changes(call, before)
 
 
 def _label(value: Any) -> str:
@@ -90,6 +97,8 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
             call, Finished, outcome=outcome, seconds=seconds, error=told, result=given,
             labels=call.labels,
         )  # fmt: skip
+        if call.carried:
+            leave_context(call)
         call.began = 0.0
         call.inside.clear()
 

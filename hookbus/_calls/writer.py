@@ -12,7 +12,7 @@ from .. import events
 from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
 from ..exceptions import HookBlocked, is_a
-from . import approval, attempts, deadline, loop, meaning, outcome, telling
+from . import approval, attempts, carried, deadline, loop, meaning, outcome, telling
 from .background import start
 from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .pieces import mine
@@ -27,6 +27,7 @@ _HELPERS: Final = {
     outcome: "blocking deferred escaped failed is_own_block over parted stand",
     approval: "weighed",
     telling: "begun finished tell_turn",
+    carried: "enter_context leave_context",
     attempts: "attempted check_open closed closed_async judged_around opened recorded tried",
     deadline: "timed timed_async within",
     loop: "elsewhere",

@@ -182,8 +182,8 @@ def _span_event(
 
 
 def _outside() -> Any:
-    """Return the context that holds here outside of all calls: one of a stream holds for who reads
-    it, too.
+    """Return the context that holds here outside of all calls: a task has that of the call it was
+    started in, also once the call is over.
     """
     here = context.get_current()
     while isinstance(call := context.get_value(_CALL, here), _Call):
@@ -198,7 +198,8 @@ def _leave(call: _Call, ended: dict[str, Any], at: int | None = None) -> None:
     call.span.set_attributes(ended)
     call.span.end(at)
     if trace.get_current_span() is call.span:
-        # Not by a token: a stream may end in another context than it was begun in.
+        # Not by a token: a stream may end in another context than it was begun in. What its reader
+        # has there is given back by hookbus, once this has returned.
         context.attach(call.before)
 
 

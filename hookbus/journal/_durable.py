@@ -16,7 +16,6 @@ from ._chain import Row, row_of
 from ._queue import Waiting
 from ._writer import Writer
 
-
 _OF_INTENT: Final = ("arguments", "values")
 
 

@@ -16,7 +16,14 @@ from urllib.parse import quote
 
 from .. import HookError
 from .._sqlite import (
-    BUSY_SECONDS, code_of, into_wal, is_new, make, refuse_foreign, said, whole_path,
+    BUSY_SECONDS,
+    code_of,
+    into_wal,
+    is_new,
+    make,
+    refuse_foreign,
+    said,
+    whole_path,
 )  # fmt: skip
 
 VERSION: Final = 1

@@ -153,5 +153,5 @@ def test_calls_go_on_while_much_is_dropped(path):
         bank.during = lambda to: journal.retain(days=0)
         bank.pay("ada")
         late = [each.type for each in journal.records(since=began)]
-        assert late[:3] == ["hookbus.retained"] * 3 and late[3:] == ["hookbus.outcome", "hookbus.finished"]
+        assert late == ["hookbus.retained"] * 3 + ["hookbus.outcome", "hookbus.finished"]
         assert journal.verify().ok

@@ -199,9 +199,8 @@ def test_a_chain_that_was_cut_off_and_mended_or_written_anew_does_not_fit_its_ch
 
 
 def test_a_journal_written_anew_does_not_pass_a_checkpoint_that_it_says_was_dropped(
-    path, checkpoint, tmp_path
+    path, checkpoint
 ):
-    """The file of before is copied, and a chain made up behind the checkpoint says it was dropped."""
     first = str(Journal.reading(path).checkpoint())
     bank = Bank()
     with Journal(path) as journal:
