@@ -64,7 +64,7 @@ def retain(
         (hash,) = found
         dropped += db.execute("DELETE FROM chain WHERE seq <= ?", [last]).rowcount
         db.execute("UPDATE head SET expired = ?, expired_hash = ?", [last, hash])
-        checkpoint = Checkpoint(file, last, hash.hex())
+        checkpoint = Checkpoint(file, last, hash.hex(), is_dropped=True)
         return [row_of(_said(last, hash))]
 
     writer.transact(drop)

@@ -113,7 +113,7 @@ class _Look:
                 self.found("a record has no number")
                 continue
             if row[0] <= expired:
-                self.found(f"record {row[0]} was put in: records 1 to {expired} were dropped")
+                self.found(f"record {row[0]} was put in before record {expired + 1}, the first")
                 continue
             self._record(row, runs)
             for each in marks.pop(self.last, ()):
@@ -176,7 +176,7 @@ class _Look:
                 self.found(f"record 1: a checkpoint is of journal {each.file}, this is {file}")
             elif each.seq > expired:
                 marks[each.seq].append(each)
-            elif each.seq == expired:
+            elif each.seq == expired and each.is_dropped:
                 self._compare(each, hash)
             else:
                 self.found(

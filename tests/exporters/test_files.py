@@ -94,7 +94,9 @@ def test_a_disk_that_is_full_is_said_once_touches_no_call_and_the_exporter_goes_
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "chrome", "otel"])
-def test_an_exporter_that_was_closed_is_disconnected_and_fails_where_it_is_connected_again(bus, tmp_path, caplog, kind):
+def test_an_exporter_that_was_closed_is_disconnected_and_fails_where_it_is_connected_again(
+    bus, tmp_path, caplog, kind
+):
     make = {
         "jsonl": lambda: exporters.jsonl.JsonLines(tmp_path / "file"),
         "chrome": lambda: exporters.chrome.ChromeTrace(tmp_path / "file"),

@@ -217,6 +217,14 @@ def test_a_journal_written_anew_does_not_pass_a_checkpoint_that_it_says_was_drop
     assert problem.startswith("record 19 cannot be compared with its checkpoint: records 1 to 39")
 
 
+def test_a_made_up_drop_up_to_the_very_record_of_a_checkpoint_does_not_pass_it(path, checkpoint):
+    with Journal(path) as journal:
+        journal.retain(days=0)  # whoever can write the file can do that, or the like by hand
+        assert journal.verify().ok
+        (problem,) = journal.verify(checkpoint).problems
+    assert problem.startswith("record 19 cannot be compared with its checkpoint: records 1 to 19")
+
+
 def test_a_record_that_was_put_in_before_what_is_kept_is_found(path, checkpoint):
     with Journal(path) as journal:
         journal.retain(days=0)
@@ -225,8 +233,8 @@ def test_a_record_that_was_put_in_before_what_is_kept_is_found(path, checkpoint)
         "INSERT INTO chain SELECT 19, run, type, hook, time, call_id, outcome, receiver, seconds,"
         " attempt, session, '{\"event\": \"made up\"}', (SELECT expired_hash FROM head) FROM chain",
     )
-    (problem,) = verified(path, checkpoint).problems
-    assert problem == "record 19 was put in: records 1 to 19 were dropped"
+    (problem,) = verified(path).problems
+    assert problem == "record 19 was put in before record 20, the first"
 
 
 def test_a_damaged_page_is_a_problem_and_no_exception(path):
@@ -270,7 +278,9 @@ def test_a_checkpoint_may_be_signed_and_must_be_where_a_key_is_given(path, check
         with pytest.raises(HookError, match="must be an Ed25519PrivateKey in PEM"):
             writing.retain(days=0, key=public)
         dropped = writing.retain(days=0, key=private)
-        assert dropped.records == 19 and str(dropped.checkpoint) == signed
+        assert dropped.records == 19 and dropped.checkpoint.is_signed_by(public)
+        assert writing.verify(str(dropped.checkpoint)).ok
+        assert "cannot be compared" in str(writing.verify(signed, key=public))
         assert writing.verify(dropped.checkpoint, key=public).ok
     for key in ("no key", b"", public):
         with pytest.raises(HookError, match="must be an Ed25519PrivateKey in PEM"):
