@@ -1474,7 +1474,7 @@ SINKS = [
         '        if id(value) in self._around:',
         '        if False:',
         'tests/test_as_dict.py'),
-    Bug("sinks: a stream's span is around the calls of who reads it", 'exporters/otel.py',
+    Bug('sinks: a span that ended is around the calls of a task that outlives it', 'exporters/otel.py',
         '_outside() if event.parent_id is None else context.get_current()',
         'context.get_current()',
         'tests/exporters/test_otel.py'),
