@@ -1392,7 +1392,7 @@ JOURNAL = [
         '        pass\n\n\ndef _value',
         'tests/exporters/test_otel_streams.py'),
     Bug('sinks: a stream that ends gives nothing back', '_calls/telling.py',
-        '        if call.carried:\n            leave_context(call)\n',
+        '        if call.carried:\n            leave_context(call.carried)\n',
         '',
         'tests/exporters/test_otel_streams.py'),
     Bug('sinks: an exporter that was closed stays connected', '_exporting.py',

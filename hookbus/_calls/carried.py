@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextvars import Context, ContextVar, copy_context
 from typing import Any, Final
 
-from .context import Call
+from .context import ENCLOSING
 
 _UNSET: Final = object()
 
@@ -28,22 +28,21 @@ class Carried:
         self.outer: list[Any] | None = outer
 
 
-def carry_changes(call: Call, before: Context) -> None:
-    """Find out what has been set since a copy of the context was made."""
+def changes_since(before: Context) -> Carried | None:
+    """Return what has been set since a copy of the context was made, None where nothing was."""
     set_now = [
         variable for variable, value in copy_context().items()
-        if before.get(variable, _UNSET) is not value
+        if variable is not ENCLOSING and before.get(variable, _UNSET) is not value
     ]  # fmt: skip
-    if set_now:
-        outer = [before.run(_value_of, variable) for variable in set_now]
-        call.carried = Carried(set_now, outer)
+    if not set_now:
+        return None
+    return Carried(set_now, [before.run(_value_of, variable) for variable in set_now])
 
 
-def leave_context(call: Call) -> None:
+def leave_context(carried: Carried) -> None:
     """Give the reader its own values back, if the body had others; an interrupt may have this
     called once more.
     """
-    carried: Carried = call.carried
     if carried.outer is not None:
         carried.inner = [_value_of(variable) for variable in carried.variables]
         for variable, value in zip(carried.variables, carried.outer, strict=True):
@@ -52,9 +51,8 @@ def leave_context(call: Call) -> None:
         carried.outer = None
 
 
-def enter_context(call: Call) -> None:
+def enter_context(carried: Carried) -> None:
     """Give the body its own values back, and remember those of whoever reads now."""
-    carried: Carried = call.carried
     carried.outer = [_value_of(variable) for variable in carried.variables]
     for variable, value in zip(carried.variables, carried.inner, strict=True):
         if value is not _UNSET:

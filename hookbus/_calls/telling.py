@@ -13,15 +13,15 @@ from .._connections.failures import is_verdict_raised, is_worded_here, refused_w
 from .._connections.senders import attributes_of
 from .._plain import copy_containers
 from .._surroundings import Surrounding, current_surrounding
-from ..events import HIDDEN, Asked, Blocked, Event, Failed, Finished, Mutated, Started
+from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
 from ..exceptions import HookBlocked, HookError, is_a
-from .carried import carry_changes, leave_context
+from .carried import Carried, changes_since, leave_context
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
 from .plan import Plan, Seat
 
 _CHANGES: Final = frozenset((Mutated, Asked))
 
-_VALUES: Final = ("values", "before", "after", "result", "details")
+_VALUES: Final = ("values", "before", "after", "result")
 """The facts of events that may be containers, which may change after the event."""
 
 Action = Literal["isolated", "blocked", "raised"]
@@ -53,15 +53,24 @@ def begun(
     if labels:
         said = {name: _label(each) for name, each in labels.items() if each is not None}
         call.labels = Surrounding(said)
-    before = copy_context() if call.plan.hook.is_stream else None
+    tell(
+        call, Started, arguments=call.plan.signature.names, labels=call.labels,
+        values=HIDDEN if values is None else values,
+    )  # fmt: skip
+
+
+def begun_stream(
+    call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
+) -> Carried | None:
+    """Begin a stream likewise; return what listeners set in the context then, which is for its body
+    alone.
+    """
+    before = copy_context()
     try:
-        tell(
-            call, Started, arguments=call.plan.signature.names, labels=call.labels,
-            values=HIDDEN if values is None else values,
-        )  # fmt: skip
+        begun(call, values, labels)
     finally:
-        if before is not None:
-            carry_changes(call, before)
+        call.carried = carried = changes_since(before)
+    return carried
 
 
 def _label(value: Any) -> str:
@@ -98,7 +107,7 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
             labels=call.labels,
         )  # fmt: skip
         if call.carried:
-            leave_context(call)
+            leave_context(call.carried)
         call.began = 0.0
         call.inside.clear()
 
@@ -112,7 +121,7 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
         return False
     bus = plan.hook.bus
     facts.setdefault("at", time.time())
-    if plan.shows_values or kind is Blocked:
+    if plan.shows_values:
         facts |= {name: copy_containers(facts[name]) for name in _VALUES if name in facts}
     around = current_surrounding()
     if not around.is_fixed:

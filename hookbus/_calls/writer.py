@@ -26,7 +26,7 @@ _HELPERS: Final = {
     "is_awaitable judged meant misfit patched rescued resolved revised ruled unawaited",
     outcome: "blocking deferred escaped failed is_own_block over parted stand",
     approval: "weighed",
-    telling: "begun finished tell_turn",
+    telling: "begun begun_stream finished tell_turn",
     carried: "enter_context leave_context",
     attempts: "attempted check_open closed closed_async judged_around opened recorded tried",
     deadline: "timed timed_async within",
