@@ -22,6 +22,7 @@ _MODULE: Final = type.__dict__["__module__"].__get__
 _SEVERAL: Final = (list, tuple, set, frozenset)
 _ROUND: Final = 64
 _LARGE: Final = 1 << 63
+_FIXED: Final = frozenset((str, int, float, bool, type(None), bytes))
 
 
 def plain(value: Any) -> Any:
@@ -41,6 +42,13 @@ def plain(value: Any) -> Any:
     elif value is None or kind is bool or (kind is float and math.isfinite(value)):
         return value
     return _Copy().of(value)
+
+
+def copy_containers(value: Any) -> Any:
+    """Return a value with a copy of each mapping, list, tuple, set and bytearray in it; all other
+    objects are themselves. `plain` makes of the copy what it would have made of the value.
+    """
+    return value if type(value) in _FIXED else _ContainerCopy().of(value)
 
 
 def name_of_type(kind: type) -> str:
@@ -74,14 +82,23 @@ class _Copy:
             if isinstance(value, str):
                 return self._text(str.__str__(value))
             if isinstance(value, (int, float)):
-                return _number(value)
+                return self._number(value)
             if isinstance(value, (bytes, bytearray)):
-                return f"<{len(value)} bytes>"
+                return self._bytes(value)
             if isinstance(value, (Mapping, *_SEVERAL)):
                 return self._inside(value)
         except Exception:  # of somebody's own kind of container, or of text
             return f"<{_QUALNAME(type(value))}, which cannot be read>"
+        return self._object(value)
+
+    def _object(self, value: Any) -> Any:
         return f"<{_QUALNAME(type(value))}>"
+
+    def _bytes(self, value: bytes | bytearray) -> Any:
+        return f"<{len(value)} bytes>"
+
+    def _number(self, value: float) -> Any:
+        return _number(value)
 
     def _text(self, text: str) -> str:
         self._characters += len(text)
@@ -123,6 +140,35 @@ class _Copy:
             if self._values > MOST:
                 break
         return made
+
+
+class _ContainerCopy(_Copy):
+    def _object(self, value: Any) -> Any:
+        return value
+
+    def _bytes(self, value: bytes | bytearray) -> Any:
+        return bytes(value)
+
+    def _number(self, value: float) -> Any:
+        return value
+
+    def _text(self, text: str) -> str:
+        return text
+
+    def _mapping(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for key, each in value.items():
+            if self._values > MOST:
+                made[unused("<more>", made)] = "<too many values>"
+                break
+            self._values += 1
+            made[key] = self.of(each)
+        return made
+
+    def _list(self, value: Iterable[Any]) -> Any:
+        made = super()._list(value)
+        kind = next((each for each in (tuple, set, frozenset) if isinstance(value, each)), list)
+        return kind(made)
 
 
 def unused(key: str, made: Mapping[str, Any]) -> str:

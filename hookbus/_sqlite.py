@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import time
+from contextlib import closing, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
+from urllib.parse import quote
 
 from .exceptions import HookError
 
@@ -53,7 +57,7 @@ def is_new(db: sqlite3.Connection, path: Path, owner: str, application: int, ver
     """
     found = db.execute("PRAGMA application_id").fetchone()[0]
     schema = db.execute("PRAGMA user_version").fetchone()[0]
-    if found == 0 and not db.execute("SELECT 1 FROM sqlite_master").fetchone():
+    if found == schema == 0 and not db.execute("SELECT 1 FROM sqlite_master").fetchone():
         return True
     if found != application:
         raise HookError(f"{path} is a database of something else: give a {owner} a file of its own")
@@ -63,6 +67,38 @@ def is_new(db: sqlite3.Connection, path: Path, owner: str, application: int, ver
             f"{'a newer' if schema > version else 'an older'} one"
         )
     return False
+
+
+def refuse_foreign(path: Path, owner: str, application: int, version: int) -> None:
+    """Refuse a file that is somebody else's, without a change to it or beside it.
+
+    SQLite itself would make a log and its index beside a file in WAL mode, even to read it.
+
+    Raises:
+        HookError: if it is a database of something else, or of another version, or is not one, or
+            cannot be read.
+    """
+    if path.exists() and path.stat().st_size:
+        try:
+            _check_owner(path, owner, application, version)
+        except sqlite3.Error as error:
+            raise HookError(said(path, error)) from None
+
+
+def _check_owner(path: Path, owner: str, application: int, version: int) -> None:
+    uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(uri, uri=True)) as db:
+        if not is_new(db, path, owner, application, version):
+            return
+        whole = db.serialize()
+    log = Path(f"{path}-wal")
+    with TemporaryDirectory() as folder, suppress(FileNotFoundError):
+        # All that was written may still be in the log: look at a copy of both.
+        shutil.copyfile(log, copy_of_log := Path(folder, "copy-wal"))
+        if copy_of_log.stat().st_size:
+            Path(folder, "copy").write_bytes(whole)
+            with closing(sqlite3.connect(Path(folder, "copy"))) as db:
+                is_new(db, path, owner, application, version)
 
 
 def make(db: sqlite3.Connection, tables: str, application: int, version: int) -> None:

@@ -9,15 +9,21 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
+_FIXED: Final = frozenset((str, int, float, bool, type(None)))
+
 
 class Surrounding(Mapping[str, Any]):
     """A mapping that nobody can change. Unlike the one of the standard library it can be pickled.
+
+    Attributes:
+        is_fixed: whether none of its values can change, either.
     """
 
-    __slots__ = ("_values",)
+    __slots__ = ("_values", "is_fixed")
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = dict(values)
+        self.is_fixed: bool = _FIXED.issuperset(map(type, self._values.values()))
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -34,7 +40,7 @@ class Surrounding(Mapping[str, Any]):
 
 NOTHING_AROUND: Final = Surrounding({})
 
-_CURRENT: Final[ContextVar[Mapping[str, Any]]] = ContextVar(
+_CURRENT: Final[ContextVar[Surrounding]] = ContextVar(
     "hookbus_surrounding", default=NOTHING_AROUND
 )
 
@@ -45,7 +51,7 @@ made.
 
 
 @contextmanager
-def surrounding(**values: Any) -> Generator[Mapping[str, Any], None, None]:
+def surrounding(**values: Any) -> Generator[Surrounding, None, None]:
     """Say what holds in a `with` block and in whatever it starts; of nested blocks the inner one
     wins.
 

@@ -2,6 +2,7 @@
 
 A listener is called as `listener(bus, event)`. Values (arguments, results, what a change replaced)
 are `HIDDEN` unless the bus was made with `values=True`; exceptions and reasons always are there.
+The containers among them are copies made with the event: a later change does not change it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any, Final, Literal
 
 import attrs
 
-from ._plain import name_of_type, place_of_raise, plain
-from ._surroundings import NOTHING_AROUND, current_surrounding
+from ._plain import copy_containers, name_of_type, place_of_raise, plain
+from ._surroundings import NOTHING_AROUND, Surrounding, current_surrounding
 
 
 class _Hidden(enum.Enum):
@@ -31,6 +32,12 @@ HIDDEN: Final = _Hidden.HIDDEN
 
 def _as_type(error: BaseException | None) -> str:
     return "None" if error is None else f"<{name_of_type(type(error))}>"
+
+
+def copy_surrounding() -> Surrounding:
+    """Return what `hookbus.surrounding` said around the running code, as it is now."""
+    around = current_surrounding()
+    return around if around.is_fixed else Surrounding(copy_containers(around))
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -52,7 +59,7 @@ class Event:
     hook: str
     sender: str
     at: float
-    surrounding: Mapping[str, Any] = attrs.field(factory=current_surrounding, hash=False)
+    surrounding: Mapping[str, Any] = attrs.field(factory=copy_surrounding, hash=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return what the event says, made of what JSON has: the name of its class as `event`, then

@@ -181,3 +181,104 @@ def test_what_is_hidden_is_left_out():
     hookable("reply", bus=bus)(lambda msg: msg)("a")
     assert [set(each) & {"values", "before", "after", "result"} for each in told] == [set()] * 3
     assert told[0]["arguments"] == ["msg"] and told[1]["name"] == "msg"
+
+
+class Basket(dict):
+    """A container of somebody's own."""
+
+
+def change_in_place(value):
+    """Change every container in a value, at any depth."""
+    if isinstance(value, dict):
+        for each in list(value.values()):
+            change_in_place(each)
+        value["later"] = "LATER"
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            change_in_place(each)
+        if isinstance(value, list):
+            value.append("LATER")
+    elif isinstance(value, set):
+        value.add("LATER")
+    elif isinstance(value, bytearray):
+        value.extend(b"LATER")
+
+
+def containers():
+    return {"a": [1, {"b": {2}}], "t": (["x"], bytearray(b"12")), "own": Basket(c=[3])}
+
+
+def test_an_event_that_is_kept_says_what_the_values_were_when_it_was_made():
+    bus, told, given, live = Bus(values=True), [], [], []
+
+    def listener(bus, event):
+        told.append(event)
+        given.append(json.dumps(event.as_dict()))
+
+    def fresh(*_):
+        live.append(containers())
+        return live[-1]
+
+    bus.events.connect(listener, kinds=KINDS)
+
+    @hookable("whole", bus=bus)
+    def whole(value):
+        return fresh()
+
+    @hookable("items", bus=bus)
+    def items(value):
+        yield fresh()
+
+    for hook in ("whole", "items"):
+        bus.signal(f"pre_{hook}").connect(lambda _: {"value": fresh()}, name="argument")
+    bus.signal("post_whole").connect(fresh, name="result")
+    bus.signal("item_items").connect(fresh, name="item")
+    details = fresh()
+    bus.signal("pre_blocked").connect(
+        lambda _: Block("no", details=details, result=details), role="guard", name="guard"
+    )
+    around = fresh()
+    with surrounding(session="s", around=around):
+        whole(fresh())
+        list(items(fresh()))
+        hookable("blocked", bus=bus)(lambda: None)()
+        bus.switch("guard", "shadow", by="ada")
+    for value in live:
+        change_in_place(value)
+    assert [json.dumps(event.as_dict()) for event in told] == given
+    assert "LATER" not in repr(told) and len(live) > 8
+    assert {type(event) for event in told} >= {
+        events.Started, events.Mutated, events.Blocked, events.Finished, events.Switched,
+    }  # fmt: skip
+
+
+def test_a_listener_that_writes_into_the_values_of_an_event_changes_no_call():
+    bus = Bus(values=True)
+
+    def writes(bus, event):
+        for name in ("values", "before", "after", "result"):
+            change_in_place(getattr(event, name, None))
+
+    bus.events.connect(writes)
+    bus.signal("pre_reply").connect(lambda _, value: {"value": {**value, "more": [1]}})
+    assert hookable("reply", bus=bus)(lambda value: value)({"to": ["ann"]}) == {
+        "to": ["ann"], "more": [1],
+    }  # fmt: skip
+
+
+def test_objects_that_are_no_containers_are_themselves_in_an_event():
+    bus, told, agent = Bus(values=True), [], Agent()
+    bus.events.connect(lambda bus, event: told.append(event))
+    hookable("reply", bus=bus)(lambda value: (value, 2))([agent, b"1", 2.5])
+    assert told[0].values["value"][0] is agent and told[1].result == ([agent, b"1", 2.5], 2)
+    assert told[1].as_dict()["result"] == [["<Agent>", "<1 bytes>", 2.5], 2]
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_a_kept_value_is_told_as_the_value_would_have_been(number):
+    value, said = CASES[number]
+    bus, told = Bus(values=True), []
+    bus.events.connect(lambda bus, event: told.append(event), kinds=events.Started)
+    hookable("reply", bus=bus)(lambda value: None)([value])
+    expected = ["<ValueError>"] if type(value) is ValueError else [said]
+    assert told[0].as_dict()["values"]["value"] == expected

@@ -97,6 +97,27 @@ def test_a_page_runs_and_prints_what_it_says(page, tmp_path):
     assert not missing, f"these were not printed, or not in this order: {missing}\n{ran.stdout}"
 
 
+@pytest.mark.parametrize("name", ["tutorial.md", "how-to/export-traces.md"])
+def test_a_page_as_one_program_logs_what_it_shows_and_nothing_else(name, tmp_path):
+    text = (DOCS / name).read_text()
+    path = tmp_path / "first.py"
+    path.write_text(program_of(text))
+    environment = {**os.environ, "PYTHONPATH": str(Path(hookbus.__file__).parent.parent)}
+    ran = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, timeout=120, cwd=tmp_path,
+        env=environment,
+    )  # fmt: skip
+
+    def unplaced(line):
+        return re.sub(r"[\w./-]*first\.py:\d+", "first.py:LINE", line)
+
+    shown = {unplaced(line) for line in text.splitlines()}
+    assert ran.returncode == 0
+    logged = [unplaced(line) for line in ran.stderr.splitlines()]
+    assert logged == [line for line in logged if line in shown]
+    assert len(logged) == (1 if name == "tutorial.md" else 0)
+
+
 def test_times_and_bars_are_all_that_may_differ():
     assert untimed("  a   142 µs  ███  x") == untimed("  a     7 ms        █  x")
     assert untimed("  a   142 µs  ███  x") != untimed("  a   142 µs  ███  y")

@@ -414,7 +414,7 @@ def test_a_value_that_changes_shows_the_first_place_where_it_does(bus, Agent, mo
         (Named("Ada"), Named("Bob"), "command: …es ', name='Ada') → …es ', name='Bob')"),
         ([Odd()], [Odd()], "command"),
         ([Odd()], [3], "command[0]: <Odd> → 3"),
-        (endless, [[[[]]]], "command[0][0][0][0]: "),
+        (endless, [[[[]]]], "command[0]: '<list, which holds itself>' → [[[]]]"),
         (["same"] * 10_000, ["same"] * 9_999 + ["other"], "command"),
         ("a\x1b[31m", "b\u202e", "command: 'a\\x1b[31m' → 'b\\u202e'"),
     ]

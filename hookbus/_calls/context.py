@@ -172,6 +172,8 @@ class Call:
         arguments: what the method was called with by the last attempt that patched or repeated, for
             those who look after it.
         outer: whose number `ENCLOSING` held around the call, and `inside` what it holds within.
+        carried: what listeners of `Started` have set in the context of a stream: it holds while the
+            body runs, and not for the reader.
         said: what the receiver whose turn it is has answered, for `Asked`.
     """
 
@@ -196,6 +198,7 @@ class Call:
     arguments: Any = None
     outer: list[int] | None = None
     inside: Any = ()
+    carried: Any = None
 
     def __init__(self, plan: Any, sender: Any) -> None:
         self.plan = plan

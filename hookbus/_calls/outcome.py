@@ -11,6 +11,7 @@ from .._connections.callables import place_of, written
 from .._connections.failures import ERROR, is_of_engine, log, traces_of
 from .._connections.wanted import close_unawaited, is_awaitable
 from .._loops import running_task
+from .._plain import copy_containers
 from ..events import Blocked
 from ..exceptions import CallPaused, HookBlocked, HookError, ReceiverError, chain, is_a
 from .context import Call
@@ -96,7 +97,8 @@ def tell_block(call: Call, seat: Seat, verdict: Block) -> None:
         receiver.has_blocked = True
         fire(call.plan, seat)
     if Blocked in call.plan.heard:
-        said = {"reason": verdict.reason, "code": verdict.code, "details": verdict.details}
+        details = copy_containers(verdict.details)
+        said = {"reason": verdict.reason, "code": verdict.code, "details": details}
         is_enforced = receiver.options.enforce
         tell(
             call, Blocked, receiver=receiver.name, phase=seat.phase, enforced=is_enforced, **said

@@ -5,18 +5,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextvars import copy_context
 from typing import Any, Final, Literal
 
 from .._connections.callables import is_running
 from .._connections.failures import is_verdict_raised, is_worded_here, refused_write
 from .._connections.senders import attributes_of
+from .._plain import copy_containers
 from .._surroundings import Surrounding, current_surrounding
 from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
 from ..exceptions import HookBlocked, HookError, is_a
+from .carried import Carried, changes_since, leave_context
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
 from .plan import Plan, Seat
 
 _CHANGES: Final = frozenset((Mutated, Asked))
+
+_VALUES: Final = ("values", "before", "after", "result")
+"""The facts of events that may be containers, which may change after the event."""
 
 Action = Literal["isolated", "blocked", "raised"]
 
@@ -53,6 +59,20 @@ def begun(
     )  # fmt: skip
 
 
+def begun_stream(
+    call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
+) -> Carried | None:
+    """Begin a stream likewise; return what listeners set in the context then, which is for its body
+    alone.
+    """
+    before = copy_context()
+    try:
+        begun(call, values, labels)
+    finally:
+        call.carried = carried = changes_since(before)
+    return carried
+
+
 def _label(value: Any) -> str:
     """Return a short text: the value, if it is one, else what the object is called, or its class.
     """
@@ -86,6 +106,8 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
             call, Finished, outcome=outcome, seconds=seconds, error=told, result=given,
             labels=call.labels,
         )  # fmt: skip
+        if call.carried:
+            leave_context(call.carried)
         call.began = 0.0
         call.inside.clear()
 
@@ -99,10 +121,15 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
         return False
     bus = plan.hook.bus
     facts.setdefault("at", time.time())
+    if plan.shows_values:
+        facts |= {name: copy_containers(facts[name]) for name in _VALUES if name in facts}
+    around = current_surrounding()
+    if not around.is_fixed:
+        around = Surrounding(copy_containers(around))
     parent_id = call.parent_id if call.inside or call.parent_id else enclosing()
     is_taken: bool = bus.events.tell(bus, kind(
         call_id=call.id, parent_id=parent_id, hook=plan.hook.name, sender=call.description,
-        surrounding=current_surrounding(), **facts,
+        surrounding=around, **facts,
     ))  # fmt: skip
     return is_taken
 

@@ -12,7 +12,18 @@ from .. import events
 from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
 from ..exceptions import CallPaused, HookBlocked, is_a
-from . import approval, attempts, contents, deadline, loop, meaning, outcome, seals, telling
+from . import (
+    approval,
+    attempts,
+    carried,
+    contents,
+    deadline,
+    loop,
+    meaning,
+    outcome,
+    seals,
+    telling,
+)  # fmt: skip
 from .background import start
 from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .pieces import mine
@@ -28,7 +39,8 @@ _HELPERS: Final = {
     contents: "plain_copy read_only",
     seals: "CONTAINERS break_seal is_broken sealed_contents",
     approval: "weighed",
-    telling: "begun finished tell_turn",
+    telling: "begun begun_stream finished tell_turn",
+    carried: "enter_context leave_context",
     attempts: "attempted check_open closed closed_async judged_around opened recorded tried",
     deadline: "timed timed_async within",
     loop: "elsewhere",

@@ -87,7 +87,8 @@ def verify(
     if shown.json:
         print_json({"ok": found.ok, "records": found.records, "problems": found.problems})
     elif found.ok:
-        say(f"{found.records} records, and all are as they were written", "green")
+        dropped = f"; records 1 to {found.dropped} were dropped before" * (found.dropped > 0)
+        say(f"{found.records} records, and all are as they were written{dropped}", "green")
     else:
         say(f"{found.records} records, and something is wrong", "bold red")
         print_items(found.problems)

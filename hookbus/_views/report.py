@@ -15,6 +15,7 @@ from .._connections.order import in_order
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.signal import HookSignal
+from .._exporting import unconnected
 from .._hooks.hook import Hook
 from .._questions.spec import Spec
 from ..exceptions import did_you_mean
@@ -122,6 +123,7 @@ def report(bus: Bus = default_bus) -> Report:
               for each in (*findings.of_hook(hook), *findings.unguarded(bus, hook))]  # fmt: skip
     found += [each for signal in bus.signals() for each in findings.died(signal)]
     found += [f"not hooked: {override}" for override in bus.uncovered()]
+    found += unconnected()
     overdue = workers.overdue(bus)
     if overdue:
         found.append(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from .. import HookError
-from .._sqlite import BUSY_SECONDS, into_wal, is_new, make, said, whole_path
+from .._sqlite import BUSY_SECONDS, into_wal, is_new, make, refuse_foreign, said, whole_path
 
 VERSION: Final = 1
 _APPLICATION: Final = 0x686B6170  # "hkap", in the head of the file
@@ -41,6 +41,7 @@ def prepared(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
         HookError: if there is no such folder, or the file is something else, or newer.
     """
     whole = whole_path(path, "Store")
+    refuse_foreign(whole, "store", _APPLICATION, VERSION)
     with opened(whole) as db:
         if is_new(db, whole, "store", _APPLICATION, VERSION):
             make(db, _TABLES, _APPLICATION, VERSION)

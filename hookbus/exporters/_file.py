@@ -37,7 +37,7 @@ class Lines:
     def check_open(self) -> None:
         """Raise HookError if the file was closed."""
         if not self.is_open:
-            raise HookError(f"{self.path} was closed: disconnect its exporter from bus.events")
+            raise HookError(f"{self.path} was closed: make another exporter")
 
     def write(self, text: str) -> None:
         """Write a text and the end of the line.

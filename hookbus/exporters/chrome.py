@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
+from .._exporting import Exporter
 from .._views.values import title
 from ..events import HIDDEN, Event, Finished, Started
 from ._file import Lines
@@ -45,7 +46,7 @@ class _Lane:
     until: float = 0.0
 
 
-class ChromeTrace:
+class ChromeTrace(Exporter):
     """Writes each call as it ends to a file, in a track for each task and thread: inside the call
     it was made in, with what receivers did as marks.
 
@@ -70,6 +71,7 @@ class ChromeTrace:
         self._write("process_name", "M", 0, args={"name": f"hookbus from {began}"})
 
     def __call__(self, bus: Any, event: Event) -> None:
+        self.is_used = True
         now = time.perf_counter() - self._began
         with self._lock:
             self._lines.check_open()
@@ -81,7 +83,10 @@ class ChromeTrace:
                 self._mark(event, now)
 
     def close(self) -> None:
-        """Write the calls that are under way as far as they have come, and close the file."""
+        """Disconnect it from every bus, write the calls that are in flight as far as they have
+        come, and close the file.
+        """
+        self._disconnect()
         now = time.perf_counter() - self._began
         with self._lock:
             if not self._lines.is_open:

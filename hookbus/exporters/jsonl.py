@@ -8,11 +8,12 @@ import threading
 from typing import Any
 
 from .. import HookError
+from .._exporting import Exporter
 from ..events import Event
 from ._file import Lines
 
 
-class JsonLines:
+class JsonLines(Exporter):
     """Writes each event as one line of JSON to the end of a file.
 
     Several processes may write to one file that does not rotate.
@@ -38,6 +39,7 @@ class JsonLines:
         self._lines, self._lock = Lines(path), threading.RLock()
 
     def __call__(self, bus: Any, event: Event) -> None:
+        self.is_used = True
         line = json.dumps(event.as_dict(), allow_nan=False)
         with self._lock:
             self._lines.check_open()
@@ -49,6 +51,7 @@ class JsonLines:
             self._lines.write(line)
 
     def close(self) -> None:
-        """Close the file; what is told after that fails."""
+        """Disconnect it from every bus, and close the file."""
+        self._disconnect()
         with self._lock:
             self._lines.close()

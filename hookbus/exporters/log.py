@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import attrs
 
+from .._exporting import Exporter
 from .._views.values import title
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
 from ._under_way import UnderWay
@@ -28,7 +29,7 @@ class _Call:
     did: list[str] = attrs.Factory(list)
 
 
-class Logging:
+class Logging(Exporter):
     """Logs each call in one line when it has ended: INFO where it went well or was cancelled,
     WARNING where it was blocked, ERROR where it raised.
 
@@ -45,6 +46,7 @@ class Logging:
         self._is_json, self._calls = json, UnderWay[_Call]()
 
     def __call__(self, bus: Any, event: Event) -> None:
+        self.is_used = True
         if isinstance(event, Started):
             self._calls.begin(event.call_id, _Call(title(event.hook, event.labels)))
             return
@@ -56,7 +58,8 @@ class Logging:
             call.did.append(did)
 
     def close(self) -> None:
-        """Forget the calls that are under way."""
+        """Disconnect it from every bus, and forget the calls that are in flight."""
+        self._disconnect()
         self._calls.clear()
 
     def _log(self, event: Finished, call: _Call) -> None:

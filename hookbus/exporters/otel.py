@@ -8,6 +8,7 @@ from typing import Any, Final
 import attrs
 
 from .. import HookError, __version__
+from .._exporting import Exporter
 from ..events import HIDDEN, Asked, Attempted, Blocked, Event, Failed, Finished, Mutated, Started
 from ._under_way import UnderWay
 
@@ -45,7 +46,7 @@ class _Call:
     before: Any
 
 
-class OpenTelemetry:
+class OpenTelemetry(Exporter):
     """Makes a span of each call: `execute_tool {tool}`, `chat {model}`, `invoke_agent {agent}` of
     the vocabulary's hooks, else the name of the hook. What receivers do are its events. A call is a
     child of the call it was made in, and the current span while it runs.
@@ -82,8 +83,9 @@ class OpenTelemetry:
         self._calls, self._is_open = UnderWay[_Call](), True
 
     def __call__(self, bus: Any, event: Event) -> None:
+        self.is_used = True
         if not self._is_open:
-            raise HookError("the OpenTelemetry exporter was closed: disconnect it from bus.events")
+            raise HookError("the OpenTelemetry exporter was closed: make another one")
         if isinstance(event, Started):
             self._begin(event)
         elif isinstance(event, Finished):
@@ -92,7 +94,8 @@ class OpenTelemetry:
             self._tell(event)
 
     def close(self) -> None:
-        """End the spans of calls that are under way; what is told after that fails."""
+        """Disconnect it from every bus, and end the spans of calls that are in flight."""
+        self._disconnect()
         self._is_open = False
         for call in self._calls.clear():
             _leave(call, {"hookbus.outcome": "running"})
@@ -182,8 +185,8 @@ def _span_event(
 
 
 def _outside() -> Any:
-    """Return the context that holds here outside of all calls: one of a stream holds for who reads
-    it, too.
+    """Return the context that holds here outside of all calls: a task has that of the call it was
+    started in, also once the call is over.
     """
     here = context.get_current()
     while isinstance(call := context.get_value(_CALL, here), _Call):
@@ -198,7 +201,8 @@ def _leave(call: _Call, ended: dict[str, Any], at: int | None = None) -> None:
     call.span.set_attributes(ended)
     call.span.end(at)
     if trace.get_current_span() is call.span:
-        # Not by a token: a stream may end in another context than it was begun in.
+        # Not by a token: a stream may end in another context than it was begun in. What its reader
+        # has there is given back by hookbus, once this has returned.
         context.attach(call.before)
 
 

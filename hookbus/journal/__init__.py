@@ -4,10 +4,11 @@ from ._checkpoint import Checkpoint
 from ._cursor import Cursor
 from ._journal import Journal
 from ._replay import Difference, Replay, Unjudged, replay
+from ._retain import Retained
 from ._verify import Verification
 from ._words import Record
 
 __all__ = [
-    "Checkpoint", "Cursor", "Difference", "Journal", "Record", "Replay", "Unjudged",
-    "Verification", "replay",
+    "Checkpoint", "Cursor", "Difference", "Journal", "Record", "Replay",
+    "Retained", "Unjudged", "Verification", "replay",
 ]  # fmt: skip

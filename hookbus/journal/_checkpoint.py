@@ -12,6 +12,7 @@ import attrs
 from .. import HookError
 
 _MARK: Final = "hookbus-journal-1"
+_DROPPED: Final = "hookbus-retained-1"
 
 
 @attrs.frozen
@@ -24,12 +25,14 @@ class Checkpoint:
         seq: how many records it had.
         hash: of the last of them, and so of all, in hexadecimal.
         signature: by an Ed25519 key, in base64, or None.
+        is_dropped: whether `retain` has dropped all these records, and gave this checkpoint.
     """
 
     file: str
     seq: int
     hash: str
     signature: str | None = None
+    is_dropped: bool = False
 
     def __str__(self) -> str:
         return self._said() if self.signature is None else f"{self._said()}:{self.signature}"
@@ -42,8 +45,9 @@ class Checkpoint:
             HookError: if it is none.
         """
         mark, *parts = text.strip().split(":")
-        if mark == _MARK and len(parts) in (3, 4) and parts[1].isdecimal():
-            return cls(parts[0], int(parts[1]), parts[2], *parts[3:])
+        if mark in (_MARK, _DROPPED) and len(parts) in (3, 4) and parts[1].isdecimal():
+            signature = parts[3] if parts[3:] else None
+            return cls(parts[0], int(parts[1]), parts[2], signature, mark == _DROPPED)
         raise HookError(f"{text!r:.60} is no checkpoint: give what str(journal.checkpoint()) was")
 
     def signed(self, key: str | bytes) -> Self:
@@ -72,7 +76,17 @@ class Checkpoint:
         return True
 
     def _said(self) -> str:
-        return f"{_MARK}:{self.file}:{self.seq}:{self.hash}"
+        mark = _DROPPED if self.is_dropped else _MARK
+        return f"{mark}:{self.file}:{self.seq}:{self.hash}"
+
+
+def check_private_key(key: str | bytes) -> None:
+    """Refuse what cannot sign a checkpoint.
+
+    Raises:
+        HookError: if it is no private Ed25519 key in PEM, or `cryptography` is not installed.
+    """
+    _key(key, "load_pem_private_key", "Ed25519PrivateKey", None)
 
 
 def _key(pem: str | bytes, load: str, kind: str, *password: None) -> Any:

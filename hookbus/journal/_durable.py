@@ -6,15 +6,17 @@ import inspect
 import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Final
 
 from .. import Block, Bus, HookBlocked, HookContext, HookError
-from .._plain import name_of_type, place_of_raise, plain
-from ..events import Event
+from .._plain import name_of_type, place_of_raise
+from ..events import HIDDEN, Started
 from ..exceptions import CallPaused, is_a
 from ._chain import Row, row_of
 from ._queue import Waiting
 from ._writer import Writer
+
+_OF_INTENT: Final = ("arguments", "values")
 
 
 class Durable:
@@ -95,8 +97,9 @@ class Attempt:
             self._unwritten(error, wrong)
 
     def _intend(self) -> Waiting:
-        self._known = self._described()
-        row = self._row("Intent", arguments=plain(tuple(self._ctx.kwargs)))
+        given = self._described()
+        self._known = {name: given[name] for name in given if name not in _OF_INTENT}
+        row = self._row("Intent", **{name: given[name] for name in _OF_INTENT if name in given})
         self._began = time.perf_counter()
         self._intent = self._writer.add(row, is_full=True)
         return self._intent
@@ -137,15 +140,19 @@ class Attempt:
         return row_of(self._known | about | facts)
 
     def _described(self) -> dict[str, Any]:
-        """Return what all records of this attempt say."""
+        """Return what the records of this attempt say, with the arguments as the bus tells them."""
         ctx = self._ctx
         known: dict[str, Any] = {
             "call_id": ctx.call_id, "parent_id": None, "hook": ctx.hook, "at": time.time()
         }  # fmt: skip
-        event = Event(sender=ctx.description, surrounding=ctx.surrounding, **known)
+        known["arguments"] = tuple(ctx.kwargs)
+        values = dict(ctx.kwargs) if self._bus.values else HIDDEN
+        event = Started(
+            sender=ctx.description, surrounding=ctx.surrounding, values=values, **known
+        )
         told = self._bus.events.redacted(event)
         if told is None:  # it could not be redacted: what may hold a secret is left out
-            told = Event(sender="unknown", surrounding={}, **known)
+            told = Started(sender="unknown", surrounding={}, **known)
         return told.as_dict()
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from importlib.resources import files
@@ -14,30 +15,66 @@ from typing import Final
 from urllib.parse import quote
 
 from .. import HookError
-from .._sqlite import BUSY_SECONDS, code_of, into_wal, is_new, make, said, whole_path
+from .._sqlite import (
+    BUSY_SECONDS,
+    code_of,
+    into_wal,
+    is_new,
+    make,
+    refuse_foreign,
+    said,
+    whole_path,
+)  # fmt: skip
 
 VERSION: Final = 1
 _APPLICATION: Final = 0x686B6A6C  # "hkjl", in the head of the file
 PAGES: Final = 1000
 
+_log: Final = logging.getLogger("hookbus")
+
 
 def made(path: str | os.PathLike[str]) -> Path:
     """Return the whole path of a journal that is to be written; a file that is not there is made.
+
+    While another process has the file locked, this waits, and logs that once. A journal that is
+    there needs no lock: its records wait as those of an open one do.
 
     Raises:
         HookError: if there is no such folder, or the file is something else, or newer, or cannot be
             written.
     """
     whole = whole_path(path, "Journal")
-    with _worded(whole), closing(connected(whole)) as db:
+    with _worded(whole):
+        _when_unlocked(whole, _make_if_new)
+    return whole
+
+
+def _make_if_new(path: Path) -> None:
+    refuse_foreign(path, "journal", _APPLICATION, VERSION)
+    with closing(connected(path)) as db:
+        if not is_new(db, path, "journal", _APPLICATION, VERSION):
+            return
         db.execute("BEGIN IMMEDIATE")
-        if is_new(db, whole, "journal", _APPLICATION, VERSION):
-            make(db, _tables(), _APPLICATION, VERSION)
+        if is_new(db, path, "journal", _APPLICATION, VERSION):  # by now another may have made it
+            make(db, tables(), _APPLICATION, VERSION)
             name = secrets.token_hex(8)
             genesis = sha256(name.encode()).digest()
             db.execute("INSERT INTO head VALUES (1, ?, 0, ?, 0, ?)", [name, genesis, genesis])
         db.execute("COMMIT")
-    return whole
+
+
+def _when_unlocked(path: Path, do: Callable[[Path], None]) -> None:
+    is_logged = False
+    while True:
+        try:
+            do(path)
+            return
+        except sqlite3.OperationalError as error:
+            if code_of(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise
+        if not is_logged:
+            _log.error("%s is locked by another process: waiting until it is not", path)
+            is_logged = True
 
 
 def there(path: str | os.PathLike[str]) -> Path:
@@ -49,6 +86,7 @@ def there(path: str | os.PathLike[str]) -> Path:
     whole = whole_path(path, "Journal.reading")
     if not whole.is_file():
         raise HookError(f"there is no journal {whole}: Journal(path) makes one")
+    refuse_foreign(whole, "journal", _APPLICATION, VERSION)
     with reading(whole) as db:
         if is_new(db, whole, "journal", _APPLICATION, VERSION):
             raise HookError(f"{whole} has no journal in it yet: Journal(path) makes one")
@@ -123,5 +161,6 @@ def _worded(path: Path) -> Iterator[None]:
         raise HookError(f"{path} is damaged: restore it, or begin with a new file") from None
 
 
-def _tables() -> str:
+def tables() -> str:
+    """Return the statements that make the tables and views of a journal."""
     return files("hookbus.journal").joinpath("tables.sql").read_text()

@@ -19,7 +19,7 @@ from ._cursor import Cursor
 from ._durable import Durable
 from ._file import made, there
 from ._reading import Wanted, head, records, unfinished
-from ._retain import retain
+from ._retain import Retained, retain
 from ._verify import Verification, verified
 from ._words import Record
 from ._writer import Writer
@@ -192,18 +192,24 @@ class Journal:
         """
         return Cursor(self._path, self._writing(), name)
 
-    def retain(self, days: float | None = None, bytes: int | None = None) -> int:
-        """Drop the oldest records, but none that a cursor has not committed, and return how many. A
-        record of type `hookbus.retained` says so, and the chain can be verified as before.
+    def retain(
+        self, days: float | None = None, bytes: int | None = None, *,
+        key: str | builtins.bytes | None = None,
+    ) -> Retained:  # fmt: skip
+        """Drop the oldest records, but none that a cursor has not committed, and return what was
+        dropped. Records of type `hookbus.retained` say so, and the chain can be verified as before.
+
+        Verify the journal first: nobody can verify what was dropped.
 
         Args:
             days: drop what is older than so many days.
             bytes: drop what makes the file larger than about so many bytes.
+            key: a private Ed25519 key in PEM, to sign the checkpoint of what was dropped.
 
         Raises:
-            HookError: for limits that are none, or if the file cannot be written.
+            HookError: for limits or a key that are none, or if the file cannot be written.
         """
-        return retain(self._path, self._writing(), days, bytes)
+        return retain(self._path, self._writing(), days, bytes, key)
 
     def checkpoint(self, key: str | builtins.bytes | None = None) -> Checkpoint:
         """Return the head of the chain; keep `str(...)` of it where who can write the journal

@@ -8,8 +8,11 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+import attrs
+
 from .. import HookError
 from ._chain import Row, row_of
+from ._checkpoint import Checkpoint, check_private_key
 from ._file import shrink
 from ._writer import Writer
 
@@ -17,50 +20,75 @@ SLICE: Final = 5000
 """So many records are dropped in one transaction: whoever wants to write gets to."""
 
 
-def retain(path: Path, writer: Writer, days: float | None, most: int | None) -> int:
-    """Drop the oldest records of a file, and return how many.
+@attrs.frozen
+class Retained:
+    """What `retain` has dropped.
+
+    Attributes:
+        records: how many records.
+        checkpoint: the last of them, signed where a key was given: keep `str(checkpoint)` in place
+            of the checkpoints before it, which nobody can compare any more. None where nothing was
+            dropped.
+    """
+
+    records: int
+    checkpoint: Checkpoint | None
+
+
+def retain(
+    path: Path, writer: Writer, days: float | None, most: int | None, key: str | bytes | None
+) -> Retained:
+    """Drop the oldest records of a file, and return what that was.
 
     Raises:
-        HookError: for limits that are none, or if the file cannot be written.
+        HookError: for limits or a key that are none, before anything is dropped; or if the file
+            cannot be written.
     """
     _check(days, most)
-    last, dropped = SLICE, 0
-
-    def cut(db: sqlite3.Connection) -> list[Row]:
-        return _cut(db, days, most)
+    if key is not None:
+        check_private_key(key)
+    through, dropped = 0, 0
+    checkpoint: Checkpoint | None = None
 
     def drop(db: sqlite3.Connection) -> list[Row]:
-        nonlocal last, dropped
-        last = db.execute(
-            "DELETE FROM chain WHERE seq IN (SELECT chain.seq FROM chain, head "
-            f"WHERE chain.seq <= expired ORDER BY chain.seq LIMIT {SLICE})"
-        ).rowcount
-        dropped += last
-        return []
+        nonlocal through, dropped, checkpoint
+        if not through:
+            through = _limit(db, days, most)
+        file, expired = db.execute("SELECT file, expired FROM head").fetchone()
+        if expired >= through:  # nothing is left to drop, or another process has dropped it
+            return []
+        last = min(through, expired + SLICE)
+        found = db.execute("SELECT hash FROM chain WHERE seq = ?", [last]).fetchone()
+        if found is None:
+            raise HookError(f"record {last} is missing: verify() says what else was changed")
+        (hash,) = found
+        dropped += db.execute("DELETE FROM chain WHERE seq <= ?", [last]).rowcount
+        db.execute("UPDATE head SET expired = ?, expired_hash = ?", [last, hash])
+        checkpoint = Checkpoint(file, last, hash.hex(), is_dropped=True)
+        return [row_of(_said(last, hash))]
 
-    writer.transact(cut)
-    while last == SLICE:
+    writer.transact(drop)
+    while checkpoint is not None and checkpoint.seq < through:
+        before = checkpoint
         writer.transact(drop)
-    if dropped:
-        shrink(path)
-    return dropped
+        if checkpoint is before:
+            break
+    if checkpoint is None:
+        return Retained(0, None)
+    shrink(path)
+    return Retained(dropped, checkpoint if key is None else checkpoint.signed(key))
 
 
-def _cut(db: sqlite3.Connection, days: float | None, most: int | None) -> list[Row]:
-    """Say up to where the chain is dropped, in its head and in a record."""
+def _limit(db: sqlite3.Connection, days: float | None, most: int | None) -> int:
+    """Return the last record that is to be dropped."""
     head, expired = db.execute("SELECT seq, expired FROM head").fetchone()
-    through = expired
+    through = int(expired)
     if days is not None:
         through = max(through, _older(db, time.time() - days * 86_400, head))
     if most is not None:
         through = max(through, _over(db, most, head))
     needed = db.execute("SELECT min(seq) FROM cursors").fetchone()[0]
-    through = through if needed is None else min(through, needed)
-    if through <= expired:
-        return []
-    hash = db.execute("SELECT hash FROM chain WHERE seq = ?", [through]).fetchone()[0]
-    db.execute("UPDATE head SET expired = ?, expired_hash = ?", [through, hash])
-    return [row_of(_said(through, hash))]
+    return through if needed is None else min(through, needed)
 
 
 def _older(db: sqlite3.Connection, moment: float, head: int) -> int:

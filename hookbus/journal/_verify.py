@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,13 +15,14 @@ import attrs
 from .. import HookError
 from ._chain import bound, columns
 from ._checkpoint import Checkpoint
-from ._file import reading
+from ._file import reading, tables
 
 MOST_PROBLEMS: Final = 100
 _ROWS: Final = (
     "SELECT seq, run, type, hook, time, call_id, outcome, receiver, seconds, attempt, session, "
-    "data, hash FROM chain NOT INDEXED WHERE seq > ? ORDER BY seq"
+    "data, hash FROM chain NOT INDEXED ORDER BY seq"
 )
+_OBJECTS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _LIKELY: Final = "was changed, or what was before it"
 
 
@@ -31,10 +33,12 @@ class Verification:
     Attributes:
         records: how many it has looked at.
         problems: what is wrong, each with the number of the record; the first hundred.
+        dropped: how many records `retain` has dropped, which nobody can look at any more.
     """
 
     records: int
     problems: tuple[str, ...]
+    dropped: int = 0
 
     @property
     def ok(self) -> bool:
@@ -43,7 +47,8 @@ class Verification:
 
     def __str__(self) -> str:
         if self.ok:
-            return f"{self.records} records, nothing was changed"
+            dropped = f"; records 1 to {self.dropped} were dropped before" * (self.dropped > 0)
+            return f"{self.records} records, nothing was changed{dropped}"
         return "\n".join([f"{self.records} records, and something was changed:", *self.problems])
 
 
@@ -67,7 +72,7 @@ def verified(
                     look.found(f"the file is damaged: {wrong}")
     except HookError as error:
         look.found(f"behind record {look.last}: {error}")
-    return Verification(look.records, tuple(look.problems))
+    return Verification(look.records, tuple(look.problems), look.dropped)
 
 
 class _Look:
@@ -76,11 +81,12 @@ class _Look:
     Attributes:
         records: how many records there were.
         last: the number of the last of them.
+        dropped: how many `retain` has dropped.
     """
 
     def __init__(self) -> None:
         self.problems: list[str] = []
-        self.records = self.last = 0
+        self.records = self.last = self.dropped = 0
         self._before: bytes | None = None
         self._retained: tuple[Any, Any] | None = None
 
@@ -92,6 +98,7 @@ class _Look:
 
     def at(self, db: sqlite3.Connection, checkpoints: list[Checkpoint]) -> None:
         db.execute("BEGIN")
+        self._schema(db)
         head = db.execute("SELECT file, seq, hash, expired, expired_hash FROM head").fetchall()
         if [[type(each) for each in row] for row in head] != [[str, int, bytes, int, bytes]]:
             self.found("record 1: there is no head of the chain")
@@ -100,8 +107,14 @@ class _Look:
         runs = {number: (id, source) for number, id, source in
                 db.execute("SELECT number, id, source FROM runs")}  # fmt: skip
         marks = self._marks(checkpoints, file, expired, self._before)
-        self.last = expired
-        for row in db.execute(_ROWS, [expired]):
+        self.last = self.dropped = expired
+        for row in db.execute(_ROWS):
+            if not isinstance(row[0], int):
+                self.found("a record has no number")
+                continue
+            if row[0] <= expired:
+                self.found(f"record {row[0]} was put in before record {expired + 1}, the first")
+                continue
             self._record(row, runs)
             for each in marks.pop(self.last, ()):
                 self._compare(each, row[-1])
@@ -114,6 +127,21 @@ class _Look:
         dropped = (expired, head[0][4].hex() if isinstance(head[0][4], bytes) else None)
         if expired and self._retained != dropped:
             self.found(f"records 1 to {expired} are missing, and no record says they were dropped")
+
+    def _schema(self, db: sqlite3.Connection) -> None:
+        """Look whether each table, view and index is as `tables.sql` has it, and no other there."""
+        with closing(sqlite3.connect(":memory:")) as made:
+            made.executescript(tables())
+            wanted = {(kind, name): rest for kind, name, *rest in made.execute(_OBJECTS)}
+        there = {(kind, name): rest for kind, name, *rest in db.execute(_OBJECTS)}
+        for each in sorted(wanted.keys() | there.keys(), key=str):
+            named = " ".join(map(str, each))
+            if each not in there:
+                self.found(f"the {named} is missing")
+            elif each not in wanted:
+                self.found(f"the {named} was put in: a journal has none")
+            elif wanted[each] != there[each]:
+                self.found(f"the {named} was changed")
 
     def _record(self, row: tuple[Any, ...], runs: dict[Any, tuple[str, str]]) -> None:
         seq, run, *found, text, hash = row
@@ -148,8 +176,13 @@ class _Look:
                 self.found(f"record 1: a checkpoint is of journal {each.file}, this is {file}")
             elif each.seq > expired:
                 marks[each.seq].append(each)
-            elif each.seq == expired:
+            elif each.seq == expired and each.is_dropped:
                 self._compare(each, hash)
+            else:
+                self.found(
+                    f"record {each.seq} cannot be compared with its checkpoint: records 1 to "
+                    f"{expired} were dropped; keep the checkpoint that retain() returned"
+                )
         return marks
 
     def _compare(self, checkpoint: Checkpoint, hash: Any) -> None:

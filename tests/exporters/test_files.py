@@ -10,7 +10,7 @@ import pytest
 import structlog
 from pythonjsonlogger.json import JsonFormatter
 
-from hookbus import Bus, HookError, exporters, hookable, surrounding
+from hookbus import Bus, HookError, exporters, hookable, report, surrounding
 from hookbus.events import Finished
 
 from .calls import all_ways, guarded, hooks_on
@@ -94,7 +94,9 @@ def test_a_disk_that_is_full_is_said_once_touches_no_call_and_the_exporter_goes_
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "chrome", "otel"])
-def test_an_exporter_that_was_closed_fails_and_hurts_no_call(bus, tmp_path, caplog, kind):
+def test_an_exporter_that_was_closed_is_disconnected_and_fails_where_it_is_connected_again(
+    bus, tmp_path, caplog, kind
+):
     make = {
         "jsonl": lambda: exporters.jsonl.JsonLines(tmp_path / "file"),
         "chrome": lambda: exporters.chrome.ChromeTrace(tmp_path / "file"),
@@ -102,9 +104,14 @@ def test_an_exporter_that_was_closed_fails_and_hurts_no_call(bus, tmp_path, capl
     }
     exporter = make[kind]()
     bus.events.connect(exporter, name="exporter")
+    other = Bus()
+    other.events.connect(exporter)
     exporter.close()
     exporter.close()
+    assert not bus.events.connections() and not other.events.connections()
     with caplog.at_level(logging.DEBUG):
+        assert [reply_on(bus)("a"), reply_on(other)("a")] == ["a"] * 2 and not caplog.records
+        bus.events.connect(exporter, name="exporter")
         assert [reply_on(bus)("a") for _ in range(3)] == ["a"] * 3
     assert len(caplog.records) == 1 and "exporter (" in caplog.text
     with pytest.raises(HookError, match="closed"):
@@ -178,3 +185,22 @@ def test_a_logger_of_structlog_is_given_the_facts_by_name(bus):
         reply_on(bus)("a")
     [line] = captured
     assert (line["hook"], line["outcome"], line["log_level"]) == ("reply", "returned", "info")
+
+
+def test_an_exporter_that_is_connected_to_no_bus_is_a_finding_until_it_is_used_or_closed(bus):
+    def found():
+        return [each for each in report(bus).findings if "connected to no bus" in each]
+
+    assert found() == []
+    made = exporters.log.Logging()
+    [finding] = found()
+    assert "the exporter Logging (" in finding and f"{__file__}:" in finding
+    bus.events.connect(made)
+    assert found() == []
+    bus.events.disconnect(made)
+    assert len(found()) == 1
+    bus.events.connect(lambda bus, event: made(bus, event))
+    reply_on(bus)("a")
+    assert found() == []
+    exporters.log.Logging().close()
+    assert found() == []

@@ -155,6 +155,27 @@ def test_a_stream_is_not_around_the_calls_of_who_reads_it(bus, memory):
     assert parent_of(spans["execute_tool search"], spans) == "invoke_agent"
 
 
+def test_a_call_in_a_task_that_outlives_its_call_is_no_child_of_the_span_that_ended(bus, memory):
+    hooks = hooks_on(bus)
+
+    async def later(gate):
+        await gate.wait()
+        hooks.run(None, "later")
+
+    @hookable("spawn", bus=bus)
+    async def spawn(gate):
+        return asyncio.create_task(later(gate))
+
+    async def main():
+        task = await spawn(gate := asyncio.Event())
+        gate.set()
+        await task
+
+    asyncio.run(main())
+    spans = by_name(memory)
+    assert spans["spawn"].parent is None and spans["invoke_agent"].parent is None
+
+
 def test_what_receivers_did_are_events_of_the_span(bus, memory):
     guarded(bus)
     hooks_on(bus).call("search", {}, None, None, None, None)

@@ -12,7 +12,7 @@ from hookbus.guards import retry
 from hookbus.journal import Journal
 from hookbus.testing import record
 
-from .conftest import WAYS
+from .conftest import WAYS, Bank
 
 
 def kept(journal):
@@ -236,6 +236,47 @@ def test_intents_and_outcomes_say_no_more_than_the_redactors_of_the_bus_leave(
     journal.flush()
     for file in journal.path.parent.iterdir():
         assert b"canary" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_intent_on_a_bus_with_values_has_what_this_attempt_is_called_with(path, way):
+    bank = Bank(values=True)
+    bank.bus.redact(names="to")
+    bank.bus.signal("around_pay").connect(doubles_of(way))
+    with Journal(path) as journal:
+        journal.durable("pay", bus=bank.bus)
+        bank.pay("ada", [1], way)
+        intents = [each.data for each in journal.records(type="intent")]
+        outcomes = [each.data for each in journal.records(type="outcome")]
+    assert [each["values"] for each in intents] == [
+        {"to": "<redacted>", "amount": [1]}, {"to": "<redacted>", "amount": [1, 1]},
+    ]  # fmt: skip
+    assert intents[0]["arguments"] == ["to", "amount"]
+    assert all({"arguments", "values"}.isdisjoint(each) for each in outcomes)
+
+
+def doubles_of(way):
+    """Return an around that has the body run again, with twice of what it was given."""
+
+    def doubles(teller, amount, call_next):
+        call_next()
+        return call_next(amount=amount * 2)
+
+    async def doubles_async(teller, amount, call_next):
+        await call_next()
+        return await call_next(amount=amount * 2)
+
+    def doubles_stream(teller, amount, call_next):
+        yield from call_next()
+        yield from call_next(amount=amount * 2)
+
+    async def doubles_async_stream(teller, amount, call_next):
+        async for item in call_next():
+            yield item
+        async for item in call_next(amount=amount * 2):
+            yield item
+
+    return dict(zip(WAYS, (doubles, doubles_async, doubles_stream, doubles_async_stream)))[way]
 
 
 class Told(sqlite3.Connection):
