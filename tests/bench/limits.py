@@ -64,6 +64,10 @@ LIMITS: dict[str, float] = {
     "P24 sync": 3.0,
     "P24 async": 3.0,
     "P25 async": 2.5,
+    "P26 sync": 2.5,
+    "P26 async": 2.5,
+    "P27 sync": 1.3,
+    "P27 async": 1.3,
 }
 
 SLACK = 1.15
