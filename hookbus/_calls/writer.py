@@ -12,7 +12,7 @@ from .. import events
 from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
 from ..exceptions import HookBlocked, is_a
-from . import approval, attempts, deadline, loop, meaning, outcome, telling
+from . import approval, attempts, deadline, loop, meaning, odd_answers, outcome, telling
 from .background import start
 from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .pieces import mine
@@ -26,6 +26,7 @@ _HELPERS: Final = {
     "is_awaitable judged meant misfit patched rescued resolved revised ruled unawaited",
     outcome: "blocking deferred escaped failed is_own_block over parted stand",
     approval: "weighed",
+    odd_answers: "with_keys",
     telling: "begun finished tell_turn",
     attempts: "attempted check_open closed closed_async judged_around opened recorded tried",
     deadline: "timed timed_async within",

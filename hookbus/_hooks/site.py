@@ -65,7 +65,8 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
         HookError: for what is none of it, or of another kind.
     """
     for name in options.keys() - _OPTIONS:
-        raise HookError(f"there is no option {name!r}{did_you_mean(name, _OPTIONS)}")
+        known = {*_OPTIONS, "bus", "subclasses"}
+        raise HookError(f"there is no option {name!r}{did_you_mean(name, known)}")
     given = Given(**options)
     for name, value in (("guarded", given.guarded), ("awaits", given.awaits)):
         if not isinstance(value, bool) and (name != "guarded" or value is not None):

@@ -8,10 +8,12 @@ import threading
 from typing import Any
 
 from .. import HookError
+from .._keywords import named_options
 from ..events import Event
 from ._file import Lines
 
 
+@named_options
 class JsonLines:
     """Writes each event as one line of JSON to the end of a file.
 

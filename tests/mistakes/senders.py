@@ -66,8 +66,9 @@ def an_observer_of_a_class_that_never_calls(bus, Agent):
 
 @TOPIC.mistake("a guard on one object, and `require` of another one")
 def a_guard_of_another_object(bus, Agent):
-    bus.signal("pre_reply").connect(no_keys, sender=Agent(), role="guard")
-    bus.require("reply", sender=Agent())
+    first, second = Agent(), Agent()
+    bus.signal("pre_reply").connect(no_keys, sender=first, role="guard")
+    bus.require("reply", sender=second)
 
 
 @TOPIC.mistake("a signal of another bus")
