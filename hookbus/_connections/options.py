@@ -134,7 +134,7 @@ _PLAIN: Final = Options()
 
 
 _COMPARISON: Final = re.compile(
-    r"\s*(?:([<>]=?|=|[≤≥])\s*([-+]?\W?\d[\w.,:-]*)|(==|!=|≠)\s*([^*?\[]+?))\s*"
+    r"\s*(?:(==|!=|≠)\s*([^*?\[]+?)|([<>]=?|=|[≤≥])\s*([-+]?[^\w=*?\[]?\d[\w.,:-]*))\s*"
 )
 _OPERATORS: Final = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
 
@@ -207,15 +207,21 @@ def check_weak(weak: Any) -> None:
 
 
 LONG_TIMEOUT: Final = 100.0
-"""A deadline of so many seconds was probably meant in milliseconds, but for whole minutes."""
+"""A deadline of so many seconds was probably meant in milliseconds, but for whole minutes, of which
+nobody waits for more than `LONGEST_TIMEOUT`.
+"""
+
+LONGEST_TIMEOUT: Final = 600.0
 
 
 def odd_timeout(timeout: float | None) -> str:
     """Say of a deadline that it was probably meant in milliseconds, else an empty string."""
-    if timeout is None or timeout < LONG_TIMEOUT or (timeout % 60 == 0 and timeout <= 3600):
+    if timeout is None or timeout < LONG_TIMEOUT:
+        return ""
+    if timeout % 60 == 0 and timeout <= LONGEST_TIMEOUT:
         return ""
     instead = f"timeout={timeout / 1000:g} if milliseconds were meant"
-    return f"timeout={timeout:g} is in seconds: write {instead}, or whole minutes, up to an hour"
+    return f"timeout={timeout:g} is in seconds: write {instead}, or whole minutes, up to ten"
 
 
 def check_timeout(timeout: float | None) -> None:
