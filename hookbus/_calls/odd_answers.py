@@ -23,6 +23,8 @@ def with_keys(seat: Seat, name: str, before: Any, after: Any) -> Any:
     """Return what an argument becomes. Where it is a dict that lost keys, note that: what a patch
     names is put in its place, and not merged.
     """
+    if type(before) is dict and type(after) is dict and before.keys() <= after.keys():
+        return after  # as usual
     if issubclass(type(before), dict) and issubclass(type(after), dict) and after is not before:
         lost = dict.keys(before) - dict.keys(after)
         if lost:
