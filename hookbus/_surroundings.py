@@ -41,7 +41,7 @@ _CURRENT: Final[ContextVar[Mapping[str, Any]]] = ContextVar(
 _ever_said: Final[set[str]] = set()
 
 MOST_NAMES: Final = 1000
-"""So many names are remembered of what was ever said."""
+"""The number of names that are remembered."""
 
 
 def was_ever_said(name: str) -> bool:

@@ -5,7 +5,6 @@ is not.
 import asyncio
 import contextvars
 import inspect
-import logging
 import threading
 import warnings
 
@@ -364,10 +363,10 @@ def test_a_thread_that_is_given_the_context_has_its_session(bus):
             thread = threading.Thread(target=run, args=(tool_call, "send"))
             thread.start()
             thread.join()
-    assert "was said of a call" not in found(bus)
+    assert "calls without a user" not in found(bus)
     tool_call("send")
-    assert "no user was said of a call, once" in found(bus)
-    assert "say it around the call, surrounding(user=...)" in found(bus)
+    assert "calls without a user are counted together, 1 so far" in found(bus)
+    assert "write with surrounding(user=...) around the call" in found(bus)
 
 
 # -- options ---------------------------------------------------------------------------------------
@@ -400,8 +399,7 @@ def test_what_takes_no_option_says_so_and_another_type_error_stays_what_it_is():
         Block()
 
 
-def test_a_right_call_has_no_word_and_the_signature_stays():
-    logging.getLogger("hookbus")
+def test_a_right_call_is_not_warned_of_and_the_signature_stays():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Block("no", code="x") == Block("no", code="x")

@@ -39,7 +39,7 @@ def _note_lost(seat: Seat, name: str, keys: list[str], is_new: bool) -> None:
     write = f"call_next({name}={instead})" if seat.phase == "around" else f"{{{name!r}: {instead}}}"
     said = f"left {lost} out of {name!r}, which had it: to keep it, write {write}"
     if receiver.remark(said) and is_new:
-        log(WARNING, f"{receiver.label} on {seat.signal.name} {said}; said once")
+        log(WARNING, f"{receiver.label} on {seat.signal.name} {said} (logged once)")
 
 
 def _is_new(before: dict[Any, Any], after: dict[Any, Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from .._connections.receiver import Connected
 
 WATCHED: Final = 8
-"""So many turns are timed, of each plan; then its text calls the receiver directly."""
+"""The number of calls that are timed, of each plan; then its text calls the receiver directly."""
 
 
 def watching(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ReceiverKey = tuple[int, ...]
 """The identity of a receiver, as `key_of` tells it."""
 
-_FIRST: Final = ("agent", "sender", "owner", "the_sender", "first", "_")
+_FIRST: Final = ("agent", "sender", "owner", "the_sender")
 """What the sender may be called: the first of these that is no argument of the hook."""
 
 class Connected(Tally):
@@ -232,7 +232,8 @@ class Connected(Tally):
         when = self.when and self.when.asks
         taken = self.asks.sender
         if self.takes_sender and taken in on_offer - {sender} and taken.strip("_"):
-            first = next(name for name in _FIRST if name not in {*on_offer, *self.asks.names})
+            others = {*on_offer, *self.asks.names}
+            first = next((name for name in _FIRST if name not in others), f"not_{taken}")
             write = ", ".join((first, taken, *self.asks.names))
             return f"takes the sender as {taken!r}, which is asked for by name: write ({write})"
         for asks, what in ((self.asks, "asks for"), (when, "has a when= that asks for")):

@@ -259,7 +259,7 @@ class HookSignal(Broadcast):
             if not is_new or len(self.orphans) < MOST_ORPHANS:
                 self.orphans[label] = self.orphans.get(label, 0) + 1
                 if is_new:
-                    log(WARNING, f"{label} on {self.name} {ORPHANED}; said once")
+                    log(WARNING, f"{label} on {self.name} {ORPHANED} (logged once)")
         for connected in lost:
             if not connected.has_fired:
                 self.died = (self.died[0] + 1, connected.label)

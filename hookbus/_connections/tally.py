@@ -15,7 +15,7 @@ TO_BLOCK: Final = "; if that was to block the call, write return Block(reason)"
 """Said of a guard that raises an exception itself, whose text nobody gets to read."""
 
 MOST_REMARKS: Final = 20
-"""So many different things are noted of the answers of one receiver."""
+"""The number of different remarks that are kept of one receiver."""
 
 _tally: Final = threading.RLock()
 """Held for the moment in which a receiver's counts change; by nobody who would call anything

@@ -77,11 +77,11 @@ class Unnamed:
         """
         if not self.calls:
             return []
-        times = "once" if self.calls == 1 else f"{self.calls} times"
-        said = f"no {self.per} was said of a call, {times}, and such calls are counted together"
-        carry = "a thread has what is said where contextvars.copy_context().run starts its function"
-        where = f", {self.in_threads} of them in a thread: {carry}" if self.in_threads else ""
-        return [said + (where or f": say it around the call, surrounding({self.per}=...)")]
+        counted = f"calls without a {self.per} are counted together, {self.calls} so far"
+        if not self.in_threads:
+            return [f"{counted}: write with surrounding({self.per}=...) around the call"]
+        start = "start its function with contextvars.copy_context().run, which carries the context"
+        return [f"{counted}, {self.in_threads} of them in a thread: {start}"]
 
 
 class Sessions(Generic[T]):
