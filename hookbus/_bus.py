@@ -15,7 +15,7 @@ from blinker import ANY
 from ._approver import Answered
 from ._connections.listeners import EventSignal, Redacts
 from ._connections.marks import marked
-from ._connections.options import check_timeout
+from ._connections.options import check_timeout, odd_timeout
 from ._connections.phases import ANSWER, PHASES
 from ._connections.receiver import Connected
 from ._connections.senders import check_can_call, is_shared, own_class
@@ -27,6 +27,7 @@ from ._hooks.operator import Operated
 from ._hooks.overrides import say_overrides, uncovered_overrides, with_subclasses
 from ._hooks.requirement import check_required
 from ._hooks.strangers import Strangers
+from ._keywords import named_options
 from ._under_way import Drained, UnderWay
 from .exceptions import HookError, warn
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .events import Event
 
 
+@named_options
 class Bus(Answered, Drained, Operated, Redacts):
     """Hooks and signals that belong together. There is `default_bus`; a bus of one's own keeps
     tests or tenants apart.
@@ -56,6 +58,8 @@ class Bus(Answered, Drained, Operated, Redacts):
         self, timeout: float | None = None, values: bool = False, background: int = 1000
     ) -> None:
         check_timeout(timeout)
+        if odd := odd_timeout(timeout):
+            warn(odd)
         self.timeout, self.values = timeout, values
         self._under_way = UnderWay(background)
         self._signals: dict[str, HookSignal] = {}

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar, overload
 from ._bus import Bus, default_bus
 from ._hooks.hook import Hook, colour_of, hook_of
 from ._hooks.site import NOTHING_SAID, Given, given_of
+from ._keywords import named_options
 from .exceptions import HookBlocked, HookError, article, did_you_mean, warn
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
@@ -39,6 +40,7 @@ def hookable(
     awaits: bool = False, sealed: bool | None = None,
     passes: Iterable[type[BaseException]] | None = None, labels: Iterable[str] = (),
 ) -> Callable[[F], F]: ...  # fmt: skip
+@named_options
 def hookable(
     name: Any = None, *, bus: Bus = default_bus, guarded: bool | None = None,
     blocked: Callable[[HookBlocked], Any] | None = None, sender: str | None = None,

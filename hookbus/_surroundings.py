@@ -44,6 +44,17 @@ _CURRENT: Final[ContextVar[Surrounding]] = ContextVar(
     "hookbus_surrounding", default=NOTHING_AROUND
 )
 
+_ever_said: Final[set[str]] = set()
+
+MOST_NAMES: Final = 1000
+"""The number of names that are remembered."""
+
+
+def was_ever_said(name: str) -> bool:
+    """Tell whether any `surrounding` in this program has said a value of this name."""
+    return name in _ever_said
+
+
 current_surrounding: Final = _CURRENT.get
 """Return what holds around the running code; a task or thread has what held where its context was
 made.
@@ -65,6 +76,8 @@ def surrounding(**values: Any) -> Generator[Surrounding, None, None]:
         All that holds in the block.
     """
     outer = _CURRENT.get()
+    if len(_ever_said) < MOST_NAMES:
+        _ever_said.update(values)
     _CURRENT.set(inner := Surrounding({**outer, **values}))
     try:
         yield inner

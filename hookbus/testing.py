@@ -18,6 +18,7 @@ from collections import Counter
 from typing import TypeVar
 
 from ._bus import Bus, default_bus
+from ._keywords import named_options
 from ._views.html import Pictured
 from .events import Blocked, Event, Failed, Finished, Started
 
@@ -132,6 +133,7 @@ def _said(times: dict[str, int]) -> str:
     )
 
 
+@named_options
 def record(bus: Bus = default_bus) -> Recording:
     """Return a recording of a bus, to be used as a `with` block.
 

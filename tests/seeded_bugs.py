@@ -64,7 +64,7 @@ BUGS = [
         'tests/calls',
     ),
     Bug(
-        'once runs as often as calls overlap', '_connections/receiver.py',
+        'once runs as often as calls overlap', '_connections/tally.py',
         'is_first, self.is_spent = not self.is_spent, True',
         'is_first = True',
         'tests/test_signal.py',

@@ -15,18 +15,21 @@ from .._connections.wanted import close_unawaited, is_awaitable, not_awaited
 from ..exceptions import HookError, article
 from .contents import read_only
 from .context import Call, ReadOnly
+from .odd_answers import note_bool, note_lost_keys
 from .outcome import block, failed, tell_block
 from .plan import Seat
-from .telling import ONLY_A_MODIFIER, tell_change, tell_changes
+from .telling import ONLY_A_MODIFIER, fire, tell_change, tell_changes, tell_failed
 from .verdicts import VERDICTS, Ask, Block, Drop, Replace
 
 DROPPED: Final = object()
 """What an item becomes that does not reach the consumer."""
 
-PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple, set, type(None)})
-"""Types of answers that need no second look: neither verdicts nor to be awaited."""
+PLAIN: Final = frozenset({str, int, float, bytes, dict, list, tuple, set, type(None)})
+"""Types of answers that need no second look: neither verdicts nor to be awaited. A bool may be what
+judges a result, and not the new one.
+"""
 
-READY: Final = PLAIN.union(VERDICTS)
+READY: Final = PLAIN.union(VERDICTS, [bool])
 """Types of answers that are not to be awaited."""
 
 
@@ -41,6 +44,8 @@ def revised(
     after = dict(before if draft is None else draft)
     if issubclass(kind, Mapping):
         after.update(answer)
+    elif issubclass(kind, Ask):
+        block_asking(call, seat, answer)
     elif not issubclass(kind, (NoneType, Block, Replace)):
         wrong_return(seat, answer, "None, a mapping of arguments, Replace(result) or Block(reason)")
     if issubclass(kind, Replace):
@@ -48,6 +53,7 @@ def revised(
     plan.signature.check(after)
     if issubclass(kind, Block):
         block(call, seat, answer)
+    note_lost_keys(seat, before, after)
     _show(call, after)
     tell_changes(call, seat, before, after)
     if issubclass(kind, Replace):
@@ -63,6 +69,8 @@ def patched(
     before = dict(zip(signature.names, values))
     after = {**before, **patch}
     signature.check(after)
+    if seat.phase == "around":  # who approves a call may leave out what they will
+        note_lost_keys(seat, before, after)
     _show(call, after)
     tell_changes(call, seat, before, after)
     return tuple(after[name] for name in signature.names)
@@ -78,6 +86,8 @@ def _show(call: Call, arguments: dict[str, Any]) -> None:
 def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None = None) -> Any:
     """Return what an answer of `post` or `item` makes of a value, or `DROPPED`."""
     after = meant(call, seat, answer)
+    if type(answer) is bool:
+        note_bool(seat, before)
     if after is not before:
         dropped = after is DROPPED
         told, name = None if dropped else after, "item" if seat.phase == "item" else "result"
@@ -90,9 +100,11 @@ def meant(call: Call, seat: Seat, answer: Any) -> Any:
     kind = type(answer)
     if issubclass(kind, Block):
         block(call, seat, answer)
+    if issubclass(kind, Ask):
+        block_asking(call, seat, answer)
     is_item = seat.phase == "item"
     is_drop = issubclass(kind, Drop) and not is_item
-    if is_verdict_class(answer) or issubclass(kind, Ask) or is_drop:
+    if is_verdict_class(answer) or is_drop:
         new = "the new item, Drop()" if is_item else "the new result, Replace(result)"
         wrong_return(seat, answer, f"None, {new} or Block(reason)")
     if issubclass(kind, Drop):
@@ -104,6 +116,20 @@ def meant(call: Call, seat: Seat, answer: Any) -> Any:
         write = "write return await call_next()"
         raise HookError(f"{seat.receiver.label} returned call_next() and did not await it; {write}")
     return answer.result if issubclass(kind, Replace) else answer
+
+
+def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
+    """Block the call that a receiver wants approved which is no guard of `pre`: nobody is asked for
+    it, and it must not go on as if somebody had said yes.
+    """
+    try:
+        wrong_return(seat, answer, "None or Block(reason)")
+    except HookError as error:
+        call.said = "failed"
+        if not seat.receiver.failures:
+            fire(call.plan, seat)
+        said = tell_failed(call, seat, error, "blocked")
+    block(call, seat, Block(f"{seat.receiver.role} failed: {said}"))
 
 
 def ruled(call: Call, seat: Seat, answer: Any) -> None:
@@ -169,6 +195,9 @@ def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
     kind = article(type(value).__name__)
     if is_verdict_class(value):
         kind = f"the class {value.__name__} itself"
+    elif issubclass(type(value), Ask):
+        only = f"only a guard of pre_{seat.signal.hook} may ask"
+        allowed = f"{allowed}; {only}: connect it there with role='guard'"
     raise HookError(f"{seat.receiver.label} returned {kind}; return {allowed}")
 
 

@@ -11,6 +11,7 @@ from .._connections.phases import OFFERED
 from .._hooks.shell import declared, passed
 from .plan import Plan, Seat
 from .text import MINE, fill
+from .watch import watching
 
 
 def mine(name: str) -> str:
@@ -25,6 +26,7 @@ class Pieces:
         flags: what holds of the plan.
         pieces: what pieces of code stand for.
         given: the receivers and their seats, by the names that the text has for them.
+        dicts: the arguments that are dicts, of which a patch may lose keys.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -40,6 +42,8 @@ class Pieces:
         self.simple = [
             name for name in self.names if name not in (signature.star, signature.double_star)
         ]
+        seen = self.hook.seen_dicts
+        self.dicts = [name for name in self.simple if name in seen]
         self._write_pieces()
 
     def _write_pieces(self) -> None:
@@ -83,7 +87,7 @@ class Pieces:
         """
         gone = [f"{name!r} not in draft" for name in self.names]
         starred = [name for name in self.names if name not in self.simple]
-        seen = self.names if "told" in self.flags else starred
+        seen = self.names if "told" in self.flags else [*starred, *self.dicts]
         other = [f"draft[{name!r}] is not {mine(name)}" for name in seen]
         return " or ".join([f"len(draft) != {len(gone)}", *gone, *other])
 
@@ -200,6 +204,19 @@ class Pieces:
         if self.holding(seat) == "weak":
             return "receiver"
         return self.give("r", self.function(seat))
+
+    def _watched(self, seat: Seat) -> str:
+        """Write what is called: where it could block the event loop, a watch over its first turns.
+        A clock at every turn would cost as much as a usual guard.
+        """
+        receiver = self._receiver(seat)
+        is_plain = self.hook.is_async and not seat.receiver.is_async and seat.timeout is None
+        may_block = is_plain and seat.receiver.role in ("guard", "modify")
+        if not may_block or receiver == "receiver":
+            return receiver
+        watched, over = watching(seat.receiver, self.given[receiver])
+        self.tools |= {f"watched_{receiver}": watched, f"over_{receiver}": over}
+        return f"({receiver} if over_{receiver} else watched_{receiver})"
 
     def function(self, seat: Seat) -> Any:
         """Return what is called: of a method of the very sender its function, which does not hold

@@ -28,9 +28,12 @@ def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
         hook.bus._strangers.look(hook)
     place = Place(hook, values)  # before anything is read that its plan depends on
     run = hook.body
+    hook.see(values)
     if place.site.is_owner:
         plan, written = written_for(hook, place.site, place.sender)
         _look_for_overrides(plan, place.sender)
+        for seat in plan.seats():
+            seat.receiver.is_met = True
         run = run if written is None else written.run
     place.keep(run)
     return run

@@ -9,7 +9,12 @@ from contextvars import copy_context
 from typing import Any, Final, Literal
 
 from .._connections.callables import is_running
-from .._connections.failures import is_verdict_raised, is_worded_here, refused_write
+from .._connections.failures import (
+    is_refusal_raised,
+    is_verdict_raised,
+    is_worded_here,
+    refused_write,
+)
 from .._connections.senders import attributes_of
 from .._plain import copy_containers
 from .._surroundings import Surrounding, current_surrounding
@@ -209,9 +214,12 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
     """Say of a receiver that it wrote where it may only read, or was asked again by its own call
     and blocked that, if it failed so.
     """
-    hook = seat.signal.hook
+    hook, kind = seat.signal.hook, type(error).__name__
     if seat.phase == "around":
         return None
+    if seat.receiver.role in ("guard", "modify") and is_refusal_raised(error):
+        as_guard = "" if seat.receiver.role == "guard" else ", and connect it with role='guard'"
+        return f"{kind} was raised; to block the call, write return Block(reason){as_guard}"
     said = refused_write(error)
     if said == FIXED_ARGUMENTS:
         return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"

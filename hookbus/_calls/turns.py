@@ -86,7 +86,7 @@ class Turns(Pieces):
 
     def turn(self, seat: Seat, kind: str, names: tuple[str, str] | None = None) -> str:
         """Write the turn of one receiver."""
-        name, receiver = names or (self.give("seat", seat), self._receiver(seat))
+        name, receiver = names or (self.give("seat", seat), self._watched(seat))
         condition = self.condition(seat, name)
         pieces: dict[str, Any] = {"seat": name, "call": self.call, "condition": condition}
         noted = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
@@ -156,14 +156,15 @@ class Turns(Pieces):
             return self.fill(story.START, parts=parts, looked=looked, **pieces)
         if kind == "patch" and view:
             pieces |= {"is_odd": self._odd_draft(), "draft": ", draft"}
-            return self.fill(story.DRAFT, parts=parts | self._rebinding(), **pieces)
+            return self.fill(story.DRAFT, parts=parts | self._rebinding(name), **pieces)
         if kind in ("wait", "maybe wait"):
             text = story.WAIT if kind == "wait" else story.MAYBE_WAIT
             parts["take"] = self.taking("look").format_map(pieces)
             return self.fill(text, (), parts, looked=looked, **pieces)
         if self._is_alone(kind):
             return self.fill(story.ASK, (), parts, **pieces)
-        parts["take"] = self.fill(self.taking(kind), parts=self._rebinding(), draft="", **pieces)
+        rebinding = self._rebinding(name)
+        parts["take"] = self.fill(self.taking(kind), parts=rebinding, draft="", **pieces)
         pieces["is_ready"] = ""
         if parts["resolve"] and not view:  # in one condition with the usual None
             parts["resolve"] = ""
@@ -185,11 +186,14 @@ class Turns(Pieces):
         }  # fmt: skip
         return texts[kind]
 
-    def _rebinding(self) -> dict[str, str]:
-        rebind = (
-            f"if {name!r} in answer: {mine(name)} = {self.shown(name, f'answer[{name!r}]')}"
-            for name in self.simple
-        )
+    def _rebinding(self, seat: str) -> dict[str, str]:
+        def new(name: str) -> str:
+            value = f"answer[{name!r}]"
+            if name in self.dicts:
+                value = f"with_keys({seat}, {name!r}, {mine(name)}, {value})"
+            return self.shown(name, value)
+
+        rebind = (f"if {name!r} in answer: {mine(name)} = {new(name)}" for name in self.simple)
         redraft = (
             f"{mine(name)} = {self.shown(name, f'draft[{name!r}]')}" for name in self.simple
         )

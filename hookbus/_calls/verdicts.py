@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
+from .._keywords import named_options
 from ..exceptions import HookBlocked
 
 
@@ -24,6 +25,7 @@ NOTHING: Final[Any] = _Nothing.NOTHING
 """Marks "not given" where None is a value like any other. A copy or a pickle of it is itself."""
 
 
+@named_options
 @attrs.frozen
 class Block:
     """A receiver's verdict: this call must not run, or its result must not leave.
@@ -43,6 +45,7 @@ class Block:
     details: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, repr=False)
 
 
+@named_options
 @attrs.frozen
 class Ask:
     """A guard's answer of `pre`: somebody must say yes to this call. Nobody there to ask is a no.
@@ -58,6 +61,7 @@ class Ask:
     details: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, repr=False)
 
 
+@named_options
 @attrs.frozen
 class Replace:
     """A receiver's verdict: this is the result. In `pre` the method is not run, in `error` the call
@@ -69,6 +73,7 @@ class Replace:
     result: Any
 
 
+@named_options
 @attrs.frozen
 class Drop:
     """An `item` receiver's verdict: this item of the stream does not reach the consumer."""

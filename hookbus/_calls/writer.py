@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import cached_property, partial
 from types import CodeType, FunctionType
@@ -10,50 +9,12 @@ from typing import Any, Final, NamedTuple
 
 from .. import events
 from .._hooks.shell import compiled, free_name
-from .._surroundings import current_surrounding
-from ..exceptions import CallPaused, HookBlocked, is_a
-from . import (
-    approval,
-    attempts,
-    carried,
-    contents,
-    deadline,
-    loop,
-    meaning,
-    outcome,
-    seals,
-    telling,
-)  # fmt: skip
-from .background import start
-from .context import ENCLOSING, Call, HookContext, ReadOnly
+from . import attempts, telling
 from .pieces import mine
 from .plan import Plan, Seat
-from .tasks import beside
 from .text import own_code, sealed, story
+from .tools import TOOLS
 from .turns import Turns, lines
-
-_HELPERS: Final = {
-    meaning: "Block DROPPED PLAIN READY Replace check_untampered claimed decided holds "
-    "is_awaitable judged meant misfit patched rescued resolved revised ruled unawaited",
-    outcome: "blocking deferred end_pause escaped failed is_own_block over parted pause stand",
-    contents: "plain_copy read_only",
-    seals: "CONTAINERS break_seal is_broken sealed_contents",
-    approval: "weighed",
-    telling: "begun begun_stream finished tell_turn",
-    carried: "enter_context leave_context",
-    attempts: "attempted check_open closed closed_async judged_around opened recorded tried",
-    deadline: "timed timed_async within",
-    loop: "elsewhere",
-}
-
-TOOLS: Final[dict[str, Any]] = {
-    **{name: getattr(room, name) for room, names in _HELPERS.items() for name in names.split()},
-    "Call": Call, "CallPaused": CallPaused, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked,
-    "HookContext": HookContext,
-    "ReadOnly": ReadOnly, "beside": beside, "clock": time.perf_counter, "is_a": is_a,
-    "context": tuple.__new__, "start": start, "surrounding": current_surrounding,
-}  # fmt: skip
-"""What the texts call, by the names they have for it."""
 
 _GENERATOR: Final = {"send": "send", "throw": "throw", "close": "close", "stop": "StopIteration"}
 _ASYNC_GENERATOR: Final = {

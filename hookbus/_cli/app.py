@@ -43,7 +43,10 @@ def made(about: str, *more: Any) -> App:
 
 def play(words: Sequence[str], about: str, *more: Any) -> int | Ended:
     """Do what the words say. Return the exit code, or how the program ended that `run` has run."""
-    words = program_words(words)
+    try:
+        words = program_words(words)
+    except HookError as wrong:
+        return _failed(str(wrong), is_whole=False)
     own = words[: words.index("--")] if "--" in words else words
     is_whole = "--traceback" in own or bool(os.environ.get(DETAILS))
     if words[:1] != ["run"] and isinstance(sys.stdout, TextIOWrapper):

@@ -51,7 +51,8 @@ def run(
 ) -> Ended | None:  # fmt: skip
     """Run any Python program, unchanged, under guards and with a record.
 
-    What stands behind the program is for the program. It gets its arguments, its exit code and its
+    What stands behind the program is for the program; an option of `run` there is refused, unless
+    `--` stands in front of the program. It gets its arguments, its exit code and its
     traceback as from Python; what the settings name is in place before it begins.
 
     Args:
@@ -160,6 +161,9 @@ def _count() -> None:
 def program_words(words: Sequence[str]) -> list[str]:
     """Return the words of a command line with `--` before the program that `run` is to run, so that
     the program's own options are its own.
+
+    Raises:
+        HookError: for an option of `run` that stands behind the program, with no `--` before it.
     """
     found = list(words)
     if not found or found[0] != "run":
@@ -168,5 +172,22 @@ def program_words(words: Sequence[str]) -> list[str]:
     while place < len(found) and found[place].startswith("-") and found[place] != "--":
         place += 2 if found[place] in _VALUED else 1
     if place < len(found) and found[place] != "--":
+        _check_behind(found[place], found[place + 1 :])
         found.insert(place, "--")
     return found
+
+
+def _check_behind(program: str, words: Sequence[str]) -> None:
+    """Refuse an option of `run` behind the program: what it was to put in place would be missing.
+
+    Raises:
+        HookError: naming both ways to write it.
+    """
+    own = words[: words.index("--")] if "--" in words else words
+    for word in own:
+        option = word.partition("=")[0]
+        if option in (*_VALUED, "--turns", "--otel"):
+            raise HookError(
+                f"{option} stands behind {program} and would be given to it: write {option} in "
+                f"front of {program}; or, if it is for the program, write -- in front of {program}"
+            )

@@ -12,7 +12,7 @@ from os.path import dirname, join
 from types import CodeType, TracebackType
 from typing import Final
 
-from ..exceptions import HookError
+from ..exceptions import HookBlocked, HookError
 from .callables import written
 
 INFO: Final = 20
@@ -82,6 +82,23 @@ def is_verdict_raised(error: BaseException) -> bool:
     if type(error) is not TypeError or [type(each) for each in error.args] != [str]:
         return False
     return error.args == _NOT_RAISABLE and _is_raised(list(traces_of(error))[-1:])
+
+
+def is_refusal_raised(error: BaseException) -> bool:
+    """Tell whether somebody raised what says no: a `HookBlocked` made by hand, or a
+    `PermissionError`. One that says that another call was blocked is that call's.
+    """
+    if issubclass(type(error), HookBlocked):
+        return error.call_id is None  # type: ignore[attr-defined]
+    return issubclass(type(error), PermissionError) and _is_raised(list(traces_of(error))[-1:])
+
+
+def is_raised_by(error: BaseException, place: CodeType | str) -> bool:
+    """Tell whether the code that was written at this place has raised an exception by `raise` or
+    `assert` itself.
+    """
+    last = list(traces_of(error))[-1:]
+    return _is_raised(last) and any(trace.tb_frame.f_code is place for trace in last)
 
 
 def refused_write(error: BaseException) -> str | None:

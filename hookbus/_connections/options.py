@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from threading import TIMEOUT_MAX
@@ -124,9 +125,29 @@ class Options(NamedTuple):
             if not isinstance(name, str) or not isinstance(glob, str):
                 argument = "must map the name of an argument to a glob, both texts"
                 yield f"when={{{name!r}: {glob!r}}} {argument}"
+            elif (condition := _compared(name, glob)) is not None:
+                compares = "is a glob for the argument's text and compares nothing"
+                yield f"when={{{name!r}: {glob!r}}} {compares}: write when={condition}"
 
 
 _PLAIN: Final = Options()
+
+
+_COMPARISON: Final = re.compile(
+    r"\s*(?:(==|!=|≠)\s*([^*?\[]+?)|([<>]=?|=|[≤≥])\s*([-+]?[^\w=*?\[]?\d[\w.,:-]*))\s*"
+)
+_OPERATORS: Final = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
+
+
+def _compared(name: str, glob: str) -> str | None:
+    """Return the predicate that was probably meant by a glob such as `">100"`, or None."""
+    found = _COMPARISON.fullmatch(glob)
+    if found is None:
+        return None
+    operator, value = found[1] or found[3], found[2] or found[4]
+    is_number = re.fullmatch(r"[-+]?\d+(\.\d+)?", value) is not None
+    right = value if is_number else repr(value)
+    return f"lambda {name}: {name} {_OPERATORS.get(operator, operator)} {right}"
 
 
 def _is_number(value: object) -> bool:
@@ -144,7 +165,8 @@ def options_of(**given: Any) -> Options:
         return _PLAIN
     for name, value in given.items():
         if name not in Options._fields:
-            raise HookError(f"there is no option {name!r}{did_you_mean(name, Options._fields)}")
+            known = ("sender", "weak", *Options._fields)
+            raise HookError(f"there is no option {name!r}{did_you_mean(name, known)}")
         if name in ("before", "after") or (name == "kinds" and value is not None):
             given[name] = _several(value)
     options = Options(**given)
@@ -167,6 +189,39 @@ def standing(phase: str | None, role: str | None, on_error: str | None) -> tuple
     if on_error is not None and on_error not in policies:
         problem = f"asks for on_error={on_error!r}, but role {found} takes {' or '.join(policies)}"
     return found, on_error or policies[0], problem
+
+
+def check_weak(weak: Any) -> None:
+    """Raise HookError unless this is True, False or None: another option may have been meant."""
+    if weak is None or isinstance(weak, bool):
+        return
+    meant = ""
+    if isinstance(weak, str):
+        from difflib import get_close_matches  # not needed where nothing is wrong
+
+        near = get_close_matches(weak, ROLES[None], n=1)
+        meant = f"; did you mean role={near[0]!r}?" if near else ""
+    elif _is_number(weak):
+        meant = f"; did you mean priority={weak!r}?"
+    raise HookError(f"weak={weak!r:.60} must be True, False or None{meant}")
+
+
+LONG_TIMEOUT: Final = 100.0
+"""A deadline of so many seconds was probably meant in milliseconds, but for whole minutes, of which
+nobody waits for more than `LONGEST_TIMEOUT`.
+"""
+
+LONGEST_TIMEOUT: Final = 600.0
+
+
+def odd_timeout(timeout: float | None) -> str:
+    """Say of a deadline that it was probably meant in milliseconds, else an empty string."""
+    if timeout is None or timeout < LONG_TIMEOUT:
+        return ""
+    if timeout % 60 == 0 and timeout <= LONGEST_TIMEOUT:
+        return ""
+    instead = f"timeout={timeout / 1000:g} if milliseconds were meant"
+    return f"timeout={timeout:g} is in seconds: write {instead}, or whole minutes, up to ten"
 
 
 def check_timeout(timeout: float | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 import weakref
 from _thread import start_new_thread
 from collections.abc import Callable
@@ -16,10 +15,11 @@ from blinker import ANY
 
 from ..exceptions import HookError, did_you_mean
 from .callables import ASYNC, code_of, is_async_callable, key_of, name_of, place_of, written
-from .failures import ERROR, WARNING, in_words, log, place_of_failure
+from .failures import ERROR, WARNING, log
 from .options import Options, standing
 from .phases import ANSWER, OFFERED, Colour, Served
 from .senders import Bearer
+from .tally import Tally
 from .wanted import Asks, Connectable, When
 
 if TYPE_CHECKING:
@@ -28,16 +28,10 @@ if TYPE_CHECKING:
 ReceiverKey = tuple[int, ...]
 """The identity of a receiver, as `key_of` tells it."""
 
-LONG_SECONDS: Final = 0.1
-"""An observer without a deadline that takes longer is a finding: it holds the call up."""
+_FIRST: Final = ("agent", "sender", "owner", "the_sender")
+"""What the sender may be called: the first of these that is no argument of the hook."""
 
-_tally: Final = threading.RLock()
-"""Held for the moment in which a receiver's counts change; by nobody who would call anything
-meanwhile.
-"""
-
-
-class Connected:
+class Connected(Tally):
     """One connection of one callable to one sender.
 
     Attributes:
@@ -55,23 +49,17 @@ class Connected:
         is_by_name: whether a listener takes the event by its name only.
         is_layer: whether it stands in front of others of the same callable, which are there again
             when it goes.
-        failures: how often it failed.
-        fail_opens: how often it failed and the call went on.
-        watched: how many turns of it are still timed, of an observer without a deadline: a clock
-            costs as much as a receiver.
-        held_up: how many of those took long, and `longest` how many seconds.
         lost_results: how often it was seen, as an around, to give None where `call_next` gave more.
         seals_broken: how often it ran between a verdict and a call that was blocked because of
             contents changed meanwhile.
         is_logged: whether a failure of it was logged.
+        is_met: whether a call found it among its receivers, whatever became of that.
     """
 
     is_enabled = True
     is_by_name = is_weak = is_layer = has_fired = has_blocked = is_spent = False
-    is_logged = False
-    failures = fail_opens = held_up = lost_results = seals_broken = 0
-    watched, longest = 8, 0.0
-    _last: tuple[type[BaseException], str, str | None] | None = None
+    is_logged = is_met = False
+    lost_results = seals_broken = 0
     when: When | None = None
     load: Any = None
 
@@ -172,6 +160,12 @@ class Connected:
         return self.on_error != "isolate"
 
     @property
+    def is_unmet_guard(self) -> bool:
+        """Whether it was to stop calls, and no call has found it among its receivers."""
+        is_guard = self.role == "guard" or self.on_error == "block"
+        return is_guard and not (self.is_met or self.has_fired)
+
+    @property
     def label(self) -> str:
         return f"{self.name} ({self.where})"
 
@@ -184,19 +178,6 @@ class Connected:
     def _title(self) -> str:
         return f"{self.label} on {self.signal.name}"
 
-    def note_turn(self, seconds: float) -> None:
-        """Note how long an observer without a deadline has held a call up, for `report`."""
-        with _tally:
-            self.watched = max(0, self.watched - 1)
-            self.held_up += seconds > LONG_SECONDS
-            self.longest = max(self.longest, seconds)
-
-    def claim(self) -> bool:
-        """Take the only turn of a `once=True` receiver; False if it is taken."""
-        with _tally:
-            is_first, self.is_spent = not self.is_spent, True
-        return is_first
-
     def become_answer(self) -> None:
         """Answer a question: its signal was only a name when this was connected. What it asked for
         in vain is a problem.
@@ -207,22 +188,6 @@ class Connected:
         function = self.function
         if function is not None:
             self.asks = Asks.of(function, with_sender=False)
-
-    def count_failure(
-        self, error: BaseException, *, is_open: bool, sentence: str | None = None
-    ) -> str:
-        """Count a failure, in a `sentence` where there is one, and return `file:line` of it."""
-        place = place_of_failure(error, self.place)
-        with _tally:
-            self.failures += 1
-            self.fail_opens += is_open
-            self._last = type(error), place, sentence
-        return place
-
-    @property
-    def last_failure(self) -> str | None:
-        """How it last failed: a sentence of hookbus, or the exception's type and place."""
-        return self._last and in_words(*self._last)
 
     def log_failure(self, what_then: str, *, is_open: bool) -> None:
         """Log its first failure that nobody hears."""
@@ -269,8 +234,10 @@ class Connected:
         when = self.when and self.when.asks
         taken = self.asks.sender
         if self.takes_sender and taken in on_offer - {sender} and taken.strip("_"):
-            asked = f"which is asked for by name: write (agent, {taken})"
-            return f"takes the sender as {taken!r}, {asked}"
+            others = {*on_offer, *self.asks.names}
+            first = next((name for name in _FIRST if name not in others), f"not_{taken}")
+            write = ", ".join((first, taken, *self.asks.names))
+            return f"takes the sender as {taken!r}, which is asked for by name: write ({write})"
         for asks, what in ((self.asks, "asks for"), (when, "has a when= that asks for")):
             if asks and not asks.needed <= on_offer:
                 lacking = asks.missing(on_offer)[0]

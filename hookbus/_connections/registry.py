@@ -112,7 +112,7 @@ class Registry:
     If it went when it is empty, a connection that comes at that moment could be lost with it.
     """
 
-    def __init__(self, on_death: Callable[[list[Connected]], None]) -> None:
+    def __init__(self, on_death: Callable[[list[Connected], list[Connected]], None]) -> None:
         self._shared: dict[int, Scope] = {ANY_ID: Scope()}
         self._named: dict[Name | None, NamedScope] = {}
         self._own: dict[int, Scope] = {}
@@ -153,7 +153,8 @@ class Registry:
         if scopes.get(sender_id) is ended and not sys.is_finalizing():
             ended.is_ending = True
             forget(None)
-            self._on_death([])
+            is_own = scopes is self._own
+            self._on_death([], [r for r in ended.in_force() if is_own and r.is_unmet_guard])
 
     def add(self, scope: Scope, new: Connected) -> None:
         """Put a connection in force; one that was there keeps its place.
@@ -199,7 +200,7 @@ class Registry:
             dead = [each for each in scope.get(key, ()) if each.function is None]
             lost = [each for each in dead if scope.drop(each)]
             is_alone = scope.sender is None or scope.sender() is not None
-            self._on_death(lost if is_alone else [])
+            self._on_death(lost if is_alone else [], [])
 
     def clear(self) -> None:
         for scope in self.scopes():

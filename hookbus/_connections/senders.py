@@ -156,9 +156,9 @@ def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
             "be a sender: write its object or its class instead"
         )
     if type(sender) is str:
-        raise HookError(
-            f"sender={sender!r:.60} is a text, which never calls anything: give the class itself"
-        )
+        is_role = sender in ("modify", "guard", "observe")
+        instead = f"write role={sender!r}" if is_role else "give the class itself"
+        raise HookError(f"sender={sender!r:.60} is a text, which never calls anything: {instead}")
     try:
         return weakref.ref(sender, on_death)
     except TypeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from blinker import ANY
 
@@ -12,7 +12,8 @@ from ..exceptions import HookError, warn
 from .broadcast import Broadcast
 from .callables import code_of, key_of, returns_nothing
 from .connection import Connection as Connection
-from .options import ConnectOptions, Options, Unguarded, options_of
+from .failures import WARNING, log
+from .options import ConnectOptions, Options, Unguarded, check_weak, odd_timeout, options_of
 from .order import in_order
 from .phases import ANSWER, split_signal_name
 from .receiver import Connected
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from .._calls.verdicts import Ask, Block
 
     Guard = Callable[..., Block | Ask | Awaitable[Block | Ask | None] | None]
+
+MOST_ORPHANS: Final = 50
+ORPHANED: Final = (
+    "guards an object that died before it was ever called: keep the object, or connect to its class"
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 G = TypeVar("G", bound="Guard")
@@ -53,6 +59,7 @@ class HookSignal(Broadcast):
         self.was_asked: bool = False  # who runs for a sender, as who sends does
         # How many that were held weakly died before they had a turn, and the last of them.
         self.died: tuple[int, str] = (0, "")
+        self.orphans: dict[str, int] = {}  # guards of objects that died before they were called
         self._next = count().__next__
         self.era = object()  # of the hookables and classes that receivers were checked against
 
@@ -142,6 +149,7 @@ class HookSignal(Broadcast):
         """Return a decorator that connects what it decorates; sender, weak and options are those of
         `connect`.
         """
+        check_weak(weak)
         self._home._check_sender(self, sender)
 
         def decorate(receiver: F) -> F:
@@ -176,6 +184,7 @@ class HookSignal(Broadcast):
         is_layer: bool = False,
     ) -> Connected:  # fmt: skip
         home, registry = self._home, self._registry
+        check_weak(weak)
         if options.kinds is not None:
             self._check_kinds(options)
         if sender is not ANY:
@@ -188,6 +197,8 @@ class HookSignal(Broadcast):
                 switch(new, "shadow")
         if weak or (weak is None and sender is not ANY):
             new.hold(weak, lambda key: registry.bury(scope, key))
+        if odd := odd_timeout(options.timeout):
+            warn(f"{new.label} on {self.name}: {odd}")
         new.is_layer = is_layer
         shape = self.era, new.asks, new.is_async, new.role
         if new.when is not None or shape not in scope.served:
@@ -236,10 +247,19 @@ class HookSignal(Broadcast):
         for owner in (ANY, *owners):
             self._home._changed(self, owner)
 
-    def _bury(self, lost: list[Connected]) -> None:
+    def _bury(self, lost: list[Connected], orphans: list[Connected]) -> None:
+        """Forget what died: receivers held weakly, or an object, and the guards of it that no call
+        has met.
+        """
         self._home._changed(self, None)
         from ..events import Lost
 
+        for guard in orphans if self.phase else ():
+            is_new, label = guard.label not in self.orphans, guard.label
+            if not is_new or len(self.orphans) < MOST_ORPHANS:
+                self.orphans[label] = self.orphans.get(label, 0) + 1
+                if is_new:
+                    log(WARNING, f"{label} on {self.name} {ORPHANED} (logged once)")
         for connected in lost:
             if not connected.has_fired:
                 self.died = (self.died[0] + 1, connected.label)
@@ -275,9 +295,13 @@ class HookSignal(Broadcast):
         return bool(self.matching(sender))
 
 
+_VERDICTS: Final = {"Block": "a Block", "Ask": "an Ask"}
+
+
 def _warn_of_lost_verdict(guard: Connected) -> None:
     """Warn of a guard that can never block, as it returns nothing of what it makes."""
     code = code_of(guard.held)
-    if code is not None and "Block" in code.co_names and returns_nothing(code):
-        said = f"{guard.label} on {guard.signal.name} makes a Block and never returns it"
-        warn(f"{said}: write return Block(reason)")
+    made = code and next((each for each in _VERDICTS if each in code.co_names), None)
+    if code is not None and made and returns_nothing(code):
+        said = f"{guard.label} on {guard.signal.name} makes {_VERDICTS[made]} and never returns it"
+        warn(f"{said}: write return {made}({'reason' if made == 'Block' else 'question'})")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType
 from typing import Any, Final
@@ -24,6 +25,10 @@ _SHIPPED: Final = (
 )  # fmt: skip
 
 
+_DICT: Final = re.compile(r"\b(?:[dD]ict|(?:Mutable)?Mapping|JSON|TypedDict)\b")
+"""What the annotation of an argument has in it that is a dict."""
+
+
 class Hook:
     """What is hooked: a hookable function (`Hookable`), or a question (`Spec`).
 
@@ -37,10 +42,12 @@ class Hook:
         is_question: whether it is a hookspec, which has receivers where a hookable has its body.
         given: what its maker said of it.
         is_looked_at: whether no guard of an unknown name waits to be compared with it.
+        seen_dicts: the arguments that were dicts when a plan of it was made, or say they are.
     """
 
     is_question = False
     is_looked_at = True
+    seen_dicts: frozenset[str] = frozenset()
     name: str
     bus: Any
     body: Callable[..., Any]
@@ -119,6 +126,13 @@ class Hook:
     def find(self, values: tuple[Any, ...]) -> Run:
         """Return what runs a call with these values; it is called as the body is."""
         raise NotImplementedError
+
+    def see(self, values: tuple[Any, ...]) -> None:
+        """Note which arguments are dicts, by their values or annotations, where a plan is made."""
+        kinds = dict(zip(self.function_signature.names, map(type, values)))
+        seen = {name for name, kind in kinds.items() if issubclass(kind, dict)}
+        seen |= {p.name for p in self.parameters if _DICT.search(str(p.annotation))}
+        self.seen_dicts |= seen
 
     def has_own(self, sender: object) -> bool:
         """Tell whether receivers are connected to this very sender."""

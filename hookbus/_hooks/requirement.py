@@ -150,7 +150,8 @@ def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:
 def may_block(receiver: Connected) -> bool:
     """Tell whether a receiver has blocked, or makes a block that it could return."""
     code = code_of(receiver.function)
-    return receiver.has_blocked or (code is not None and "Block" in code.co_names)
+    makes = code is not None and not {"Block", "Ask"}.isdisjoint(code.co_names)
+    return receiver.has_blocked or makes
 
 
 def _why(receiver: Connected, signal: HookSignal, phase: str) -> str:

@@ -87,7 +87,8 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
         HookError: for what is none of it, or of another kind.
     """
     for name in options.keys() - _OPTIONS:
-        raise HookError(f"there is no option {name!r}{did_you_mean(name, _OPTIONS)}")
+        known = {*_OPTIONS, "bus", "subclasses"}
+        raise HookError(f"there is no option {name!r}{did_you_mean(name, known)}")
     lists = {name: _listed(name, options[name]) for name in _LISTS & options.keys()}  # type: ignore[literal-required]
     given = Given(**{**options, **lists})  # type: ignore[arg-type]
     for name, is_optional in (("guarded", True), ("sealed", True), ("awaits", False)):

@@ -111,8 +111,25 @@ def meant_by(signal: HookSignal, hook: str) -> str | None:
     if signal.name == hook:
         return f"pre_{hook}"
     if signal.name.endswith(f"_{hook}"):
-        word = signal.name.removesuffix(f"_{hook}")
-        near = ["post"] if word == "after" else get_close_matches(word, PHASES)
-        return f"{near[0] if near else 'pre'}_{hook}"
+        return f"{_phase_of(signal.name.removesuffix(f'_{hook}')) or 'pre'}_{hook}"
+    if signal.name.startswith(f"{hook}_"):
+        phase = _phase_of(signal.name.removeprefix(f"{hook}_"))
+        return phase and f"{phase}_{hook}"
     near = get_close_matches(signal.name, [f"{phase}_{hook}" for phase in PHASES], cutoff=NEAR)
     return near[0] if near else None
+
+
+_WORDS: Final = {
+    "before": "pre", "begin": "pre", "start": "pre", "on": "pre", "after": "post", "done": "post",
+    "end": "finally", "failed": "error", "exception": "error", "wrap": "around", "each": "item",
+}  # fmt: skip
+"""What other systems call a phase."""
+
+
+def _phase_of(word: str) -> str | None:
+    """Return the phase that a word was probably meant to be, or None."""
+    from difflib import get_close_matches
+
+    word = word.lower()
+    near = get_close_matches(word, PHASES, n=1)
+    return _WORDS.get(word) or (near[0] if near else None)

@@ -17,7 +17,7 @@ from .._calls.context import Call
 from .._calls.meaning import resolved
 from .._calls.plan import Seat
 from .._calls.tasks import all_of
-from .._calls.verdicts import VERDICTS, Block
+from .._calls.verdicts import VERDICTS, Ask, Block
 from .._connections.wanted import is_awaitable, unwaited
 from ..events import Asked
 from ..exceptions import HookError, first_error
@@ -35,6 +35,8 @@ def answered(call: Call, seat: Seat, answer: Any) -> Any:
     kind, hook = type(answer), call.plan.hook
     if issubclass(kind, Block) and hook.rules.mode is not modes.void:
         outcome.block(call, seat, answer)
+    if issubclass(kind, Ask) and hook.rules.mode is not modes.void:
+        meaning.block_asking(call, seat, answer)
     if issubclass(kind, VERDICTS) or meaning.is_verdict_class(answer):
         allowed = "an answer, or None for none: a question has nothing to drop or replace"
         meaning.wrong_return(seat, answer, allowed)

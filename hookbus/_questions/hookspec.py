@@ -13,6 +13,7 @@ from .._bus import Bus, default_bus
 from .._connections.callables import is_coroutine_callable
 from .._connections.phases import split_signal_name
 from .._hooks.hook import colour_of, hook_of
+from .._keywords import named_options
 from .._modes import is_async
 from ..exceptions import HookError, did_you_mean
 from . import protocols
@@ -36,6 +37,7 @@ def hookspec(mode: protocols.AsksWith[R], **options: Unpack[Declared]) -> Of[R]:
 def hookspec(mode: protocols.AsksAsync, **options: Unpack[Declared]) -> Of[Any]: ...
 @overload
 def hookspec(mode: Callable[[list[Any]], R], **options: Unpack[Declared]) -> Of[R]: ...
+@named_options
 def hookspec(
     mode: Any, *, name: str | None = None, bus: Bus = default_bus, historic: bool = False
 ) -> Any:

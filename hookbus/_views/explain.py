@@ -17,6 +17,7 @@ from .._connections.receiver import Connected
 from .._connections.senders import describe
 from .._connections.signal import HookSignal
 from .._hooks.hook import Hook, hook_of
+from .._keywords import named_options
 from .._questions.spec import Spec
 from ..exceptions import HookError, did_you_mean, undeclared
 from .html import Pictured, chip, titled
@@ -135,6 +136,7 @@ class Explanation(Pictured, Sequence[Row]):
         return f"<p>{' → '.join(steps)}</p>" if steps else ""
 
 
+@named_options
 def explain(
     hookable: Any, *, sender: Any = None, bus: Bus = default_bus, source: bool = False
 ) -> Explanation:

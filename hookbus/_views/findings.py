@@ -11,10 +11,11 @@ from typing import Any
 
 from .._bus import Bus
 from .._connections.callables import code_of, returns_nothing
+from .._connections.options import odd_timeout
 from .._connections.phases import OFFERED, PHASES
 from .._connections.receiver import Connected
 from .._connections.senders import describe, name_of_sender
-from .._connections.signal import HookSignal
+from .._connections.signal import ORPHANED, HookSignal
 from .._hooks.holders import may_call
 from .._hooks.hook import Hook
 from .._hooks.requirement import check_guarded, may_block
@@ -147,11 +148,35 @@ def opens(receiver: Connected) -> bool:
     return receiver.role == "modify" and not receiver.closes and may_block(receiver)
 
 
-def of_observer(receiver: Connected, it: str) -> Iterator[str]:
-    """Name an observer that holds calls up."""
-    if receiver.role == "observe" and receiver.held_up:
-        times = "once" if receiver.held_up == 1 else f"{receiver.held_up} times"
+def of_seconds(receiver: Connected, it: str) -> Iterator[str]:
+    """Name an observer that holds calls up, and what blocks the event loop."""
+    if not receiver.held_up:
+        return
+    times = "once" if receiver.held_up == 1 else f"{receiver.held_up} times"
+    if receiver.role == "observe":
         yield f"{it} held a call up, {times}, for {receiver.longest:.2g} s: give it a timeout="
+    else:
+        instead = "write an async def, or give it a timeout=, which runs it in a thread"
+        yield f"{it} blocked the event loop, {times}, for {receiver.longest:.2g} s: {instead}"
+
+
+def of_answers(receiver: Connected, it: str) -> Iterator[str]:
+    """Say what is odd of what a receiver has answered."""
+    for said, count in [*(receiver.remarks or {}).items()]:
+        yield f"{it} {said} ({'once' if count == 1 else f'{count} times'})"
+
+
+def of_timeout(receiver: Connected, it: str) -> Iterator[str]:
+    """Name a deadline that was probably meant in milliseconds."""
+    if odd := odd_timeout(receiver.options.timeout):
+        yield f"{it}: {odd}"
+
+
+def orphaned(signal: HookSignal) -> Iterator[str]:
+    """Name what guarded an object that died before it was ever called."""
+    for label, count in [*signal.orphans.items()]:
+        times = "" if count == 1 else f", {count} times"
+        yield f"{label} on {signal.name} {ORPHANED}{times}"
 
 
 def of_seals(receiver: Connected, it: str) -> Iterator[str]:

@@ -11,12 +11,14 @@ import attrs
 
 from .._bus import Bus, default_bus
 from .._calls.workers import workers
+from .._connections.options import odd_timeout
 from .._connections.order import in_order
 from .._connections.phases import ANSWER
 from .._connections.receiver import Connected
 from .._connections.signal import HookSignal
 from .._exporting import unconnected
 from .._hooks.hook import Hook
+from .._keywords import named_options
 from .._questions.spec import Spec
 from ..exceptions import did_you_mean
 from . import findings
@@ -98,6 +100,7 @@ def _without_places(finding: str, known: list[str]) -> str:
     return finding
 
 
+@named_options
 def report(bus: Bus = default_bus) -> Report:
     """Say what a bus holds: every hook, who listens, and what deserves a look.
 
@@ -121,7 +124,9 @@ def report(bus: Bus = default_bus) -> Report:
     found = [finding for signal in signals for finding in _findings_of(bus, signal)]
     found += [each for name in bus.hook_names() for hook in bus._declared(name)
               for each in (*findings.of_hook(hook), *findings.unguarded(bus, hook))]  # fmt: skip
-    found += [each for signal in bus.signals() for each in findings.died(signal)]
+    found += [each for signal in bus.signals()
+              for each in (*findings.died(signal), *findings.orphaned(signal))]  # fmt: skip
+    found += [f"Bus({odd})"] if (odd := odd_timeout(bus.timeout)) else []
     found += [f"not hooked: {override}" for override in bus.uncovered()]
     found += unconnected()
     overdue = workers.overdue(bus)
@@ -209,8 +214,10 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
                 yield f"{it} failed {how} {times}: {receiver.last_failure}"
         yield from _misfits(receiver, signal, declared)
         yield from findings.of_itself(receiver, it)
-        yield from findings.of_observer(receiver, it)
         yield from findings.of_seals(receiver, it)
+        yield from findings.of_seconds(receiver, it)
+        yield from findings.of_answers(receiver, it)
+        yield from findings.of_timeout(receiver, it)
         if receiver.role == "around":
             yield from findings.of_around(receiver, it, declared)
         yield from findings.left_behind(bus, receiver, signal)

@@ -11,10 +11,12 @@ from contextlib import suppress
 from typing import Any
 
 from .. import HookError
+from .._keywords import named_options
 from ._memory import Memory, check_answer
 from ._words import Approved, Denied, Request
 
 
+@named_options
 class Desk:
     """Where calls wait, in this process, until somebody answers: `bus.approver(Desk())`.
 

@@ -12,12 +12,14 @@ from typing import Any
 import attrs
 
 from .. import HookError
+from .._keywords import named_options
 from ..exceptions import did_you_mean
 from ._memory import check_answer, check_seconds
 from ._schema import opened, prepared
 from ._words import Approved, Case, Denied, Parked, Request
 
 
+@named_options
 class Store:
     """Where requests are parked until somebody answers: `bus.approver(Store("approvals.db"))`.
 

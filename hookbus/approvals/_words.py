@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import attrs
 
 from .. import Block, HookBlocked
+from .._keywords import named_options
 
 
 @attrs.frozen(kw_only=True)
@@ -41,6 +42,7 @@ class Request:
     deadline: float | None = None
 
 
+@named_options
 @attrs.frozen
 class Approved:
     """Yes, for one attempt.
@@ -57,6 +59,7 @@ class Approved:
     remember: float | None = attrs.field(default=None, kw_only=True)
 
 
+@named_options
 @attrs.frozen
 class Denied:
     """No.
@@ -70,6 +73,7 @@ class Denied:
     by: str | None = None
 
 
+@named_options
 @attrs.frozen
 class Parked:
     """Not yet: the call is blocked with `ApprovalPending`, and made again once there is an answer.

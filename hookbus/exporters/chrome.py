@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from .._exporting import Exporter
+from .._keywords import named_options
 from .._views.values import title
 from ..events import HIDDEN, Event, Finished, Started
 from ._file import Lines
@@ -46,6 +47,7 @@ class _Lane:
     until: float = 0.0
 
 
+@named_options
 class ChromeTrace(Exporter):
     """Writes each call as it ends to a file, in a track for each task and thread: inside the call
     it was made in, with what receivers did as marks.

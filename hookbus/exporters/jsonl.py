@@ -9,10 +9,12 @@ from typing import Any
 
 from .. import HookError
 from .._exporting import Exporter
+from .._keywords import named_options
 from ..events import Event
 from ._file import Lines
 
 
+@named_options
 class JsonLines(Exporter):
     """Writes each event as one line of JSON to the end of a file.
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import attrs
 
 from .._exporting import Exporter
+from .._keywords import named_options
 from .._views.values import title
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
 from ._under_way import UnderWay
@@ -29,6 +30,7 @@ class _Call:
     did: list[str] = attrs.Factory(list)
 
 
+@named_options
 class Logging(Exporter):
     """Logs each call in one line when it has ended: INFO where it went well or was cancelled,
     WARNING where it was blocked, ERROR where it raised.

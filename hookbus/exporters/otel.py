@@ -9,6 +9,7 @@ import attrs
 
 from .. import HookError, __version__
 from .._exporting import Exporter
+from .._keywords import named_options
 from ..events import HIDDEN, Asked, Attempted, Blocked, Event, Failed, Finished, Mutated, Started
 from ._under_way import UnderWay
 
@@ -46,6 +47,7 @@ class _Call:
     before: Any
 
 
+@named_options
 class OpenTelemetry(Exporter):
     """Makes a span of each call: `execute_tool {tool}`, `chat {model}`, `invoke_agent {agent}` of
     the vocabulary's hooks, else the name of the hook. What receivers do are its events. A call is a

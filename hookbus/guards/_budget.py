@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from .. import Block, HookBlocked, HookContext, HookError
-from ._plugged import LAST, Plugged, either, library, named
+from ._plugged import LAST, Plugged, Unnamed, either, library, named
 
 BYTES_A_TOKEN: Final = 2
 """Few enough that an estimate is rather too high: English has about four, CJK three."""
@@ -60,6 +60,8 @@ class budget(Plugged):
         self.on("finally", self._release_of(), role="observe")
 
     def _reserve_of(self) -> Callable[..., Block | None]:
+        unnamed = Unnamed(self._per)
+
         def reserve(
             sender: Any, model: Any, messages: Any, options: Any, ctx: HookContext
         ) -> Block | None:
@@ -71,6 +73,8 @@ class budget(Plugged):
             except LookupError:
                 return Block("no price is known for the model", code="budget")
             whose = ctx.surrounding.get(self._per)
+            if whose is None:
+                unnamed.note()
             account = "" if whose is None else f"{type(whose).__name__} {whose}"
             with self._lock:
                 used = self._used.get(account, _Amount())
@@ -81,6 +85,7 @@ class budget(Plugged):
             ctx.state.setdefault(self._key, []).append(reserved)
             return None
 
+        reserve.findings = unnamed.findings  # type: ignore[attr-defined]
         return reserve
 
     def _attempt(self, call_next: Callable[[], Any], ctx: HookContext) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from .. import Block, HookError
-from ._plugged import FIRST, Plugged, library
+from ._plugged import FIRST, Plugged, Unnamed, library
 
 FOREVER: Final = 30 * 24 * 3600
 """For so many seconds a call counts for its session, user or tool."""
@@ -56,14 +56,19 @@ class limit(Plugged):
         self.on("pre", self._judge_of(), role="guard", priority=FIRST, **options)
 
     def _judge_of(self) -> Any:
+        unnamed = Unnamed(str(self._per))
+
         def judge(sender: Any, name: Any, surrounding: Mapping[str, Any]) -> Block | None:
             found = {"tool": name, "session": surrounding.get("session"),
                      "user": surrounding.get("user")}.get(str(self._per))  # fmt: skip
+            if found is None:
+                unnamed.note()
             key = "" if found is None else f"{type(found).__name__} {found}"
             with self._lock:  # the counts in memory alone are not safe from a race
                 is_free = self._counts.hit(self._item, key)
             return None if is_free else Block(self._said, code="limit")
 
+        judge.findings = unnamed.findings  # type: ignore[attr-defined]
         return judge
 
 

@@ -13,6 +13,8 @@ from re import compile as pattern
 from typing import Any, Final, Generic, TypeVar
 
 from .. import HookContext, HookError, receives
+from .._keywords import named_options
+from .._surroundings import was_ever_said
 
 FIRST: Final = 1e6
 """The priority of what comes before the receivers of others; negative, after them."""
@@ -35,6 +37,9 @@ class Plugged:
         hook: the hook whose calls they judge.
     """
 
+    def __init_subclass__(cls) -> None:
+        named_options(cls)
+
     def __init__(self, hook: str) -> None:
         if not isinstance(hook, str) or not hook.isidentifier():
             raise HookError(f"hook={hook!r:.40} must be the name of a hook, such as 'tool_call'")
@@ -48,6 +53,35 @@ class Plugged:
         options.setdefault("name", ": ".join([type(self).__name__, *where]))
         marked = receives(f"{phase}_{hook or self.hook}", **options)(receiver)
         setattr(self, f"_receiver_{len(vars(self))}", marked)
+
+
+class Unnamed:
+    """Counts the calls that said no session, or user, where others do: they share one count.
+
+    Args:
+        per: the name in the surrounding that a call is counted under.
+    """
+
+    def __init__(self, per: str) -> None:
+        self.per, self.calls, self.in_threads = per, 0, 0
+
+    def note(self) -> None:
+        """Note a call that said none."""
+        if was_ever_said(self.per):
+            self.calls += 1
+            self.in_threads += threading.current_thread() is not threading.main_thread()
+
+    def findings(self) -> list[str]:
+        """Say how many calls that were, and what carries the surrounding into a thread, as `report`
+        does.
+        """
+        if not self.calls:
+            return []
+        counted = f"calls without a {self.per} are counted together, {self.calls} so far"
+        if not self.in_threads:
+            return [f"{counted}: write with surrounding({self.per}=...) around the call"]
+        start = "start its function with contextvars.copy_context().run, which carries the context"
+        return [f"{counted}, {self.in_threads} of them in a thread: {start}"]
 
 
 class Sessions(Generic[T]):

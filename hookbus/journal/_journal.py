@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, Self
 
 from .. import Bus, Connection, HookError, default_bus
+from .._keywords import named_options
 from ..events import KINDS, Asked, Event
 from ._chain import row_of
 from ._checkpoint import Checkpoint
@@ -30,6 +31,7 @@ question.
 """
 
 
+@named_options
 class Journal:
     """Keeps the events of buses in a SQLite file, in a chain that shows if a record was changed.
 

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from .. import Bus, HookError
+from .._keywords import named_options
 from .._views.html import Pictured, titled
 from .._views.tables import columns, html_table, text_table
 from ._journal import Journal
@@ -95,6 +96,7 @@ class Replay(Pictured):
             yield "Not judged", columns([attrs.asdict(each) for each in self.not_judged])
 
 
+@named_options
 def replay(journal: Journal, bus: Bus) -> Replay:
     """Ask the guards of a bus, those in shadow as well, about the calls of a journal. No body runs,
     and no other receiver; each guard sees the arguments that the call had in the end, a stand-in

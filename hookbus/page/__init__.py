@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .. import HookError
+from .._keywords import named_options
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["app", "serve"]
 
 
+@named_options
 def serve(
     journal: AnyJournal, *, port: int = 0, approvals: AnyApprovals = None,
     open_browser: bool = False,
@@ -41,6 +43,7 @@ def serve(
     serving.serve(page, token, port, open_browser=open_browser)
 
 
+@named_options
 def app(journal: AnyJournal, *, token: str, approvals: AnyApprovals = None) -> ASGIApp:
     """Return the page as an ASGI app, which answers who brings the token; `serve` runs it.
 

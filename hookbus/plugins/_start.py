@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from hookbus._bus import Bus, default_bus
+from hookbus._keywords import named_options
 from hookbus.exceptions import HookError
 
+from ._manifest import FILE_NAME
 from ._operator import Word
 from ._plugins import Plugins
 from ._selection import Selection, names_in_environment, names_of
@@ -20,6 +22,7 @@ ById = Mapping[str, Mapping[str, Any]]
 _beginning: Final = threading.Lock()
 
 
+@named_options
 def load_plugins(
     bus: Bus = default_bus, *, workspace: Path | None = None, user: Path | None = None,
     bundled: Path | None = None, installed: bool = True, allow: Iterable[str] | None = None,
@@ -50,6 +53,8 @@ def load_plugins(
         HookError: if an argument makes no sense, or the bus has plugins already; nothing is loaded
             then.
     """
+    if not isinstance(bus, Bus):
+        raise HookError(f"{bus!r:.60} is not a bus: name a folder, load_plugins(user={bus!r:.60})")
     selection = Selection(
         allow=names_of("allow", allow), deny=names_of("deny", deny) or (),
         enable=names_of("enable", enable) or (), environment=names_in_environment(os.environ),
@@ -64,11 +69,19 @@ def load_plugins(
 
 
 def _places(**folders: Path | None) -> dict[str, str]:
-    return {
+    found = {
         place: os.path.abspath(os.path.expanduser(folder))
         for place, folder in folders.items()
         if folder is not None
     }
+    for place, folder in found.items():
+        own = os.path.dirname(folder) if os.path.basename(folder) == FILE_NAME else folder
+        if os.path.isfile(os.path.join(own, FILE_NAME)):
+            raise HookError(
+                f"{place}={os.fspath(str(folders[place]))!r} is one plugin itself, with its "
+                f"{FILE_NAME}: give the folder that holds it, {os.path.dirname(own)!r}"
+            )
+    return found
 
 
 def _begin(bus: Bus, plugins: Plugins) -> None:

@@ -300,8 +300,16 @@ def test_only_a_guard_of_pre_may_ask(bank, bus, phase, role):
     signal.connect(lambda account: Ask("pay?"), role=role, weak=False)
     bus.approver(lambda request: pytest.fail("it is no guard"))
     with record(bus) as events:
-        assert bank.pay("bob") == 1
-    assert "returned an Ask" in str(events.of(Failed)[0].exception)
+        if role == "observe":  # it cannot affect the call
+            assert bank.pay("bob") == 1
+        else:
+            with pytest.raises(HookBlocked, match="connect it there with role='guard'"):
+                bank.pay("bob")
+    (failed,) = events.of(Failed)
+    assert "returned an Ask" in str(failed.exception)
+    assert failed.action == ("isolated" if role == "observe" else "blocked")
+    assert "role='guard'" in str(failed.exception)
+    assert bank.paid == ([] if phase == "pre" and role != "observe" else [("bob", 1)])
 
 
 def test_every_step_is_told(bank, bus, asks):

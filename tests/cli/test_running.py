@@ -177,6 +177,21 @@ def test_a_program_does_not_begin_without_a_plugin_that_is_to_guard_it(bank):
     assert ran.stderr.startswith("hookbus: error: plugin frugal") and ran.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("behind", [
+    ["--plugin", "plugins/frugal"], ["-x", "--journal=j.db"], ["--approvals", "a.db"], ["--turns"],
+])  # fmt: skip
+def test_an_option_of_run_behind_the_program_is_refused_unless_it_is_the_programs(bank, behind):
+    (bank / "says.py").write_text("import sys\nprint(sys.argv[1:])\n")
+    refused = python("-m", "hookbus", "run", "says.py", *behind, cwd=bank)
+    option = next(word for word in behind if word.startswith("--")).partition("=")[0]
+    assert refused.returncode == 2 and not refused.stdout
+    assert f"{option} stands behind says.py" in refused.stderr
+    assert f"write {option} in front of says.py" in refused.stderr
+    for words in (["--", "says.py", *behind], ["says.py", "--", *behind]):
+        ran = python("-m", "hookbus", "run", *words, cwd=bank)
+        assert str(behind)[1:-1] in ran.stdout and ran.returncode == 0
+
+
 @pytest.mark.parametrize("turns", [("--turns",), ()], ids=["an option", "the environment"])
 def test_a_program_and_what_it_starts_are_in_the_journal(turns, tmp_path):
     (tmp_path / "script.py").write_text(

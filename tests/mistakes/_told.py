@@ -124,7 +124,8 @@ def _place_of(error: BaseException) -> str:
     """Say what was being done: the function of hookbus that the mistake called tells."""
     frames = traceback.extract_tb(error.__traceback__)
     home = str(Path(hookbus.__file__).parent)
-    called = next(frame.name for frame in frames if frame.filename.startswith(home))
+    ours = [frame for frame in frames if frame.filename.startswith(home)]
+    called = next((f.name for f in ours if not f.filename.endswith("_keywords.py")), "")
     if called == "require":
         return "start-up"
     return "decorating" if called in DECORATORS else "connecting"

@@ -36,6 +36,15 @@ def the_sender_is_left_out_in_front_of_the_result(bus, Agent):
     bus.signal("post_reply").connect(short, sender=Agent)
 
 
+@TOPIC.mistake("`def scrub(agent)`, and the hook has an argument `agent`")
+def the_sender_is_called_like_an_argument(bus, Agent):
+    @hookable("delegate", bus=bus)
+    def delegate(agent, task): ...
+
+    bus.signal("pre_delegate").connect(scrub)
+
+
+
 @TOPIC.mistake("`def scrub()`: no parameter at all")
 def nothing_takes_the_sender(bus, Agent):
     def scrub(): ...
@@ -87,6 +96,20 @@ def a_patch_with_a_typo(bus, Agent):
     return lambda: Agent().reply("hi")
 
 
+@TOPIC.mistake('`return {"options": {"to": ...}}`: the other keys are gone')
+def a_patch_that_loses_keys(bus, Agent):
+    @hookable("send", bus=bus)
+    def send(options):
+        return options
+
+    def readdress(send, options):
+        return {"options": {"to": "ada"}}
+
+    bus.signal("pre_send").connect(readdress)
+    return lambda: send({"to": "eve", "amount": 5})
+
+
+
 @TOPIC.mistake("`return msg.strip()` in `pre`: the value, and no mapping")
 def the_bare_value_instead_of_a_patch(bus, Agent):
     def scrub(agent, msg):
@@ -118,6 +141,12 @@ def a_predicate_of_a_missing_argument(bus, Agent):
 @TOPIC.mistake('`when="bash*"`: a text')
 def a_when_that_is_a_text(bus, Agent):
     bus.signal("pre_reply").connect(scrub, sender=Agent, when="bash*")
+
+
+@TOPIC.mistake('`when={"temperature": ">1"}`: a comparison')
+def a_glob_that_looks_like_a_comparison(bus, Agent):
+    bus.signal("pre_reply").connect(scrub, sender=Agent, when={"temperature": ">1"})
+
 
 
 @TOPIC.mistake('`when={"how": "fats"}` where `how: Literal["fast", "safe"]`')

@@ -1,6 +1,9 @@
 """Questions, and the plugins that answer them."""
 
-from hookbus import hookspec, modes, receives
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hookbus import hookspec, load_plugins, modes, receives
 
 from ._told import Topic
 
@@ -95,3 +98,17 @@ def a_mark_without_a_name(bus, Agent):
         def look(self, agent): ...
 
     bus.plug(Plugin())
+
+
+@TOPIC.mistake('`load_plugins(user="plugins/search")`: the folder of one plugin')
+def the_folder_of_a_plugin(bus, Agent):
+    with TemporaryDirectory() as folder:
+        plugin = Path(folder, "search")
+        plugin.mkdir()
+        (plugin / "hookbus-plugin.toml").write_text("")
+        load_plugins(bus, user=plugin, installed=False)
+
+
+@TOPIC.mistake('`load_plugins("plugins")`: a folder by position')
+def a_folder_by_position(bus, Agent):
+    load_plugins("plugins")

@@ -24,6 +24,22 @@ def the_name_of_a_class(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender="Agent")
 
 
+@TOPIC.mistake('`connect(no_keys, Agent, "guard")`: the third is `weak`')
+def a_role_by_position(bus, Agent):
+    bus.signal("pre_reply").connect(no_keys, Agent, "guard")
+
+
+@TOPIC.mistake('`connect(no_keys, "guard")`: the second is `sender`')
+def a_role_for_a_sender(bus, Agent):
+    bus.signal("pre_reply").connect(no_keys, "guard")
+
+
+@TOPIC.mistake("a guard on `Agent()`, which nobody keeps")
+def a_temporary_object(bus, Agent):
+    bus.signal("pre_reply").connect(no_keys, sender=Agent(), role="guard")
+
+
+
 @TOPIC.mistake("`sender=Agent.reply`: the method")
 def a_method(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender=Agent.reply)
@@ -66,8 +82,9 @@ def an_observer_of_a_class_that_never_calls(bus, Agent):
 
 @TOPIC.mistake("a guard on one object, and `require` of another one")
 def a_guard_of_another_object(bus, Agent):
-    bus.signal("pre_reply").connect(no_keys, sender=Agent(), role="guard")
-    bus.require("reply", sender=Agent())
+    first, second = Agent(), Agent()
+    bus.signal("pre_reply").connect(no_keys, sender=first, role="guard")
+    bus.require("reply", sender=second)
 
 
 @TOPIC.mistake("a signal of another bus")
@@ -131,6 +148,12 @@ def a_priority_in_words(bus, Agent):
 @TOPIC.mistake('`timeout="2s"`')
 def a_deadline_with_a_unit(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender=Agent, timeout="2s")
+
+
+@TOPIC.mistake("`timeout=500`: milliseconds")
+def a_deadline_in_milliseconds(bus, Agent):
+    bus.signal("pre_reply").connect(no_keys, sender=Agent, timeout=500)
+
 
 
 @TOPIC.mistake('`before="redakt"`: a name nobody has')

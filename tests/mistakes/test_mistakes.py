@@ -15,6 +15,7 @@ from . import (
     asking,
     decorating,
     names,
+    naming,
     observers,
     overrides,
     questions,
@@ -31,8 +32,8 @@ UNKNOWN = unknowable.TOPIC
 TOPICS = [
     each.TOPIC
     for each in (
-        asking, verdicts, arounds, senders, names, decorating, observers, overrides, streams,
-        questions, unknowable,
+        asking, verdicts, arounds, senders, names, decorating, naming, observers, overrides,
+        streams, questions, unknowable,
     )
 ]  # fmt: skip
 MADE = {(topic.title, row): make for topic in TOPICS for row, make in topic.made.items()}

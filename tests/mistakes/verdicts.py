@@ -1,8 +1,11 @@
 """What a guard, or somebody who wants to be one, answers."""
 
+import asyncio
+import threading
+import time
 from contextlib import suppress
 
-from hookbus import Block, Drop, HookBlocked, hookable
+from hookbus import Ask, Block, Drop, HookBlocked, guards, hookable, surrounding
 
 from ._told import Topic
 
@@ -42,6 +45,23 @@ def a_guard_raises_its_verdict(bus, Agent):
     return guard_of(bus, Agent, no_keys)
 
 
+@TOPIC.mistake('`raise HookBlocked("a key")` in a guard')
+def a_guard_raises_what_its_caller_gets(bus, Agent):
+    def no_keys(agent, msg):
+        raise HookBlocked("a key")
+
+    return guard_of(bus, Agent, no_keys)
+
+
+@TOPIC.mistake('`raise PermissionError("a key")` in a guard')
+def a_guard_raises_an_error_that_says_no(bus, Agent):
+    def no_keys(agent, msg):
+        raise PermissionError("a key")
+
+    return guard_of(bus, Agent, no_keys)
+
+
+
 @TOPIC.mistake("`Block(...)` without `return`")
 def a_guard_forgets_to_return(bus, Agent):
     def no_keys(agent, msg):
@@ -49,6 +69,16 @@ def a_guard_forgets_to_return(bus, Agent):
             Block("a key")
 
     return guard_of(bus, Agent, no_keys)
+
+
+@TOPIC.mistake("`Ask(...)` without `return`")
+def a_guard_forgets_to_return_its_question(bus, Agent):
+    def no_keys(agent, msg):
+        if "KEY" in msg:
+            Ask("send a key?")
+
+    return guard_of(bus, Agent, no_keys)
+
 
 
 @TOPIC.mistake('`return {"msg": ...}` in a guard')
@@ -98,6 +128,31 @@ def a_modifier_blocks(bus, Agent):
     return call
 
 
+@TOPIC.mistake("`return Ask(...)` in a receiver without a role")
+def a_modifier_asks(bus, Agent):
+    bus.signal("pre_reply").connect(lambda agent: Ask("send it?"), sender=Agent, name="no_keys")
+    return lambda: Agent().reply("hi")
+
+
+@TOPIC.mistake("`return Ask(...)` in an observer")
+def an_observer_asks(bus, Agent):
+    def no_keys(agent):
+        return Ask("send it?")
+
+    bus.signal("pre_reply").connect(no_keys, sender=Agent, role="observe")
+    return lambda: Agent().reply("hi")
+
+
+@TOPIC.mistake('`return "KEY" in result` on `post_reply`, without a role')
+def a_condition_replaces_the_result(bus, Agent):
+    def no_keys(agent, result):
+        return "KEY" in result
+
+    bus.signal("post_reply").connect(no_keys, sender=Agent)
+    return lambda: Agent().reply("hi")
+
+
+
 @TOPIC.mistake("`return Block(...)` in an observer")
 def an_observer_blocks(bus, Agent):
     def no_keys(agent, msg):
@@ -128,6 +183,28 @@ def a_guard_calls_its_own_hook(bus, Agent):
         agent.reply(msg)
 
     return guard_of(bus, Agent, second_opinion)
+
+
+@TOPIC.mistake("a plain guard that takes 0.2 s, on `async def fetch`")
+def a_guard_blocks_the_event_loop(bus, Agent):
+    def look_up(agent):
+        time.sleep(0.2)
+
+    bus.signal("pre_fetch").connect(look_up, sender=Agent, role="guard")
+    return lambda: asyncio.run(Agent().fetch("a"))
+
+
+@TOPIC.mistake("a thread of its own under `guards.limit(9)`, which counts by session")
+def a_thread_that_has_no_session(bus, Agent):
+    @hookable("tool_call", bus=bus)
+    def tool_call(name): ...
+
+    bus.plug(guards.limit(9))
+    with surrounding(session="s-17"):
+        thread = threading.Thread(target=tool_call, args=("send",))
+        thread.start()
+        thread.join()
+
 
 
 @TOPIC.mistake('`role="gaurd"`')

@@ -18,8 +18,8 @@ class Failure(Exception):
 
 
 def decision(program: Program, receiver: Receiver) -> str:
-    """Return `"nothing"`, `"patch"`, `"supply"`, `"value"`, `"drop"`, `"ask"` or `"block"`; any
-    other answer is a failure.
+    """Return `"nothing"`, `"patch"`, `"supply"`, `"value"`, `"drop"`, `"ask"`, `"ask astray"`
+    or `"block"`; any other answer is a failure.
     """
     match receiver.phase, receiver.role, receiver.says.kind:
         case (_, _, "nothing" | "swallow"):
@@ -32,6 +32,8 @@ def decision(program: Program, receiver: Receiver) -> str:
             return "block"
         case ("pre", "guard", "ask"):
             return "ask"
+        case ("pre" | "item" | "post", "modify", "ask"):
+            return "ask astray"
         case ("pre", "modify", "patch"):
             return "patch"
         case ("pre" | "error", "modify", "replace") if not program.is_stream or isinstance(

@@ -88,7 +88,7 @@ class Listeners:
                 return None
             self.speaks(connection)
             decided = decision(self.program, receiver)
-            if decided != "block" and may_write(receiver):
+            if decided not in ("block", "ask astray") and may_write(receiver):
                 draft(receiver)
         except Failure as failure:
             self.fails(connection, failure.kind)
@@ -99,6 +99,9 @@ class Listeners:
             return None
         if decided == "block":
             self.block(connection)
+        if decided == "ask astray":  # whatever its failure does: nobody has said yes
+            self._say_failed(connection, "misuse", "blocked")
+            self.withhold(connection, f"{receiver.role} failed: misuse")
         return decided
 
     def approve(self, asking: list[Connection]) -> None:

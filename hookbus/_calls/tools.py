@@ -1,0 +1,49 @@
+"""What the texts of `story.txt` call, by the names they have for it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+from .._surroundings import current_surrounding
+from ..exceptions import CallPaused, HookBlocked, is_a
+from . import (
+    approval,
+    attempts,
+    carried,
+    contents,
+    deadline,
+    loop,
+    meaning,
+    odd_answers,
+    outcome,
+    seals,
+    telling,
+)
+from .background import start
+from .context import ENCLOSING, Call, HookContext, ReadOnly
+from .tasks import beside
+
+_HELPERS: Final = {
+    meaning: "Block DROPPED PLAIN READY Replace check_untampered claimed decided holds "
+    "is_awaitable judged meant misfit patched rescued resolved revised ruled unawaited",
+    outcome: "blocking deferred end_pause escaped failed is_own_block over parted pause stand",
+    contents: "plain_copy read_only",
+    seals: "CONTAINERS break_seal is_broken sealed_contents",
+    approval: "weighed",
+    telling: "begun begun_stream finished tell_turn",
+    carried: "enter_context leave_context",
+    odd_answers: "with_keys",
+    attempts: "attempted check_open closed closed_async judged_around opened recorded tried",
+    deadline: "timed timed_async within",
+    loop: "elsewhere",
+}
+
+TOOLS: Final[dict[str, Any]] = {
+    **{name: getattr(room, name) for room, names in _HELPERS.items() for name in names.split()},
+    "Call": Call, "CallPaused": CallPaused, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked,
+    "HookContext": HookContext,
+    "ReadOnly": ReadOnly, "beside": beside, "clock": time.perf_counter, "is_a": is_a,
+    "context": tuple.__new__, "start": start, "surrounding": current_surrounding,
+}  # fmt: skip
+"""What the texts call, by the names they have for it."""

@@ -1,0 +1,73 @@
+"""The names that what is public takes: a wrong one is refused with the one that was probably meant.
+
+All constructors and functions that take options say it in this one way.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from inspect import Parameter
+from typing import Any, Final, TypeVar
+
+from .exceptions import HookError, did_you_mean
+
+__tracebackhide__: Final = True
+
+T = TypeVar("T", bound="Callable[..., Any]")
+
+
+def named_options(made: T) -> T:
+    """Have a class, or a function, refuse an option that it does not have, and what is given by
+    position and must be named, with a `HookError` that names what it takes.
+
+    What is right goes through as it was; any other `TypeError` of a call stays what it is.
+    """
+    named: Any = made
+    if not isinstance(made, type):
+        named = _checked(made, made.__name__)
+    else:
+        named.__init__ = _checked(named.__init__, made.__name__)
+    checked: T = named
+    return checked
+
+
+def _checked(function: Any, name: str) -> Any:
+    is_init = function.__name__ == "__init__"
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except TypeError:
+            problem = problem_with(function, name, args[is_init:], options, is_init)
+            if problem is None:
+                raise
+        raise HookError(problem)
+
+    return call
+
+
+def problem_with(
+    function: Any, name: str, args: tuple[Any, ...], options: dict[str, Any], is_init: bool
+) -> str | None:
+    """Say which option a function does not have, or must be given by its name, or None."""
+    parameters = list(inspect.signature(function).parameters.values())[is_init:]
+    kinds = {each.kind for each in parameters}
+    names = [
+        each.name for each in parameters
+        if each.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    ]  # fmt: skip
+    wrong = next((each for each in options if each not in names), None)
+    if wrong is not None and Parameter.VAR_KEYWORD not in kinds:
+        return f"{name} has no option {wrong!r}{did_you_mean(wrong, names)}"
+    first = [each for each in parameters if each.kind in _BY_POSITION]
+    if len(args) > len(first) and Parameter.VAR_POSITIONAL not in kinds:
+        by_name = [each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
+        takes = f"{name} takes {len(first) or 'nothing'} by position, and {len(args)} were given"
+        return takes + (f": name the rest, {'=, '.join(by_name)}=" if by_name else "")
+    return None
+
+
+_BY_POSITION: Final = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
