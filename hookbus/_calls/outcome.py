@@ -15,7 +15,7 @@ from ..events import Blocked
 from ..exceptions import HookBlocked, HookError, ReceiverError, chain, is_a
 from .context import Call
 from .plan import Seat
-from .telling import fire, tell, tell_failed
+from .telling import tell, tell_failed
 from .verdicts import NOTHING, Block
 
 __tracebackhide__: Final = True
@@ -89,9 +89,7 @@ def tell_block(call: Call, seat: Seat, verdict: Block) -> None:
     """Tell a verdict; of a guard in shadow nothing more comes of it."""
     receiver = seat.receiver
     call.said = "blocked"
-    if not receiver.has_blocked:
-        receiver.has_blocked = True
-        fire(call.plan, seat)
+    receiver.has_blocked = True
     if Blocked in call.plan.heard:
         said = {"reason": verdict.reason, "code": verdict.code, "details": verdict.details}
         is_enforced = receiver.options.enforce
@@ -162,8 +160,6 @@ def failed(
             raise
         is_failure = is_failure or is_cancel
     call.said = "failed"
-    if not receiver.failures:
-        fire(call.plan, seat)
     if not is_failure:
         tell_failed(call, seat, error, "raised")
         raise

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from .._connections.phases import OFFERED
 from .._hooks.shell import declared, passed
+from .first import first_call
 from .plan import Plan, Seat
 from .text import MINE, fill
 
@@ -198,10 +199,14 @@ class Pieces:
         """Return the name by which a receiver is called."""
         if self.holding(seat) == "weak":
             return "receiver"
-        return self.give("r", self.function(seat))
+        return self.give("r", self.called(seat))
+
+    def called(self, seat: Seat) -> Any:
+        """Return what is called: the receiver, or what notes its first call."""
+        return first_call(seat, self.function(seat))
 
     def function(self, seat: Seat) -> Any:
-        """Return what is called: of a method of the very sender its function, which does not hold
+        """Return the receiver: of a method of the very sender its function, which does not hold
         it.
         """
         function: Any = seat.receiver.function

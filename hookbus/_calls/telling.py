@@ -14,7 +14,7 @@ from .._surroundings import Surrounding, current_surrounding
 from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
 from ..exceptions import HookBlocked, HookError, is_a
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
-from .plan import Plan, Seat
+from .plan import Seat
 
 _CHANGES: Final = frozenset((Mutated, Asked))
 
@@ -160,22 +160,6 @@ def tell_turn(call: Call, seat: Seat, began: float) -> None:
         call, Asked, receiver=receiver.name, role=receiver.role, phase=seat.phase,
         seconds=seconds, answer=said,
     )  # fmt: skip
-
-
-def fire(plan: Plan, last: Seat | None = None) -> None:
-    """Note that everyone has had a turn who cannot be passed over, up to this seat or to the end.
-    """
-    for seat in plan.seats():
-        receiver = seat.receiver
-        if seat is last or not (
-            (receiver.is_weak and not seat.is_own)
-            or receiver.when
-            or seat.is_muted_somewhere
-            or seat.phase in ("error", "item", "answer")
-        ):
-            receiver.has_fired = True
-        if seat is last:
-            return
 
 
 def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:

@@ -15,6 +15,7 @@ from ..exceptions import HookBlocked, is_a
 from . import approval, attempts, deadline, loop, meaning, outcome, telling
 from .background import start
 from .context import ENCLOSING, Call, HookContext, ReadOnly
+from .first import FirstCall, stand_in
 from .pieces import mine
 from .plan import Plan, Seat
 from .tasks import beside
@@ -114,32 +115,29 @@ class Writer(Turns):
         self._write_parts()
         source, run = self._made(self.fill(story.FUNCTION, {"main"}))
         run.__qualname__ = self.hook.body.__qualname__  # what nobody awaits is warned of by it
-        named = {name: value for name, value in self.given.items() if name[-1].isdigit()}
+        named = {
+            name: value.function if isinstance(value, FirstCall) else value
+            for name, value in self.given.items() if name[-1].isdigit()
+        }  # fmt: skip
         return Written(run, source, named)
 
     def _made(self, text: str) -> tuple[str, Callable[..., Any]]:
         """Return the source of a text and the function in it, which does not see itself."""
-        unnoted, plan = ["nobody has had a turn"], self.plan
-
-        def note_turns() -> None:
-            unnoted.clear()
-            telling.fire(plan)
-
         tools = {
             **TOOLS,
             "as_items": partial(attempts.as_items, is_async=self.hook.is_async),
-            "plan": plan,
+            "plan": self.plan,
             "body": self.hook.body,
             "names": frozenset(self.simple),
             "nest": lambda *given: self._nested(*given),
-            "unnoted": unnoted,
-            "note_turns": note_turns,
             **self.tools,
             **self.given,
         }
         source, namespace = sealed(text, self.hook.function_signature.names, tools)
         codes = (each for each in compiled(source).co_consts if isinstance(each, CodeType))
-        return source, FunctionType(own_code(next(codes)), namespace)
+        run = FunctionType(own_code(next(codes)), namespace)
+        stand_in(run)
+        return source, run
 
     # -- the parts ---------------------------------------------------------------------------------
 
@@ -244,7 +242,7 @@ class Writer(Turns):
             asked = self.asked(seat, name, self._receiver(seat), call_next)
             parts = {"view": self.view(seat), "resolve": self.resolving(seat)}
             turn = self.fill(text, (), parts, asked=asked, **pieces)
-        more = {"conditional"} if self.is_conditional(seat) else set()
+        more = self.conditions(seat)
         return self.fill(story.LEVEL, more, {"turn": turn}, **pieces)
 
     def _seat_name(self, i: int) -> str:
