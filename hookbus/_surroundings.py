@@ -59,8 +59,9 @@ def surrounding(**values: Any) -> Generator[Mapping[str, Any], None, None]:
         All that holds in the block.
     """
     outer = _CURRENT.get()
-    _CURRENT.set(inner := Surrounding({**outer, **values}))
+    inner = Surrounding({**outer, **values})
     try:
+        _CURRENT.set(inner)
         yield inner
     finally:
         # Not by a token: a block may be left in another context than it was entered in, as fixtures

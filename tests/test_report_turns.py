@@ -46,7 +46,8 @@ def test_who_was_called_before_a_block_of_another_hooks_guard_has_fired(bus):
     connect(bus, "pre_pay", "blocks", lambda sender: Block("no"), role="guard")
     with pytest.raises(HookBlocked):
         first()
-    connect(bus, "pre_pay", "of second", lambda sender: None, sender=second, role="guard", priority=1)
+    options = {"sender": second, "role": "guard", "priority": 1}
+    connect(bus, "pre_pay", "of second", lambda sender: None, **options)
     with pytest.raises(HookBlocked):
         second()
     assert fired(bus) == {"blocks", "of second"}
@@ -152,7 +153,7 @@ def test_only_the_first_call_of_a_receiver_goes_by_what_notes_it(bus, count):
 
     pay = hookable("pay", bus=bus)(lambda number: number)
     for number in range(count):
-        connect(bus, "pre_pay", f"deep {number}", lambda sender, number: deep(sender, number), role="guard")
+        connect(bus, "pre_pay", f"deep {number}", lambda sender, number: deep(sender, number))
     for number in range(3):
         pay(number)
     first, second, third = depths[:count], depths[count : 2 * count], depths[2 * count :]

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from .._connections.wanted import is_awaitable
 from ..events import Attempted
-from ..exceptions import HookError, article, late_call_next
+from ..exceptions import HookError, article, late_call_next, name_of_class
 from .context import Call
 from .meaning import meant
 from .outcome import outcome_of, stand
@@ -87,7 +87,7 @@ def opened(call: Call, seat: Seat, source: Any) -> Any:
         return source
     meant(call, seat, source)
     raise HookError(
-        f"{seat.receiver.label} returned {article(type(source).__name__)}; return items: "
+        f"{seat.receiver.label} returned {article(name_of_class(type(source)))}; return items: "
         f"around a stream, write {article(call.plan.hook.colour)} function"
     )
 

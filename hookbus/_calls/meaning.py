@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 from .._connections.failures import is_of_engine
 from .._connections.wanted import close_unawaited, is_awaitable, not_awaited
-from ..exceptions import HookError, article
+from ..exceptions import HookError, article, name_of_class
 from .context import Call, ReadOnly
 from .outcome import block, failed, tell_block
 from .plan import Seat
@@ -103,7 +103,7 @@ def ruled(call: Call, seat: Seat, answer: Any) -> None:
         return
     try:
         wrong_return(seat, answer, "None or Block(reason)")
-    except HookError as error:
+    except Exception as error:  # also of the answer itself, which is a stranger's
         failed(call, seat, error)
 
 
@@ -156,9 +156,9 @@ def check_untampered(seat: Seat, view: ReadOnly, answer: Any = None) -> None:
 
 def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
     not_to_await(value)
-    kind = article(type(value).__name__)
+    kind = article(name_of_class(type(value)))
     if is_verdict_class(value):
-        kind = f"the class {value.__name__} itself"
+        kind = f"the class {name_of_class(value)} itself"
     raise HookError(f"{seat.receiver.label} returned {kind}; return {allowed}")
 
 

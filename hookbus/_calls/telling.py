@@ -12,7 +12,7 @@ from .._connections.failures import is_verdict_raised, is_worded_here, refused_w
 from .._connections.senders import attributes_of
 from .._surroundings import Surrounding, current_surrounding
 from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
-from ..exceptions import HookBlocked, HookError, is_a
+from ..exceptions import HookBlocked, HookError, args_of, is_a, name_of_class, traceback_of
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
 from .plan import Seat
 
@@ -127,7 +127,7 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     )
     if not (is_heard or is_passed_on or receiver.is_logged):
         receiver.log_failure(_THEN[action], is_open=is_open)
-    return sentence or type(error).__name__
+    return sentence or str(name_of_class(type(error)))
 
 
 def tell_changes(
@@ -174,9 +174,14 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
         return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"
     if said == FIXED_CONTEXT:
         return f"{name} assigned to ctx; return what is to be changed"
-    if is_a(error, HookBlocked) and (error.receiver, error.hook) == (name, hook):
+    if is_a(error, HookBlocked) and _texts(error)[1:3] == (name, hook):
         return f"{name} calls {hook} in its own turn, which asks it again; end it by a condition"
     return None
+
+
+def _texts(error: BaseException) -> tuple[str | None, ...]:
+    """Return what an exception was made of, None for what is no text."""
+    return tuple(each if type(each) is str else None for each in args_of(error))
 
 
 def _meant(seat: Seat, error: BaseException) -> BaseException:
@@ -196,4 +201,4 @@ def _meant(seat: Seat, error: BaseException) -> BaseException:
     else:
         return error
     meant.__cause__ = error
-    return meant.with_traceback(error.__traceback__)
+    return meant.with_traceback(traceback_of(error))

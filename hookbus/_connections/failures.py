@@ -12,7 +12,7 @@ from os.path import dirname, join
 from types import CodeType, TracebackType
 from typing import Final
 
-from ..exceptions import HookError
+from ..exceptions import HookError, name_of_class, traceback_of
 from .callables import written
 
 INFO: Final = 20
@@ -61,7 +61,7 @@ def place_of_failure(error: BaseException, place: CodeType | str) -> str:
 def in_words(kind: type[BaseException], place: str, sentence: str | None) -> str:
     """Say of a failure what hookbus says in a sentence, else its type and place."""
     is_said = sentence and kind is HookError
-    return ": ".join(filter(None, (sentence, None if is_said else f"{kind.__name__} at {place}")))
+    return ": ".join(filter(None, (sentence, None if is_said else f"{name_of_class(kind)} at {place}")))
 
 
 def is_worded_here(error: BaseException) -> bool:
@@ -98,7 +98,7 @@ def _is_raised(last: list[TracebackType]) -> bool:
 
 def traces_of(error: BaseException) -> Iterator[TracebackType]:
     """Yield where an exception has passed, the outermost frame first."""
-    trace = error.__traceback__
+    trace: TracebackType | None = traceback_of(error)
     while trace is not None:
         yield trace
         trace = trace.tb_next

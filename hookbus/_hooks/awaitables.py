@@ -43,11 +43,12 @@ class Later:
         return await self._stack.__aexit__(kind, error, trace)
 
     async def _run(self, entering: Later | None) -> Any:
-        token = _entering.set(entering)
+        outer = _entering.get()
         try:
+            _entering.set(entering)
             return await self._call()
         finally:
-            _entering.reset(token)
+            _entering.set(outer)
 
     async def enter(self, manager: Any) -> Any:
         """Enter what the body returned; it is left with this."""

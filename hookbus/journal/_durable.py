@@ -11,7 +11,7 @@ from typing import Any
 from .. import Block, Bus, HookBlocked, HookContext, HookError
 from .._plain import name_of_type, place_of_raise, plain
 from ..events import Event
-from ..exceptions import is_a
+from ..exceptions import call_id_of, is_a, note
 from ._chain import Row, row_of
 from ._queue import Waiting
 from ._writer import Writer
@@ -116,12 +116,12 @@ class Attempt:
         said = f"its outcome could not be kept: {wrong}"
         if error is None:
             raise HookError(f"{self._ctx.hook} has run, and {said}") from None
-        error.add_note(f"{self._ctx.hook} raised this, and {said}")
+        note(error, f"{self._ctx.hook} raised this, and {said}")
 
     def _outcome(self, error: BaseException | None) -> Row:
         outcome = "returned"
         if error is not None:
-            is_own_block = is_a(error, HookBlocked) and error.call_id == self._ctx.call_id
+            is_own_block = is_a(error, HookBlocked) and call_id_of(error) == self._ctx.call_id
             outcome = "blocked" if is_own_block else "raised"
             outcome = outcome if is_a(error, Exception) else "cancelled"
         seconds = time.perf_counter() - self._began
