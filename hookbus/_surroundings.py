@@ -61,10 +61,16 @@ def surrounding(**values: Any) -> Generator[Mapping[str, Any], None, None]:
     outer = _CURRENT.get()
     inner = Surrounding({**outer, **values})
     try:
-        _CURRENT.set(inner)
-        yield inner
-    finally:
-        # Not by a token: a block may be left in another context than it was entered in, as fixtures
-        # do.
-        if _CURRENT.get() is inner:
-            _CURRENT.set(outer)
+        try:
+            _CURRENT.set(inner)
+            yield inner
+        finally:
+            _leave(inner, outer)
+    finally:  # an interrupt may have come before that
+        _leave(inner, outer)
+
+
+def _leave(inner: Surrounding, outer: Mapping[str, Any]) -> None:
+    # Not by a token: a block may be left in another context than it was entered in, as fixtures do.
+    if _CURRENT.get() is inner:
+        _CURRENT.set(outer)
