@@ -20,6 +20,7 @@ from ._connections.phases import ANSWER, PHASES
 from ._connections.receiver import Connected
 from ._connections.senders import check_can_call, is_shared, own_class
 from ._connections.signal import HookSignal
+from ._connections.switches import Switches
 from ._hooks.holders import check_sender, check_serves, class_of
 from ._hooks.hook import Hook
 from ._hooks.identity import IdentityMap
@@ -63,6 +64,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
         self._looked_at: IdentityMap[set[str]] = IdentityMap()
         self.events: EventSignal = EventSignal(self)
+        self._switches: Switches = Switches()
         self.plugins: Any = None
         self._strangers: Strangers = Strangers(self)
 

@@ -45,15 +45,15 @@ class Broadcast(NamedSignal):
         """
         block = object()
         try:
-            self._muted_by[block] = _current_owner()
-            self._home._muting(self)
-            yield
-        finally:
             try:
-                self._muted_by.pop(block, None)
-            finally:  # an interrupt may have come before that
-                self._muted_by.pop(block, None)
+                self._muted_by[block] = _current_owner()
                 self._home._muting(self)
+                yield
+            finally:
+                self._muted_by.pop(block, None)
+        finally:  # an interrupt may have come before that
+            self._muted_by.pop(block, None)
+            self._home._muting(self)
 
     @property
     def is_muted_somewhere(self) -> bool:

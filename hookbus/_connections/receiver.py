@@ -52,6 +52,8 @@ class Connected:
         held: the callable; or what gives it, or None, where it is held weakly.
         key: its identity; a bound method is made anew at each access.
         load: the spec of the module that it was in when it was connected.
+        is_on: whether the program wants it called; and `is_switched_off` whether an operator wants
+            it not to be.
         is_by_name: whether a listener takes the event by its name only.
         is_layer: whether it stands in front of others of the same callable, which are there again
             when it goes.
@@ -64,9 +66,9 @@ class Connected:
         is_logged: whether a failure of it was logged.
     """
 
-    is_enabled = True
+    is_on = True
     is_by_name = is_weak = is_layer = has_fired = has_blocked = is_spent = False
-    is_logged = False
+    is_logged = is_switched_off = False
     failures = fail_opens = held_up = lost_results = 0
     watched, longest = 8, 0.0
     _last: tuple[type[BaseException], str, str | None] | None = None
@@ -141,6 +143,11 @@ class Connected:
         """The callable, or None if it was held weakly and died."""
         function: Connectable | None = self.held() if self.is_weak else self.held
         return function
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether it is called: the program and the operator agree."""
+        return self.is_on and not self.is_switched_off
 
     @property
     def owner(self) -> Any:
