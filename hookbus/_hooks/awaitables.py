@@ -43,12 +43,13 @@ class Later:
         return await self._stack.__aexit__(kind, error, trace)
 
     async def _run(self, entering: Later | None) -> Any:
-        outer = _entering.get()
+        token = None
         try:
-            _entering.set(entering)
+            token = _entering.set(entering)
             return await self._call()
         finally:
-            _entering.set(outer)
+            if token is not None:  # an interrupt may have come before that
+                _entering.reset(token)
 
     async def enter(self, manager: Any) -> Any:
         """Enter what the body returned; it is left with this."""

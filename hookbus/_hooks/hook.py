@@ -137,6 +137,14 @@ class Hook:
             if held.__self__.is_used and owner is not None:
                 self.settle(owner)
 
+    def runs_calls(self, first: Any) -> bool:
+        """Tell whether the calls with this first argument are kept as ones that it runs with
+        receivers.
+        """
+        key, own = id(type(first).__mro__), self._own.get(id(first), dict[int, Run]().get)
+        kept = own(key), self.table.get(key)
+        return is_class(first) or any(each not in (None, self.body) for each in kept)
+
     def box_of(self, sender: object) -> Own | None:
         """Return what the plan of an object with receivers of its own is put into, or None if it
         has none.

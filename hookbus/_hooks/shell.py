@@ -13,7 +13,7 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from ..exceptions import HookBlocked, HookError, leave_frame
-from .identity import Unshipped
+from .identity import Unshipped, held_by
 
 COLOUR_FLAGS = {
     "sync": 0,
@@ -24,8 +24,8 @@ COLOUR_FLAGS = {
 
 
 _GIVEN: Final = (
-    "body", "type", "id", "find", "runs", "own", "run", "shell", "name", "getattr", "HookBlocked",
-    "blocked", "outwards",
+    "body", "type", "id", "find", "runs", "own", "run", "held", "had", "HookBlocked", "blocked",
+    "outwards",
 )  # fmt: skip
 
 _MRO: Final = "{id}({type}({first}).__mro__)"
@@ -138,14 +138,13 @@ class Shell:
         way = "({run}({id}({first}.__mro__)) or {find}({values}))({passed})"
         return self._forward(way, run=runs)
 
-    def while_function(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what runs calls as a function's, until the class of the first argument holds it
-        under its name.
+    def while_function(self, run: Callable[..., Any], first: Any) -> Callable[..., Any]:
+        """Return what runs calls as a function's, until a class of the first argument holds
+        something else: it may be the function, whose call is a method's then.
         """
-        held = "{getattr}({type}({first}), {name}, None) is {shell}"
-        way = "({find}({values}) if " + held + " else {run})({passed})"
-        name = self._body.__name__
-        return self._forward(way, run=run, shell=self.function, name=name, getattr=getattr)
+        way = "({run} if {held}({first}) == {had} else {find}({values}))({passed})"
+        held = held_by(self._body.__name__, first)
+        return self._forward(way, run=run, held=held, had=held(first))
 
     def _forward(self, way: str, **given: Any) -> Callable[..., Any]:
         given = {"find": self.given("find"), "id": id, "type": type, **_OUT, **given}
