@@ -14,6 +14,7 @@ from .._connections.senders import is_class, name_of_sender, own_class
 from ..exceptions import HookError
 from .hook import Hook, hook_of, hooks_in
 from .overrides import with_subclasses
+from .statics import holder_of
 
 
 def check_sender(
@@ -105,6 +106,7 @@ def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool
     """
     if sender is ANY:
         yield from ((hook, hook.looks_like_method) for hook in hooks)
+        yield from ((hook, False) for hook in hooks if hook.looks_like_method and holder_of(hook))
         return
     own = hook_of(sender)
     if not isinstance(sender, FunctionType):
