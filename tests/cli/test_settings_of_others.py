@@ -10,7 +10,10 @@ from hookbus._cli.settings import find_settings
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners are not looked at there")
 
-SAID = {"hookbus.toml": 'shadow = ["guard"]', "pyproject.toml": '[tool.hookbus]\nshadow = ["guard"]'}
+SAID = {
+    "hookbus.toml": 'shadow = ["guard"]',
+    "pyproject.toml": '[tool.hookbus]\nshadow = ["guard"]',
+}
 
 
 @pytest.fixture(params=SAID)
