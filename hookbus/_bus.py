@@ -20,12 +20,14 @@ from ._connections.phases import ANSWER, PHASES
 from ._connections.receiver import Connected
 from ._connections.senders import check_can_call, is_shared, own_class
 from ._connections.signal import HookSignal
+from ._connections.switches import Switches
 from ._hooks.holders import check_sender, check_serves, class_of
-from ._hooks.hook import Hook
+from ._hooks.hook import Hook, hook_of
 from ._hooks.identity import IdentityMap
 from ._hooks.operator import Operated
 from ._hooks.overrides import say_overrides, uncovered_overrides, with_subclasses
 from ._hooks.requirement import check_required
+from ._hooks.statics import holder_of, static_holders
 from ._hooks.strangers import Strangers
 from ._keywords import named_options
 from ._under_way import Drained, UnderWay
@@ -67,6 +69,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
         self._looked_at: IdentityMap[set[str]] = IdentityMap()
         self.events: EventSignal = EventSignal(self)
+        self._switches: Switches = Switches()
         self.plugins: Any = None
         self._strangers: Strangers = Strangers(self)
 
@@ -211,7 +214,9 @@ class Bus(Answered, Drained, Operated, Redacts):
         """Name the overrides of hookable methods that are not hooked, of classes that were a sender
         or were called, and say what is seen of them.
         """
-        return uncovered_overrides(self, with_subclasses(self._looked_at.owners()))
+        declared = [hook for name in list(self._hooks) for hook in self._declared(name)]
+        classes = [*self._looked_at.owners(), *(cls for _, cls in static_holders(declared))]
+        return uncovered_overrides(self, with_subclasses(classes))
 
     def class_of(self, hook: Hook) -> type | None:
         """Return the class whose method a hook is, if one is known: it was a sender, was called, or
@@ -275,8 +280,9 @@ class Bus(Answered, Drained, Operated, Redacts):
         if receiver.role == "guard" and not (signal.phase and is_met):
             self._strangers.wait(signal)
         if receiver.on_error == "block" and sender is not ANY:
-            cls = own_class(sender)
-            classes = with_subclasses([cls]) if cls is sender else [cls]
+            own = hook_of(sender)
+            cls = (own and holder_of(own)) or own_class(sender)
+            classes = with_subclasses([cls]) if cls is sender or own else [cls]
             say_overrides(self, receiver.label, signal.hook, classes, warn)
 
 

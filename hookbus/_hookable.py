@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Callable, Iterable
 from functools import partial
 from inspect import Parameter
@@ -10,7 +11,8 @@ from types import FunctionType
 from typing import Any, Final, TypeVar, overload
 
 from ._bus import Bus, default_bus
-from ._hooks.hook import Hook, colour_of, hook_of
+from ._hooks.hook import Hook, hook_of
+from ._hooks.signature import colour_of
 from ._hooks.site import NOTHING_SAID, Given, given_of
 from ._keywords import named_options
 from .exceptions import HookBlocked, HookError, article, did_you_mean, warn
@@ -158,6 +160,21 @@ def _is_tool(given: Any) -> bool:
     return any(isinstance(getattr(given, name, None), FunctionType) for name in _WRAPPED)
 
 
+def _is_types_coroutine(function: Any) -> bool:
+    """Tell whether `types.coroutine` made a function: what it returns is awaited, and its code says
+    another thing.
+    """
+    while isinstance(function, FunctionType):
+        code = function.__code__
+        is_wrapper = code.co_filename == types.coroutine.__code__.co_filename
+        if code.co_flags & inspect.CO_ITERABLE_COROUTINE or is_wrapper:
+            return True
+        if inspect.iscoroutinefunction(function):
+            return False
+        function = function.__dict__.get("__wrapped__")
+    return False
+
+
 def _check_function(function: Any) -> None:
     instead, has_name = None, hasattr(function, "__qualname__")
     if isinstance(function, property):
@@ -169,6 +186,8 @@ def _check_function(function: Any) -> None:
     elif not has_name and _is_tool(function):
         kind = type(function).__name__
         instead = f"a {kind} around a function: swap the two decorators, @hookable below the other"
+    elif _is_types_coroutine(function):
+        instead = "made by @types.coroutine, whose calls are awaited: write async def"
     elif not callable(function) or inspect.isbuiltin(function) or not has_name:
         instead = f"{article(str(type(function).__name__))}: decorate a function"
     if instead is not None:

@@ -14,8 +14,9 @@ from ._bus import Bus, default_bus
 from ._calls.verdicts import NOTHING
 from ._hookable import hooked
 from ._hooks.awaitables import awaited, deferred
-from ._hooks.hook import Hook, colour_of, hook_of, hooks_in
-from ._hooks.overrides import with_subclasses
+from ._hooks.hook import Hook, hook_of
+from ._hooks.overrides import all_hooks_in, with_subclasses
+from ._hooks.signature import colour_of
 from ._hooks.site import NOTHING_SAID, Given, HookOptions, given_of
 from .exceptions import HookError, did_you_mean
 
@@ -98,7 +99,7 @@ def hook_overrides(cls: C) -> C:
     """
     if not isinstance(cls, type):
         raise HookError(f"hook_overrides takes a class, not {cls!r:.60}: write it above `class`")
-    found = list(hooks_in(cls.__mro__))
+    found = list(all_hooks_in(cls.__mro__))
     if not found:
         raise HookError(f"{cls.__qualname__} has no hookable method: put @hookable above one")
     made = {hook.bus: _Made(hook.bus) for _, hook in found}

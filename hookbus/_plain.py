@@ -19,6 +19,7 @@ LONGEST: Final = 100_000
 
 _QUALNAME: Final = type.__dict__["__qualname__"].__get__
 _MODULE: Final = type.__dict__["__module__"].__get__
+_TRACEBACK: Final = vars(BaseException)["__traceback__"].__get__
 _SEVERAL: Final = (list, tuple, set, frozenset)
 _ROUND: Final = 64
 _LARGE: Final = 1 << 63
@@ -59,7 +60,7 @@ def name_of_type(kind: type) -> str:
 
 def place_of_raise(error: BaseException) -> str | None:
     """Return `file:line` where an exception was raised, None where it never was."""
-    trace, place = error.__traceback__, None
+    trace, place = _TRACEBACK(error), None
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         place = place if file.startswith("<hookbus ") else f"{file}:{trace.tb_lineno}"

@@ -78,11 +78,18 @@ def surrounding(**values: Any) -> Generator[Surrounding, None, None]:
     outer = _CURRENT.get()
     if len(_ever_said) < MOST_NAMES:
         _ever_said.update(values)
-    _CURRENT.set(inner := Surrounding({**outer, **values}))
+    inner = Surrounding({**outer, **values})
     try:
-        yield inner
-    finally:
-        # Not by a token: a block may be left in another context than it was entered in, as fixtures
-        # do.
-        if _CURRENT.get() is inner:
-            _CURRENT.set(outer)
+        try:
+            _CURRENT.set(inner)
+            yield inner
+        finally:
+            _leave(inner, outer)
+    finally:  # an interrupt may have come before that
+        _leave(inner, outer)
+
+
+def _leave(inner: Surrounding, outer: Surrounding) -> None:
+    # Not by a token: a block may be left in another context than it was entered in, as fixtures do.
+    if _CURRENT.get() is inner:
+        _CURRENT.set(outer)

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from types import FrameType
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar
 
 E = TypeVar("E", bound=BaseException)
 
@@ -154,7 +154,7 @@ def undeclared(hook: str, known: Iterable[str]) -> str:
 
 def article(noun: str) -> str:
     """Return a noun behind its `a` or `an`."""
-    return f"{'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun}"
+    return f"{'an' if noun.startswith(tuple('aeiouAEIOU')) else 'a'} {noun}"
 
 
 def is_a(error: object, *kinds: type[E]) -> TypeGuard[E]:
@@ -162,6 +162,37 @@ def is_a(error: object, *kinds: type[E]) -> TypeGuard[E]:
     may be code of its own.
     """
     return issubclass(type(error), kinds)
+
+
+# As every exception has them, whatever its own class says: its `__getattribute__`, its properties
+# and its metaclass are a stranger's code, which may raise.
+_BASE: Final = vars(BaseException)
+traceback_of: Final[Any] = _BASE["__traceback__"].__get__
+set_traceback: Final[Any] = _BASE["__traceback__"].__set__
+cause_of: Final[Any] = _BASE["__cause__"].__get__
+_context_of: Final[Any] = _BASE["__context__"].__get__
+set_context: Final[Any] = _BASE["__context__"].__set__
+args_of: Final[Any] = _BASE["args"].__get__
+_attributes_of: Final[Any] = _BASE["__dict__"].__get__
+name_of_class: Final[Any] = type.__dict__["__name__"].__get__
+
+
+def call_id_of(blocked: BaseException) -> int | None:
+    """Return the number of the call that `blocked` ends, without asking its class."""
+    number: int | None = _attributes_of(blocked).get("call_id")
+    return number
+
+
+def leave_frame(error: BaseException) -> None:
+    """Take the frame that handles an error out of its traceback."""
+    set_traceback(error, traceback_of(error).tb_next)
+
+
+def note(error: BaseException, text: str) -> None:
+    """Add a text to an error as a note, whatever its class says of being changed."""
+    notes = _attributes_of(error).setdefault("__notes__", [])
+    if type(notes) is list:
+        notes.append(text)
 
 
 def first_error(*errors: BaseException | None) -> BaseException | None:
@@ -179,7 +210,7 @@ def chain(error: BaseException, earlier: BaseException) -> None:
             return
         last = linked
     if all(linked is not error for linked in contexts_of(earlier)):
-        last.__context__ = earlier
+        set_context(last, earlier)
 
 
 def contexts_of(error: BaseException) -> Iterator[BaseException]:
@@ -189,4 +220,4 @@ def contexts_of(error: BaseException) -> Iterator[BaseException]:
     while linked is not None and id(linked) not in seen:
         seen.add(id(linked))
         yield linked
-        linked = first_error(linked.__cause__, linked.__context__)
+        linked = first_error(cause_of(linked), _context_of(linked))

@@ -157,3 +157,85 @@ def test_switching_alone_does_not_have_calls_told(bus, pay):
     bus.events.connect(lambda bus, event: None, kinds=Switched)
     assert not bus.is_observed
     assert Started not in bus.heard
+
+
+def connect_no(bus, **options):
+    return bus.signal("pre_pay").connected_to(no, role="guard", **options)
+
+
+@pytest.mark.parametrize("act, gets", [("disable", "paid 1"), ("shadow", "paid 1")])
+def test_a_switch_holds_for_what_is_connected_under_the_name_later(bus, pay, act, gets):
+    connect_no(bus).disconnect()
+    for again in range(2):
+        if not again:
+            assert bus.switch("no", act, by="ada") == []  # in the middle of a reload
+        connection = connect_no(bus)
+        assert pay(1) == gets
+        bus.signal("pre_pay").connect(no, role="guard", priority=again)
+        assert pay(1) == gets
+        connection.disconnect()
+    bus.switch("no", "enable", by="ada")
+    connect_no(bus)
+    with pytest.raises(HookBlocked):
+        pay(1)
+
+
+@pytest.mark.parametrize("first", ["program", "operator"])
+@pytest.mark.parametrize("lifts", ["program", "operator"])
+def test_only_who_has_switched_a_receiver_off_switches_it_on(bus, pay, first, lifts):
+    connection = connect_no(bus)
+    off = {"program": connection.disable, "operator": lambda: bus.switch("no", "disable", by="a")}
+    on = {"program": connection.enable, "operator": lambda: bus.switch("no", "enable", by="a")}
+    off[first]()
+    on["program" if first == "operator" else "operator"]()
+    assert pay(1) == "paid 1"
+    off["program" if first == "operator" else "operator"]()
+    on[lifts]()
+    assert pay(1) == "paid 1"
+    on["program" if lifts == "operator" else "operator"]()
+    with pytest.raises(HookBlocked):
+        pay(1)
+
+
+def test_an_operator_does_not_take_a_guard_out_of_the_programs_own_shadow(bus, pay):
+    connect_no(bus, enforce=False)
+    bus.switch("no", "disable", by="ada")
+    bus.switch("no", "enable", by="ada")
+    assert pay(1) == "paid 1"
+
+
+def test_a_locked_guard_that_is_connected_later_is_in_force(bus, pay):
+    connect_no(bus).disconnect()
+    bus.switch("no", "disable", by="ada")
+    connect_no(bus, locked=True)
+    with pytest.raises(HookBlocked):
+        pay(1)
+
+
+def test_of_a_short_and_a_long_name_the_latest_word_holds(bus, pay):
+    def connect():
+        return bus.signal("pre_pay").connected_to(no, role="guard", name="Guards.no")
+
+    connect().disconnect()
+    bus.switch("no", "disable", by="ada")
+    bus.switch("Guards.no", "enable", by="ada")
+    with connect(), pytest.raises(HookBlocked):
+        pay(1)
+    bus.switch("no", "disable", by="ada")
+    with connect():
+        assert pay(1) == "paid 1"
+    bus.switch("no", "enable", by="ada")
+    with connect(), pytest.raises(HookBlocked):
+        pay(1)
+
+
+def test_a_guard_that_is_switched_off_satisfies_no_requirement_after_a_reconnect(bus):
+    pay = hookable("pay", bus=bus, guarded=True)(lambda: "paid")
+    agrees = bus.signal("pre_pay").connected_to(lambda pay: None, role="guard", name="agrees")
+    bus.switch("agrees", "disable", by="ada")
+    agrees.disconnect()
+    bus.signal("pre_pay").connect(lambda pay: None, role="guard", name="agrees")
+    with pytest.raises(HookError, match="agrees .* does not count: it is disabled"):
+        bus.require("pay")
+    with pytest.raises(HookBlocked):
+        pay()

@@ -23,6 +23,7 @@ from hookbus import (
     events,
     explain,
     hookable,
+    report,
 )
 
 
@@ -612,3 +613,40 @@ def test_receivers_for_names_the_guards_that_muting_does_not_silence(bus, Agent)
     pre.connect(guard, role="guard")
     with pre.muted():
         assert list(pre.receivers_for(Agent())) == [guard]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_send_heeds_once_and_when_and_report_knows_who_was_called(bus, is_async):
+    signal, ran = bus.signal("greeting"), []
+
+    def send(**sent):
+        if is_async:
+            return asyncio.run(signal.send_async("me", _sync_wrapper=as_async, **sent))
+        return signal.send("me", **sent)
+
+    def as_async(function):
+        async def call(*args, **kwargs):
+            return function(*args, **kwargs)
+
+        return call
+
+    signal.connect(lambda sender, **sent: ran.append("once"), name="once", once=True,
+                   when=lambda name: name == "ada")  # fmt: skip
+    signal.connect(lambda sender, name: ran.append("glob"), when={"name": "a*"})
+    signal.connect(lambda sender, name: ran.append("never"), name="never", when={"name": "x"})
+    send(name="eve")
+    assert ran == []
+    assert [len(send(name="ada")) for _ in range(2)] == [2, 1]
+    assert ran == ["once", "glob", "glob"]
+    states = {row["receiver"]: row["state"] for row in report(bus).receivers}
+    assert sorted(states.values()) == ["fired", "never fired"]
+    with pytest.raises(HookError, match=r"asks for 'name', which greeting was not sent with"):
+        send(nam="ada")
+
+
+def test_a_guard_is_sent_to_in_a_muted_block_as_it_is_asked_in_a_call(bus):
+    signal = bus.signal("greeting")
+    signal.connect(lambda sender: "guard", role="guard")
+    signal.connect(lambda sender: "modifier")
+    with signal.muted():
+        assert [answer for _, answer in signal.send("me")] == ["guard"]

@@ -11,11 +11,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import AsyncGenerator, Generator
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from .._connections.wanted import is_awaitable
 from ..events import Attempted
-from ..exceptions import HookError, article, late_call_next
+from ..exceptions import CallPaused, HookError, article, late_call_next, name_of_class
 from .context import Call
 from .meaning import meant
 from .outcome import outcome_of, stand
@@ -42,6 +42,26 @@ def check_open(call: Call, is_late: bool) -> None:
         raise call.paused
     if call.is_over or is_late:
         raise late_call_next()
+
+
+def pause(call: Call, error: BaseException) -> CallPaused:
+    """Return what arounds get instead of an exception by which the method hands control back."""
+    call.inner = paused = CallPaused(error)
+    call.paused = call.paused or paused
+    return paused
+
+
+def end_pause(call: Call) -> NoReturn:
+    """Raise the exception by which the method handed control back, as its caller would get it from
+    the bare method.
+    """
+    error: BaseException = call.paused.error  # type: ignore[union-attr]
+    context = error.__context__
+    try:
+        raise error
+    finally:
+        error.__context__ = context
+        del error, context
 
 
 def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> Any:
@@ -89,7 +109,7 @@ def opened(call: Call, seat: Seat, source: Any) -> Any:
         return source
     meant(call, seat, source)
     raise HookError(
-        f"{seat.receiver.label} returned {article(type(source).__name__)}; return items: "
+        f"{seat.receiver.label} returned {article(name_of_class(type(source)))}; return items: "
         f"around a stream, write {article(call.plan.hook.colour)} function"
     )
 

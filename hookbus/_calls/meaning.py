@@ -12,13 +12,13 @@ from typing import Any, Final, NoReturn
 
 from .._connections.failures import is_of_engine
 from .._connections.wanted import close_unawaited, is_awaitable, not_awaited
-from ..exceptions import HookError, article
+from ..exceptions import HookError, article, name_of_class
 from .contents import read_only
 from .context import Call, ReadOnly
 from .odd_answers import note_bool, note_lost_keys
 from .outcome import block, failed, tell_block
 from .plan import Seat
-from .telling import ONLY_A_MODIFIER, fire, tell_change, tell_changes, tell_failed
+from .telling import ONLY_A_MODIFIER, tell_change, tell_changes, tell_failed
 from .verdicts import VERDICTS, Ask, Block, Drop, Replace
 
 DROPPED: Final = object()
@@ -126,8 +126,6 @@ def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
         wrong_return(seat, answer, "None or Block(reason)")
     except HookError as error:
         call.said = "failed"
-        if not seat.receiver.failures:
-            fire(call.plan, seat)
         said = tell_failed(call, seat, error, "blocked")
     block(call, seat, Block(f"{seat.receiver.role} failed: {said}"))
 
@@ -139,7 +137,7 @@ def ruled(call: Call, seat: Seat, answer: Any) -> None:
         return
     try:
         wrong_return(seat, answer, "None or Block(reason)")
-    except HookError as error:
+    except Exception as error:  # also of the answer itself, which is a stranger's
         failed(call, seat, error)
 
 
@@ -192,9 +190,9 @@ def check_untampered(seat: Seat, view: ReadOnly, answer: Any = None) -> None:
 
 def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
     not_to_await(value)
-    kind = article(type(value).__name__)
+    kind = article(name_of_class(type(value)))
     if is_verdict_class(value):
-        kind = f"the class {value.__name__} itself"
+        kind = f"the class {name_of_class(value)} itself"
     elif issubclass(type(value), Ask):
         only = f"only a guard of pre_{seat.signal.hook} may ask"
         allowed = f"{allowed}; {only}: connect it there with role='guard'"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, NoReturn
 
@@ -13,10 +12,24 @@ from .._connections.wanted import close_unawaited, is_awaitable
 from .._loops import running_task
 from .._plain import copy_containers
 from ..events import Blocked
-from ..exceptions import CallPaused, HookBlocked, HookError, ReceiverError, chain, is_a
+from ..exceptions import (
+    CallPaused,
+    HookBlocked,
+    HookError,
+    ReceiverError,
+    call_id_of,
+    cause_of,
+    chain,
+    is_a,
+    name_of_class,
+    note,
+    set_context,
+    set_traceback,
+    traceback_of,
+)  # fmt: skip
 from .context import Call
 from .plan import Seat
-from .telling import fire, tell, tell_failed
+from .telling import tell, tell_failed
 from .verdicts import NOTHING, Block
 
 __tracebackhide__: Final = True
@@ -48,15 +61,15 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
     """Tell whether this ends the very call, with something else than an exception for its caller.
     """
-    if call is None or call.blocked is None or blocked.call_id != call.id:
+    if call is None or call.blocked is None or call_id_of(blocked) != call.id:
         clear(blocked)
         return False
     if call.plan.phases["around"].modify:  # only arounds are among the frames of a call's own block
         clear(blocked)
     else:
-        blocked.__traceback__ = None
+        set_traceback(blocked, None)
     # It tells nothing of the exception that is being handled: a model may read it.
-    blocked.__context__ = None
+    set_context(blocked, None)
     return call.parting is not NOTHING
 
 
@@ -66,7 +79,7 @@ def clear(blocked: HookBlocked) -> None:
     for each in reversed([*traces_of(blocked)]):
         if not is_of_engine(each.tb_frame.f_code):
             trace = TracebackType(trace, each.tb_frame, each.tb_lasti, each.tb_lineno)
-    blocked.__traceback__ = trace
+    set_traceback(blocked, trace)
 
 
 def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
@@ -93,9 +106,7 @@ def tell_block(call: Call, seat: Seat, verdict: Block) -> None:
     """Tell a verdict; of a guard in shadow nothing more comes of it."""
     receiver = seat.receiver
     call.said = "blocked"
-    if not receiver.has_blocked:
-        receiver.has_blocked = True
-        fire(call.plan, seat)
+    receiver.has_blocked = True
     if Blocked in call.plan.heard:
         details = copy_containers(verdict.details)
         said = {"reason": verdict.reason, "code": verdict.code, "details": details}
@@ -116,7 +127,7 @@ def _of_host(call: Call) -> Any:
         close_unawaited(answer)
         failure = "returned an awaitable"
     except Exception as error:
-        failure = f"raised {type(error).__name__}"
+        failure = f"raised {name_of_class(type(error))}"
     said = f"blocked= of {call.plan.hook.name} {failure} ({written(place_of(ask))})"
     log(ERROR, f"{said}: the caller gets HookBlocked")
     return NOTHING
@@ -149,7 +160,7 @@ def is_own_block(call: Call | None, error: BaseException) -> bool:
     """Tell whether an exception says that this very call is blocked, and not one made inside it."""
     if call is None or call.blocked is None:  # in another process calls have the same numbers
         return False
-    return is_a(error, HookBlocked) and error.call_id == call.id
+    return is_a(error, HookBlocked) and call_id_of(error) == call.id
 
 
 def failed(
@@ -167,8 +178,6 @@ def failed(
             raise
         is_failure = is_failure or is_cancel
     call.said = "failed"
-    if not receiver.failures:
-        fire(call.plan, seat)
     if not is_failure:
         tell_failed(call, seat, error, "raised")
         raise
@@ -234,7 +243,7 @@ def escaped(call: Call, seat: Seat, error: BaseException) -> None:
     if call.inner is not None:
         chain(error, call.inner)
     said = tell_failed(call, seat, error, "raised")
-    if said != type(error).__name__ and not is_a(error, HookError):
+    if said != name_of_class(type(error)) and not is_a(error, HookError):
         note(error, f"hookbus: {said}")
     call.inner = error
     if is_cancel:
@@ -246,33 +255,7 @@ def _stands_for(error: BaseException, inner: BaseException | None) -> bool:
     lets out.
     """
     is_stop = is_a(inner, StopIteration, StopAsyncIteration)
-    return is_a(error, RuntimeError) and is_stop and error.__cause__ is inner
-
-
-def pause(call: Call, error: BaseException) -> CallPaused:
-    """Return what arounds get instead of an exception by which the method hands control back."""
-    call.inner = paused = CallPaused(error)
-    call.paused = call.paused or paused
-    return paused
-
-
-def end_pause(call: Call) -> NoReturn:
-    """Raise the exception by which the method handed control back, as its caller would get it from
-    the bare method.
-    """
-    error: BaseException = call.paused.error  # type: ignore[union-attr]
-    context = error.__context__
-    try:
-        raise error
-    finally:
-        error.__context__ = context
-        del error, context
-
-
-def note(error: BaseException, text: str) -> None:
-    """Add a note to an exception; one that refuses it (a frozen dataclass) goes out as it is."""
-    with suppress(Exception):
-        error.add_note(text)
+    return is_a(error, RuntimeError) and is_stop and cause_of(error) is inner
 
 
 def is_cancelled_error(error: BaseException | None) -> bool:
@@ -302,7 +285,8 @@ def is_closing(error: BaseException) -> bool:
     Then it comes from Python itself. One that the receiver has raised has its frame in the
     traceback.
     """
-    if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+    trace = traceback_of(error)
+    if trace is not None and trace.tb_next is not None:
         return False
     waits_again = type(error) is RuntimeError and error.args == ("coroutine ignored GeneratorExit",)
     return is_a(error, GeneratorExit) or waits_again

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._connections.phases import OFFERED
 from .._hooks.shell import declared, passed
+from .first import first_call
 from .plan import Plan, Seat
 from .text import MINE, fill
 from .watch import watching
@@ -203,7 +204,11 @@ class Pieces:
         """Return the name by which a receiver is called."""
         if self.holding(seat) == "weak":
             return "receiver"
-        return self.give("r", self.function(seat))
+        return self.give("r", self.called(seat))
+
+    def called(self, seat: Seat) -> Any:
+        """Return what is called: the receiver, or what notes its first call."""
+        return first_call(seat, self.function(seat))
 
     def _watched(self, seat: Seat) -> str:
         """Write what is called: where it could block the event loop, a watch over its first turns.
@@ -219,7 +224,7 @@ class Pieces:
         return f"({receiver} if over_{receiver} else watched_{receiver})"
 
     def function(self, seat: Seat) -> Any:
-        """Return what is called: of a method of the very sender its function, which does not hold
+        """Return the receiver: of a method of the very sender its function, which does not hold
         it.
         """
         function: Any = seat.receiver.function

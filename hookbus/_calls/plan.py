@@ -19,6 +19,7 @@ from .._connections.signal import HookSignal
 from .._hooks.hook import Hook
 from .._hooks.signature import Signature
 from .._hooks.site import Site
+from .._hooks.statics import inherited
 from .verdicts import Block
 
 
@@ -97,11 +98,12 @@ NO_PHASE: Final = Phase()
 def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
     """Settle who runs for this sender; a class stands for any of its instances."""
     bus = hook.bus
+    site, more = inherited(hook, site, sender)
     is_method = site.attribute is not None
     served = hook.served(as_method=is_method)
     signals = {signal.phase: signal for signal in bus._signals_of(hook.name)}
     phases = {
-        name: _phase(hook, served, sender, signals[name]) if name in signals else NO_PHASE
+        name: _phase(hook, served, sender, signals[name], more) if name in signals else NO_PHASE
         for name in PHASES
     }
     missing = "post" if hook.is_stream else "item"
@@ -143,14 +145,28 @@ def seat_of_guard(
     return Seat(receiver, signal, "pre", receiver.options.timeout)
 
 
-def _phase(hook: Hook, served: Served, sender: Any, signal: HookSignal) -> Phase:
+def _phase(
+    hook: Hook, served: Served, sender: Any, signal: HookSignal, more: list[Any]
+) -> Phase:  # fmt: skip
     by_role: dict[str, list[tuple[float, Connected]]] = {}
-    for distance, receiver in signal.matching(sender):
+    for distance, receiver in _matching(signal, sender, more):
         role = "modify" if receiver.role == "around" else receiver.role
         by_role.setdefault(role, []).append((distance, receiver))
     return Phase(**{
         role: seats_of(hook, signal, found, served, sender) for role, found in by_role.items()
     })  # fmt: skip
+
+
+def _matching(
+    signal: HookSignal, sender: Any, more: list[Any]
+) -> Iterator[tuple[float, Connected]]:  # fmt: skip
+    """Yield the connections that concern a sender, then those of further senders."""
+    seen: set[int] = set()
+    for far, each in enumerate((sender, *more)):
+        for distance, receiver in signal.matching(each):
+            if id(receiver) not in seen:
+                seen.add(id(receiver))
+                yield distance + far, receiver
 
 
 def seats_of(

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .._connections.failures import WARNING, log
 from .._connections.senders import is_class, own_class
-from .._hooks.hook import Hook
+from .._hooks.hook import Hook, hooks_in
 from .._hooks.identity import ALL, Line, Run, hold, mro_of
 from .._hooks.overrides import say_overrides
 from .._hooks.site import Site
@@ -30,6 +30,7 @@ def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
     run = hook.body
     hook.see(values)
     if place.site.is_owner:
+        place.take_over()
         plan, written = written_for(hook, place.site, place.sender)
         _look_for_overrides(plan, place.sender)
         for seat in plan.seats():
@@ -94,14 +95,25 @@ class Place:
         if any(mro is not now for (_, mro), (_, now) in zip(self._mros, self._now())):
             return  # a thread or a signal handler has given it another class meanwhile
         (cls, mro), *of_class = self._mros
+        is_function = self.site.attribute is None and not by_argument
+        if is_function and any(each.__flags__ & _HEAP_TYPE for each, _ in self._mros):
+            run = hook._shell.while_function(run, first)
         if self._own is not None:
             self._own.keep(cls, mro, run)
         elif of_class:
             table.keep_of_class(run, hook._shell.by_class, *self._mros)
         elif hook._own_changed is self._own_changed and not hook.has_own(first):
-            if self.site.attribute is None and not by_argument and cls.__flags__ & _HEAP_TYPE:
-                run = hook._shell.while_function(run)
             table.keep(cls, mro, run)
+
+    def take_over(self) -> None:
+        """Have the methods below this one look again whose calls they run: they may have been
+        called as the first of their name, before a class got this one.
+        """
+        for line in [mro for _, mro in self._mros] if self.site.attribute is not None else ():
+            for _, other in hooks_in(line):
+                is_below = other is not self._hook and other.name == self._hook.name
+                if is_below and other.bus is self._hook.bus and other.runs_calls(*self._first):
+                    other.forget()
 
     def _now(self) -> list[Line]:
         """Return the class of the first argument, and the one that it is, each with its MRO."""

@@ -91,11 +91,13 @@ async def all_of(
             close_unawaited(awaitable)
         endless = "it calls in its own turn what asks it again, without end; end it by a condition"
         return [(None, HookError(endless)) for _ in awaitables], None
-    token = _depth.set(depth)
+    token = None
     try:
+        token = _depth.set(depth)
         tasks = [asyncio.create_task(pair_of(*each)) for each in noted]
     finally:
-        _depth.reset(token)
+        if token is not None:  # an interrupt may have come before that
+            _depth.reset(token)
     cancel = None
     try:
         await asyncio.gather(*tasks, return_exceptions=True)

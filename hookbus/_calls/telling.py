@@ -19,10 +19,10 @@ from .._connections.senders import attributes_of
 from .._plain import copy_containers
 from .._surroundings import Surrounding, current_surrounding
 from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
-from ..exceptions import HookBlocked, HookError, is_a
+from ..exceptions import HookBlocked, HookError, args_of, is_a, name_of_class, traceback_of
 from .carried import Carried, changes_since, leave_context
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
-from .plan import Plan, Seat
+from .plan import Seat
 
 _CHANGES: Final = frozenset((Mutated, Asked))
 
@@ -159,7 +159,7 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     )
     if not (is_heard or is_passed_on or receiver.is_logged):
         receiver.log_failure(_THEN[action], is_open=is_open)
-    return sentence or type(error).__name__
+    return sentence or str(name_of_class(type(error)))
 
 
 def tell_changes(
@@ -194,27 +194,11 @@ def tell_turn(call: Call, seat: Seat, began: float) -> None:
     )  # fmt: skip
 
 
-def fire(plan: Plan, last: Seat | None = None) -> None:
-    """Note that everyone has had a turn who cannot be passed over, up to this seat or to the end.
-    """
-    for seat in plan.seats():
-        receiver = seat.receiver
-        if seat is last or not (
-            (receiver.is_weak and not seat.is_own)
-            or receiver.when
-            or seat.is_muted_somewhere
-            or seat.phase in ("error", "item", "answer")
-        ):
-            receiver.has_fired = True
-        if seat is last:
-            return
-
-
 def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
     """Say of a receiver that it wrote where it may only read, or was asked again by its own call
     and blocked that, if it failed so.
     """
-    hook, kind = seat.signal.hook, type(error).__name__
+    hook, kind = seat.signal.hook, name_of_class(type(error))
     if seat.phase == "around":
         return None
     if seat.receiver.role in ("guard", "modify") and is_refusal_raised(error):
@@ -227,9 +211,14 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
         return f"{name} assigned to ctx; return what is to be changed"
     if said is not None and is_a(error, HookError):
         return f"{name} wrote in place: {said}"
-    if is_a(error, HookBlocked) and (error.receiver, error.hook) == (name, hook):
+    if is_a(error, HookBlocked) and _texts(error)[1:3] == (name, hook):
         return f"{name} calls {hook} in its own turn, which asks it again; end it by a condition"
     return None
+
+
+def _texts(error: BaseException) -> tuple[str | None, ...]:
+    """Return what an exception was made of, None for what is no text."""
+    return tuple(each if type(each) is str else None for each in args_of(error))
 
 
 def _meant(seat: Seat, error: BaseException) -> BaseException:
@@ -249,4 +238,4 @@ def _meant(seat: Seat, error: BaseException) -> BaseException:
     else:
         return error
     meant.__cause__ = error
-    return meant.with_traceback(error.__traceback__)
+    return meant.with_traceback(traceback_of(error))

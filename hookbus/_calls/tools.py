@@ -27,14 +27,15 @@ from .tasks import beside
 _HELPERS: Final = {
     meaning: "Block DROPPED PLAIN READY Replace check_untampered claimed decided holds "
     "is_awaitable judged meant misfit patched rescued resolved revised ruled unawaited",
-    outcome: "blocking deferred end_pause escaped failed is_own_block over parted pause stand",
+    outcome: "blocking deferred escaped failed is_own_block over parted stand",
     contents: "plain_copy read_only",
     seals: "CONTAINERS break_seal is_broken sealed_contents",
     approval: "weighed",
     telling: "begun begun_stream finished tell_turn",
     carried: "enter_context leave_context",
     odd_answers: "with_keys",
-    attempts: "attempted check_open closed closed_async judged_around opened recorded tried",
+    attempts: "attempted check_open closed closed_async end_pause judged_around opened pause "
+    "recorded tried",
     deadline: "timed timed_async within",
     loop: "elsewhere",
 }

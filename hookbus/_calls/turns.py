@@ -44,7 +44,7 @@ class Turns(Pieces):
             if len(alike) < LOOP_FROM:
                 texts += [self.turn(seat, kind) for seat in alike]
                 continue
-            many = self.give("many", tuple((seat, self.function(seat)) for seat in alike))
+            many = self.give("many", [(seat, self.called(seat)) for seat in alike])
             body = self.turn(alike[0], kind, names=("seat", "receiver"))
             texts.append(below(f"for seat, receiver in {many}:", body))
             texts += [after_loop] if after_loop else []
@@ -92,9 +92,7 @@ class Turns(Pieces):
         noted = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
         fits = seat.problem is None
         read = self._read(seat, kind, name, receiver) if fits else f"misfit({name})"
-        more = {"conditional"} if self.is_conditional(seat) else set()
-        # Who has had a turn there is noted at once.
-        more |= {"rare"} if seat.phase in ("error", "item", "answer") else set()
+        more = self.conditions(seat)
         if self._is_alone(kind) and fits:
             take = self.fill(self.taking(kind), **pieces)
             more |= {"enforced"} if seat.receiver.options.enforce else set()
@@ -107,6 +105,12 @@ class Turns(Pieces):
     def _is_alone(self, kind: str) -> bool:
         """Tell whether what a guard answers is looked at once its own `try` is over."""
         return kind in ("guard", "weigh") and "hears_asked" not in self.flags
+
+    def conditions(self, seat: Seat) -> set[str]:
+        """Return what holds of a turn, as `story` names it, of what may pass it over."""
+        is_weak = self.holding(seat) == "weak" and seat.problem is None
+        found = {"conditional": self.is_conditional(seat), "weak": is_weak}
+        return {name for name, is_so in found.items() if is_so}
 
     def is_conditional(self, seat: Seat) -> bool:
         receiver = seat.receiver

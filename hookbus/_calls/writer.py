@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from .. import events
 from .._hooks.shell import compiled, free_name
-from . import attempts, telling
+from . import attempts
+from .first import FirstCall, stand_in
 from .pieces import mine
 from .plan import Plan, Seat
 from .text import own_code, sealed, story
@@ -111,33 +112,30 @@ class Writer(Turns):
         self._write_parts()
         source, run = self._made(self.fill(story.FUNCTION, {"main"}))
         run.__qualname__ = self.hook.body.__qualname__  # what nobody awaits is warned of by it
-        named = {name: value for name, value in self.given.items() if name[-1].isdigit()}
+        named = {
+            name: value.function if isinstance(value, FirstCall) else value
+            for name, value in self.given.items() if name[-1].isdigit()
+        }  # fmt: skip
         return Written(run, source, named)
 
     def _made(self, text: str) -> tuple[str, Callable[..., Any]]:
         """Return the source of a text and the function in it, which does not see itself."""
-        unnoted, plan = ["nobody has had a turn"], self.plan
-
-        def note_turns() -> None:
-            unnoted.clear()
-            telling.fire(plan)
-
         tools = {
             **TOOLS,
             "as_items": partial(attempts.as_items, is_async=self.hook.is_async),
-            "plan": plan,
-            "passes": plan.site.passes,
+            "plan": self.plan,
+            "passes": self.plan.site.passes,
             "body": self.hook.body,
             "names": frozenset(self.simple),
             "nest": lambda *given: self._nested(*given),
-            "unnoted": unnoted,
-            "note_turns": note_turns,
             **self.tools,
             **self.given,
         }
         source, namespace = sealed(text, self._users_names, tools)
         codes = (each for each in compiled(source).co_consts if isinstance(each, CodeType))
-        return source, FunctionType(own_code(next(codes)), namespace)
+        run = FunctionType(own_code(next(codes)), namespace)
+        stand_in(run)
+        return source, run
 
     # -- the parts ---------------------------------------------------------------------------------
 
@@ -256,7 +254,7 @@ class Writer(Turns):
             asked = self.asked(seat, name, self._receiver(seat), call_next)
             parts = {"view": self.view(seat), "resolve": self.resolving(seat)}
             turn = self.fill(text, (), parts, asked=asked, **pieces)
-        more = {"conditional"} if self.is_conditional(seat) else set()
+        more = self.conditions(seat)
         return self.fill(story.LEVEL, more, {"turn": turn}, **pieces)
 
     def _seat_name(self, i: int) -> str:

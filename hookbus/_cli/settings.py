@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import attrs
 
 from .. import HookError
 from ..exceptions import did_you_mean
+from ..plugins._trust import check_owner
 
 PLACES: Final = ("workspace", "user", "bundled")
 _NAMES: Final = "a list of texts"
@@ -76,10 +78,13 @@ def read_settings(file: Path) -> Settings:
     """Return what a hookbus.toml, or the table `[tool.hookbus]` of another file, says.
 
     Raises:
-        HookError: if it cannot be read, or has a key that there is not, or a value of another kind.
+        HookError: if it cannot be read, or has a key that there is not, or a value of another kind;
+            or if somebody else could have written it: settings can put guards in shadow.
     """
     try:
-        said = tomllib.loads(file.read_text(encoding="utf-8"))
+        with file.open("rb") as opened:
+            status = os.fstat(opened.fileno())  # of what is read, whatever stands there by now
+            said = tomllib.loads(opened.read().decode("utf-8"))
     except OSError as error:
         raise HookError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -90,6 +95,7 @@ def read_settings(file: Path) -> Settings:
         if not isinstance(tool, dict) or "hookbus" not in tool:
             return Settings()
         said, where = tool["hookbus"], f"{file}: [tool.hookbus]"
+    _check_trust(file, status)
     _check(where, "", said)
     plugins = said.get("plugins")
     if plugins is not None:
@@ -105,6 +111,19 @@ def read_settings(file: Path) -> Settings:
         tuple(said.get(name, ())) for name in ("adapters", "shadow", "require")
     )  # fmt: skip
     return Settings(file, journal, approvals, plugins, adapters, shadow, require)
+
+
+def _check_trust(file: Path, status: os.stat_result) -> None:
+    """Refuse settings that another user owns or may write, or may put another file in place of:
+    the file, a link to it, and the folders of both.
+    """
+    real = Path(os.path.realpath(file))
+    try:
+        check_owner(str(real), status)
+        for path in dict.fromkeys((file, file.parent, real.parent)):
+            check_owner(str(path), os.lstat(path) if path == file else os.stat(path))
+    except OSError as error:
+        raise HookError(f"{file} cannot be read: {error.strerror}") from None
 
 
 def _beside(file: Path, path: str) -> Path:

@@ -44,11 +44,14 @@ class Broadcast(NamedSignal):
         Guards never.
         """
         block = object()
-        self._muted_by[block] = _current_owner()
-        self._home._muting(self)
         try:
-            yield
-        finally:
+            try:
+                self._muted_by[block] = _current_owner()
+                self._home._muting(self)
+                yield
+            finally:
+                self._muted_by.pop(block, None)
+        finally:  # an interrupt may have come before that
             self._muted_by.pop(block, None)
             self._home._muting(self)
 

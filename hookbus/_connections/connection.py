@@ -21,7 +21,9 @@ class Connection:
         self._signal.drop(self._receiver)
 
     def disable(self) -> None:
-        """Keep the connection but do not call its receiver, from the next call on."""
+        """Keep the connection but do not call its receiver, from the next call on. What an operator
+        has said by `bus.switch` is another matter: neither undoes the other.
+        """
         self._switch(False)
 
     def enable(self) -> None:
@@ -29,8 +31,10 @@ class Connection:
         self._switch(True)
 
     def _switch(self, on: bool) -> None:
-        self._receiver.is_enabled = on
-        self._signal._home._changed(self._signal, self._receiver.owner)
+        connected, signal = self._receiver, self._signal
+        signal._home._changing(signal, connected.owner)
+        connected.is_on = on
+        signal._home._changed(signal, connected.owner)
 
     def __enter__(self) -> Connection:
         return self

@@ -12,7 +12,7 @@ from os.path import dirname, join
 from types import CodeType, TracebackType
 from typing import Final
 
-from ..exceptions import HookBlocked, HookError
+from ..exceptions import HookBlocked, HookError, call_id_of, name_of_class, traceback_of
 from .callables import written
 
 INFO: Final = 20
@@ -61,7 +61,8 @@ def place_of_failure(error: BaseException, place: CodeType | str) -> str:
 def in_words(kind: type[BaseException], place: str, sentence: str | None) -> str:
     """Say of a failure what hookbus says in a sentence, else its type and place."""
     is_said = sentence and kind is HookError
-    return ": ".join(filter(None, (sentence, None if is_said else f"{kind.__name__} at {place}")))
+    typed = None if is_said else f"{name_of_class(kind)} at {place}"
+    return ": ".join(filter(None, (sentence, typed)))
 
 
 def is_worded_here(error: BaseException) -> bool:
@@ -89,7 +90,7 @@ def is_refusal_raised(error: BaseException) -> bool:
     `PermissionError`. One that says that another call was blocked is that call's.
     """
     if issubclass(type(error), HookBlocked):
-        return error.call_id is None  # type: ignore[attr-defined]
+        return call_id_of(error) is None
     return issubclass(type(error), PermissionError) and _is_raised(list(traces_of(error))[-1:])
 
 
@@ -116,7 +117,7 @@ def _is_raised(last: list[TracebackType]) -> bool:
 
 def traces_of(error: BaseException) -> Iterator[TracebackType]:
     """Yield where an exception has passed, the outermost frame first."""
-    trace = error.__traceback__
+    trace: TracebackType | None = traceback_of(error)
     while trace is not None:
         yield trace
         trace = trace.tb_next

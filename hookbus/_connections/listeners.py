@@ -137,25 +137,30 @@ class EventSignal(HookSignal):
         is_taken = False
         if (event := self.redacted(told) if self.redactors else told) is None:
             return False
-        for connected in (self._told or self._by_kind()).get(type(event), ()):
-            function: Any = connected.function if connected.is_weak else connected.held
-            if id(connected) in busy or (self._muted_by and self.is_muted) or function is None:
-                continue
-            busy.add(id(connected))
-            try:
-                is_by_name = connected.is_by_name
-                answer = function(bus, event=event) if is_by_name else function(bus, event)
-                if answer is not None:
-                    plain = "but events are told to plain functions"
-                    not_awaited(answer, f"{connected.label} is async, {plain}")
-                is_taken = True
-            except Exception as error:
-                connected.count_failure(error, is_open=True)
-                connected.log_failure("", is_open=False)
-            except BaseException as error:
-                fatal = first_error(fatal, error)
-            finally:
-                busy.discard(id(connected))
+        mark = 0
+        try:
+            for connected in (self._told or self._by_kind()).get(type(event), ()):
+                function: Any = connected.function if connected.is_weak else connected.held
+                if id(connected) in busy or (self._muted_by and self.is_muted) or function is None:
+                    continue
+                mark = id(connected)
+                try:
+                    busy.add(mark)
+                    is_by_name = connected.is_by_name
+                    answer = function(bus, event=event) if is_by_name else function(bus, event)
+                    if answer is not None:
+                        plain = "but events are told to plain functions"
+                        not_awaited(answer, f"{connected.label} is async, {plain}")
+                    is_taken = True
+                except Exception as error:
+                    connected.count_failure(error, is_open=True)
+                    connected.log_failure("", is_open=False)
+                except BaseException as error:
+                    fatal = first_error(fatal, error)
+                finally:
+                    busy.discard(mark)
+        finally:
+            busy.discard(mark)  # an interrupt may have come before it was taken away
         if fatal is not None:
             raise fatal
         return is_taken

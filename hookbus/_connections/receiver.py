@@ -46,6 +46,7 @@ class Connected(Tally):
         held: the callable; or what gives it, or None, where it is held weakly.
         key: its identity; a bound method is made anew at each access.
         load: the spec of the module that it was in when it was connected.
+        is_on: whether the program wants it called; `is_switched_off` is the operator's word.
         is_by_name: whether a listener takes the event by its name only.
         is_layer: whether it stands in front of others of the same callable, which are there again
             when it goes.
@@ -56,9 +57,9 @@ class Connected(Tally):
         is_met: whether a call found it among its receivers, whatever became of that.
     """
 
-    is_enabled = True
+    is_on = True
     is_by_name = is_weak = is_layer = has_fired = has_blocked = is_spent = False
-    is_logged = is_met = False
+    is_logged = is_met = is_switched_off = False
     lost_results = seals_broken = 0
     when: When | None = None
     load: Any = None
@@ -131,6 +132,10 @@ class Connected(Tally):
         """The callable, or None if it was held weakly and died."""
         function: Connectable | None = self.held() if self.is_weak else self.held
         return function
+
+    @property
+    def is_enabled(self) -> bool:
+        return self.is_on and not self.is_switched_off
 
     @property
     def owner(self) -> Any:

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 from blinker import ANY
 
 from ..exceptions import HookError, warn
-from .broadcast import Broadcast
 from .callables import code_of, key_of, returns_nothing
 from .connection import Connection as Connection
 from .failures import WARNING, log
 from .options import ConnectOptions, Options, Unguarded, check_weak, odd_timeout, options_of
-from .order import in_order
-from .phases import ANSWER, split_signal_name
+from .phases import split_signal_name
 from .receiver import Connected
 from .registry import Registry
 from .senders import is_shared
-from .switches import is_shadowed, switch
+from .sending import Sending
 from .wanted import Connectable
 
 if TYPE_CHECKING:
@@ -37,7 +35,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 G = TypeVar("G", bound="Guard")
 
 
-class HookSignal(Broadcast):
+class HookSignal(Sending):
     """A named signal with ordered, scoped receivers; made by `bus.signal(name)` or
     `hookbus.signal(name)`.
 
@@ -193,8 +191,8 @@ class HookSignal(Broadcast):
         new = Connected(self, function, scope.sender, options, self._next())
         if new.role == "guard":
             _warn_of_lost_verdict(new)
-            if home._shadows and is_shadowed(new, home._shadows):
-                switch(new, "shadow")
+        if self is not home.events:
+            home._switches.meet(new)
         if weak or (weak is None and sender is not ANY):
             new.hold(weak, lambda key: registry.bury(scope, key))
         if odd := odd_timeout(options.timeout):
@@ -281,14 +279,9 @@ class HookSignal(Broadcast):
         """Yield the receivers that run for this sender, in order; those of a class run for its
         instances too.
         """
-        self.was_asked, found = True, self.matching(sender)
-        for role in ("around", ANSWER, "modify", "guard", "observe"):
-            if role != "guard" and self.is_muted:
-                continue
-            for receiver in in_order((d, r) for d, r in found if r.role == role):
-                function = receiver.function
-                if function is not None:
-                    yield function
+        self.was_asked = True
+        for _, function in self._in_order(sender):
+            yield function
 
     def has_receivers_for(self, sender: Any) -> bool:
         """Tell whether anything is connected that would run for this sender."""

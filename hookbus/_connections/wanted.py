@@ -153,7 +153,10 @@ def is_awaitable(value: Any) -> bool:
     kind = type(value)
     if kind is GeneratorType:
         return bool(value.gi_code.co_flags & 0x100)  # made a coroutine by types.coroutine
-    return kind is CoroutineType or hasattr(kind, "__await__")
+    try:
+        return kind is CoroutineType or hasattr(kind, "__await__")
+    except Exception:  # of its metaclass, which is a stranger's code
+        return False
 
 
 def not_awaited(value: Any, said: str) -> Any:

@@ -43,11 +43,13 @@ class Later:
         return await self._stack.__aexit__(kind, error, trace)
 
     async def _run(self, entering: Later | None) -> Any:
-        token = _entering.set(entering)
+        token = None
         try:
+            token = _entering.set(entering)
             return await self._call()
         finally:
-            _entering.reset(token)
+            if token is not None:  # an interrupt may have come before that
+                _entering.reset(token)
 
     async def enter(self, manager: Any) -> Any:
         """Enter what the body returned; it is left with this."""

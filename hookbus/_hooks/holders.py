@@ -13,7 +13,9 @@ from .._connections.receiver import Connected
 from .._connections.senders import is_class, name_of_sender, own_class
 from ..exceptions import HookError
 from .hook import Hook, hook_of, hooks_in
+from .identity import attributes_of_class
 from .overrides import with_subclasses
+from .statics import holder_of
 
 
 def check_sender(
@@ -105,6 +107,7 @@ def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool
     """
     if sender is ANY:
         yield from ((hook, hook.looks_like_method) for hook in hooks)
+        yield from ((hook, False) for hook in hooks if hook.looks_like_method and holder_of(hook))
         return
     own = hook_of(sender)
     if not isinstance(sender, FunctionType):
@@ -115,7 +118,7 @@ def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool
         return
     mro = own_class(sender).__mro__
     for attribute in {hook.body.__name__ for hook in hooks}:
-        for raw in [vars(base).get(attribute) for base in mro]:
+        for raw in [attributes_of_class(base).get(attribute) for base in mro]:
             hook = hook_of(raw) if isinstance(raw, (FunctionType, classmethod)) else None
             if hook in hooks:
                 yield hook, True

@@ -14,9 +14,9 @@ from .._connections.endings import at_end
 from .._connections.phases import Colour, Served
 from .._connections.senders import is_class, own_class
 from ..exceptions import HookError
-from .identity import Own, Run, Table, Unshipped, release
+from .identity import Own, Run, Table, Unshipped, attributes_of_class, release
 from .shell import Shell
-from .signature import Signature
+from .signature import Signature, colour_of
 from .site import NOTHING_SAID, Given, Site
 
 _SHIPPED: Final = (
@@ -151,6 +151,14 @@ class Hook:
             if held.__self__.is_used and owner is not None:
                 self.settle(owner)
 
+    def runs_calls(self, first: Any) -> bool:
+        """Tell whether the calls with this first argument are kept as ones that it runs with
+        receivers.
+        """
+        key, own = id(type(first).__mro__), self._own.get(id(first), dict[int, Run]().get)
+        kept = own(key), self.table.get(key)
+        return is_class(first) or any(each not in (None, self.body) for each in kept)
+
     def box_of(self, sender: object) -> Own | None:
         """Return what the plan of an object with receivers of its own is put into, or None if it
         has none.
@@ -255,7 +263,7 @@ class Hook:
         name = self.body.__qualname__.rpartition(".")[2]
         for cls in (*mro, *class_mro):
             if self.is_named_in(cls):
-                is_static = isinstance(vars(cls).get(name), staticmethod)
+                is_static = isinstance(attributes_of_class(cls).get(name), staticmethod)
                 return self.site_as(None if is_static else name)
         return self.site_as(None)
 
@@ -283,7 +291,7 @@ def hooks_in(
     of all but these, where `as_class` says so.
     """
     for cls in mro:
-        for attribute, raw in list(vars(cls).items()):
+        for attribute, raw in list(attributes_of_class(cls).items()):
             is_of_class = issubclass(type(raw), classmethod)
             if as_class in (None, is_of_class):
                 for function in layers(raw.__func__ if is_of_class else raw):
@@ -300,11 +308,3 @@ def hook_of(function: object) -> Hook | None:
     hook = function.__dict__.get("__hookbus__") if type(function) is FunctionType else None
     # functools.wraps copies the mark to whatever wraps a hookable; only the shell itself is one.
     return hook if isinstance(hook, Hook) and hook.shell is function else None
-
-
-def colour_of(body: Callable[..., Any]) -> Colour:
-    if inspect.isasyncgenfunction(body):
-        return "async generator"
-    if inspect.iscoroutinefunction(body):
-        return "async"
-    return "generator" if inspect.isgeneratorfunction(body) else "sync"

@@ -9,7 +9,7 @@ from blinker import ANY
 
 from .._connections.receiver import Connected
 from .._connections.senders import describe
-from .._connections.switches import ACTS, Switch, is_shadowed, switch
+from .._connections.switches import ACTS, Switch, Switches, may_be, switch
 from ..exceptions import HookError, did_you_mean
 
 if TYPE_CHECKING:
@@ -19,26 +19,30 @@ if TYPE_CHECKING:
 class Operated:
     """What a bus lets an operator say of receivers and hooks."""
 
-    _shadows: frozenset[str] = frozenset()
+    _switches: Switches
     _required: frozenset[str] = frozenset()
 
     def switch(self, receiver: str, act: Switch, *, by: str) -> list[str]:
         """Switch whatever is connected under a name, while the program runs: the operator's word.
 
-        It holds from the next call on, and each connection is told as an event, `Switched`.
+        It holds from the next call on, and for what is connected under the name later, as after a
+        reload, until the operator says otherwise: what the program connects, disables or enables
+        by itself changes nothing of it. Each connection that there is is told as an event,
+        `Switched`.
 
         Args:
             receiver: its name, or the last part of it.
             act: `"disable"`: it is not called; `"shadow"`, for guards: asked, it blocks nothing;
-                `"enable"`: it is what it was connected as.
+                `"enable"`: it is what the program has made of it.
             by: who says so.
 
         Returns:
-            The receivers that were switched, each with its signal and its place.
+            The receivers that were switched, each with its signal and its place; none where what
+            had the name is gone for now.
 
         Raises:
-            HookError: if nobody has the name, or one of them is locked or cannot be in shadow; then
-                none is switched.
+            HookError: if nobody has or had the name, or one of them is locked or cannot be in
+                shadow; then none is switched.
         """
         from ..events import Switched
 
@@ -47,7 +51,7 @@ class Operated:
             raise HookError(f"act={act!r:.40}{did_you_mean(str(act), ACTS)}")
         everything = [each for signal in bus.signals() for each in signal._registry.everything()]
         meant = [each for each in everything if receiver in each.names]
-        if not meant:
+        if not meant and not self._switches.may_say(receiver, act):
             names = [name for each in everything for name in each.names]
             raise HookError(f"nobody is connected as {receiver!r}{did_you_mean(receiver, names)}")
         said = [f"{each.label} on {each.signal.name}" for each in meant]
@@ -56,6 +60,7 @@ class Operated:
                 raise HookError(f"{which} is locked=True: it stays in force")
             if each.role != "guard" and act == "shadow":
                 raise HookError(f"{which} is no guard: only these can be in shadow")
+        self._switches.say(receiver, act)
         for each in meant:
             sender = _switch(bus, each, act)
             who = "ANY" if sender is ANY else "gone" if sender is None else describe(sender)
@@ -70,12 +75,13 @@ class Operated:
             require: names of hooks of which every call is blocked that no guard watches over.
         """
         bus: Any = self
-        self._shadows |= frozenset(shadow)
+        for name in shadow:
+            self._switches.say(name, "shadow")
+            for signal in bus.signals():
+                for each in signal._registry.everything():
+                    if name in each.names and may_be(each, "shadow"):
+                        _switch(bus, each, "shadow")
         self._required |= frozenset(require)
-        for signal in bus.signals():
-            for each in signal._registry.everything():
-                if is_shadowed(each, self._shadows):
-                    _switch(bus, each, "shadow")
         for hook in self._required:
             bus._forget(hook)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._connections.callables import layers
 from .hook import Hook, hook_of, hooks_in
+from .identity import attributes_of_class, mro_of
 
 
 def uncovered_overrides(
@@ -19,7 +20,7 @@ def uncovered_overrides(
     """
     found: set[str] = set()
     for cls in classes:
-        for attribute, hook in hooks_in(cls.__mro__):
+        for attribute, hook in all_hooks_in(mro_of(cls)):
             if hook.bus is bus and hook_name in (None, hook.name):
                 found.update(_uncovered(cls, attribute, hook))
     return sorted(found)
@@ -36,20 +37,30 @@ def say_overrides(
 
 
 def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:
-    mro = cls.__mro__
-    place, holder = next((at, base) for at, base in enumerate(mro) if attribute in vars(base))
+    mro = mro_of(cls)
+    holders = ((at, base) for at, base in enumerate(mro) if attribute in attributes_of_class(base))
+    place, holder = next(holders)
     above = mro[place + 1 :]
-    passes_on = _passes_on(above, attribute, vars(holder)[attribute])
+    passes_on = _passes_on(above, attribute, attributes_of_class(holder)[attribute])
     if passes_on is None:
         return
     where = f"{holder.__module__}.{holder.__qualname__}.{attribute}"
-    if all(held is not hook for _, held in hooks_in(holder.__mro__[1:])):
+    if all(held is not hook for _, held in all_hooks_in(mro_of(holder)[1:])):
         where += f" (ahead of it in {cls.__qualname__})"
     seen = "only what it passes to super() is seen" if passes_on else "nothing sees it"
     yield (
         f"{where}, which overrides a hookable: {seen}; decorate it with @hookable({hook.name!r}), "
         "or the class above with @hook_overrides"
     )
+
+
+def all_hooks_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook]]:
+    """Yield attribute and hook of every hookable that the classes hold, static methods too."""
+    yield from hooks_in(mro)
+    for attribute, raw in [pair for cls in mro for pair in list(attributes_of_class(cls).items())]:
+        if issubclass(type(raw), staticmethod):
+            held = (hook_of(function) for function in layers(raw.__func__))
+            yield from ((attribute, hook) for hook in held if hook is not None)
 
 
 def with_subclasses(classes: Iterable[type]) -> list[type]:
@@ -69,7 +80,7 @@ def _passes_on(above: tuple[type, ...], attribute: str, override: Any) -> bool |
 
     That it says it wraps that method, as `functools.wraps` does, is no proof that it calls it.
     """
-    inherited = {hook for _, hook in hooks_in(above)}
+    inherited = {hook for _, hook in all_hooks_in(above)}
     held = layers(getattr(override, "__func__", override))
     own = list(takewhile(lambda layer: hook_of(layer) not in inherited, held))
     if hook_of(override) is not None or any(hook_of(layer) is not None for layer in own):

@@ -16,6 +16,7 @@ from ..exceptions import HookError, undeclared
 from .holders import hooks_called_by
 from .hook import Hook, hook_of, hooks_in
 from .overrides import uncovered_overrides, with_subclasses
+from .statics import inherited, static_holders
 
 PHASES_WITH_GUARDS: Final = ("pre", "item", "post")
 
@@ -67,21 +68,25 @@ def check_guarded(
             f"{name} has no guard that watches over every call of {', '.join(sorted(set(bare)))}: "
             f"{advice}" + "".join(f"; {each}" for each in vain)
         )
-    overrides = uncovered_overrides(bus, with_subclasses(cls for _, cls, _ in held), name)
+    classes = [cls for _, cls, _ in held]
+    classes += [cls for _, cls in static_holders(hooks)] if sender is None else []
+    overrides = uncovered_overrides(bus, with_subclasses(classes), name)
     # What an override adds to a result or a stream, it adds behind these.
     is_behind = phase != "pre"
     if unseen := [each for each in overrides if is_behind or "nothing sees it" in each]:
         raise HookError(f"{name} is guarded, but {'; '.join(unseen)}")
 
 
-Whose = tuple[Any, tuple[type, ...] | None]
-"""A sender, and the MRO of its calls' objects where it is a class that stands for these."""
+Whose = tuple[Any, ...]
+"""A sender; the MRO of its calls' objects where it is a class that stands for these, or None; and
+further senders whose guards hold for it.
+"""
 
 
 def _watches(signal: HookSignal, whose: Whose) -> bool:
     """Tell whether a guard watches over every call of a sender."""
-    sender, mro = whose
-    for _, receiver in signal.matching(sender):
+    sender, mro, *more = whose
+    for _, receiver in [pair for each in (sender, *more) for pair in signal.matching(each)]:
         if receiver.binds and (mro is None or _is_of_any(receiver.sender, mro)):
             return True
     return False
@@ -108,7 +113,9 @@ def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]
             yield cls.__qualname__, (cls, None if is_classmethod else cls.__mro__)
         if not own:
             is_of_any = hook.is_question or hook.given.sender
-            yield hook.body.__qualname__, (None if is_of_any else hook.shell, None)
+            sender = None if is_of_any else hook.shell
+            _, more = inherited(hook, hook.site_as(None), sender)
+            yield hook.body.__qualname__, (sender, None, *more)
 
 
 def _holders(hooks: list[Hook]) -> list[Held]:

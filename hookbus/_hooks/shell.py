@@ -12,8 +12,8 @@ from inspect import Parameter
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from ..exceptions import HookBlocked, HookError
-from .identity import Unshipped
+from ..exceptions import HookBlocked, HookError, leave_frame
+from .identity import Unshipped, held_by
 
 COLOUR_FLAGS = {
     "sync": 0,
@@ -24,8 +24,8 @@ COLOUR_FLAGS = {
 
 
 _GIVEN: Final = (
-    "body", "type", "id", "find", "runs", "own", "run", "shell", "name", "getattr", "HookBlocked",
-    "blocked",
+    "body", "type", "id", "find", "runs", "own", "run", "held", "had", "HookBlocked", "blocked",
+    "outwards",
 )  # fmt: skip
 
 _MRO: Final = "{id}({type}({first}).__mro__)"
@@ -42,10 +42,12 @@ argument; and with one that has no name."""
 OUT: Final = """\
 try: {way}
 except {HookBlocked} as {blocked}:
-    {blocked}.__traceback__ = {blocked}.__traceback__.tb_next
+    {outwards}({blocked})
     raise"""
 """The way out of a block: it passes without this frame in its traceback. What is raised again by a
 bare `raise` gets no new one."""
+
+_OUT: Final[dict[str, Any]] = {"HookBlocked": HookBlocked, "outwards": leave_frame}
 
 HIDDEN: Final = {"__tracebackhide__": True, "__builtins__": builtins}
 """Stands among the globals of what is written: pytest leaves its frames out of tracebacks."""
@@ -91,7 +93,8 @@ class Shell:
         with_default = [p for p in parameters if p.default is not p.empty]
         named = {p.name: p.default for p in with_default if p.kind is p.KEYWORD_ONLY}
         defaults = tuple(p.default for p in with_default if p.kind is not p.KEYWORD_ONLY)
-        given = {self._names["body"]: body, self._names["HookBlocked"]: HookBlocked, **HIDDEN}
+        given = {self._names["body"]: body, **HIDDEN}
+        given |= {self._names[name]: each for name, each in _OUT.items()}
         self.function = FunctionType(code, given, body.__name__, defaults or None, cells)
         self.function.__kwdefaults__ = named
         functools.update_wrapper(self.function, body)
@@ -104,7 +107,7 @@ class Shell:
         """
         # All of them: who ships a function by value brings along only those its code read at that
         # moment.
-        given = {"body": self._body, "type": type, "id": id, "HookBlocked": HookBlocked, **given}
+        given = {"body": self._body, "type": type, "id": id, **_OUT, **given}
         self.function.__globals__.update({self._names[key]: given[key] for key in given})
 
     def given(self, name: str) -> Any:
@@ -135,18 +138,16 @@ class Shell:
         way = "({run}({id}({first}.__mro__)) or {find}({values}))({passed})"
         return self._forward(way, run=runs)
 
-    def while_function(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what runs calls as a function's, until the class of the first argument holds it
-        under its name.
+    def while_function(self, run: Callable[..., Any], first: Any) -> Callable[..., Any]:
+        """Return what runs calls as a function's, until a class of the first argument holds
+        something else: it may be the function, whose call is a method's then.
         """
-        held = "{getattr}({type}({first}), {name}, None) is {shell}"
-        way = "({find}({values}) if " + held + " else {run})({passed})"
-        name = self._body.__name__
-        return self._forward(way, run=run, shell=self.function, name=name, getattr=getattr)
+        way = "({run} if {held}({first}) == {had} else {find}({values}))({passed})"
+        held = held_by(self._body.__name__, first)
+        return self._forward(way, run=run, held=held, had=held(first))
 
     def _forward(self, way: str, **given: Any) -> Callable[..., Any]:
-        given = {"find": self.given("find"), "id": id, "type": type, **given}
-        given["HookBlocked"] = HookBlocked
+        given = {"find": self.given("find"), "id": id, "type": type, **_OUT, **given}
         names = {self._names[name]: value for name, value in given.items()}
         forward: Callable[..., Any] = maker(self._text(way, [*names]))(**names)
         return forward

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .._connections.phases import Colour
 from .._connections.wanted import by_kind
 from ..exceptions import HookError, did_you_mean
 
@@ -79,3 +80,11 @@ class Signature(NamedTuple):
                 f"**{self.double_star} holds {min(clash)!r}, which is an argument of its own: "
                 "patch that one"
             )
+
+
+def colour_of(body: Callable[..., Any]) -> Colour:
+    if inspect.isasyncgenfunction(body):
+        return "async generator"
+    if inspect.iscoroutinefunction(body):
+        return "async"
+    return "generator" if inspect.isgeneratorfunction(body) else "sync"

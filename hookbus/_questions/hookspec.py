@@ -12,7 +12,8 @@ from .. import modes
 from .._bus import Bus, default_bus
 from .._connections.callables import is_coroutine_callable
 from .._connections.phases import split_signal_name
-from .._hooks.hook import colour_of, hook_of
+from .._hooks.hook import hook_of
+from .._hooks.signature import colour_of
 from .._keywords import named_options
 from .._modes import is_async
 from ..exceptions import HookError, did_you_mean

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from .._calls.context import Call
 from .._calls.deadline import timed, timed_async, within
-from .._calls.outcome import cancelling, is_cancelled_error, note, worst
+from .._calls.outcome import cancelling, is_cancelled_error, worst
 from .._calls.plan import Seat
 from .._calls.telling import tell_failed
 from .._connections.receiver import ReceiverKey
 from .._connections.wanted import unwaited
-from ..exceptions import HookError, ReceiverError, is_a
+from ..exceptions import HookError, ReceiverError, is_a, name_of_class, note
 
 _OPEN: ContextVar[tuple[OpenScope, ...]] = ContextVar("hookbus_scopes", default=())
 
@@ -157,7 +157,7 @@ class OpenScope:
         call = Call(self.spec.panel().plan, self.spec.shell)
         tell_failed(call, seat, failure, "raised" if receiver.closes else "isolated")
         if error is not None:
-            kind = type(failure).__name__
+            kind = name_of_class(type(failure))
             note(error, f"hookbus: {receiver.label} failed to close in {name}: {kind}")
         if not receiver.closes:
             return None

@@ -19,6 +19,7 @@ from .._connections.signal import ORPHANED, HookSignal
 from .._hooks.holders import may_call
 from .._hooks.hook import Hook
 from .._hooks.requirement import check_guarded, may_block
+from .._hooks.statics import is_method
 from .._hooks.strangers import buses, meant_by
 from ..exceptions import HookError, did_you_mean, undeclared
 
@@ -32,7 +33,7 @@ _TAKEN = frozenset(name for names in OFFERED.values() for name in names)
 
 def arguments(hook: Hook) -> tuple[str, ...]:
     """Return what receivers of a hook may ask for."""
-    return hook.served(as_method=hook.looks_like_method).arguments
+    return hook.served(as_method=is_method(hook)).arguments
 
 
 def of_hook(hook: Hook) -> Iterator[str]:

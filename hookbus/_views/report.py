@@ -18,6 +18,7 @@ from .._connections.receiver import Connected
 from .._connections.signal import HookSignal
 from .._exporting import unconnected
 from .._hooks.hook import Hook
+from .._hooks.statics import is_method
 from .._keywords import named_options
 from .._questions.spec import Spec
 from ..exceptions import did_you_mean
@@ -226,7 +227,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
 
 def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> Iterator[str]:
     """Name what a receiver wants of the hookables there are and none of them has."""
-    problems = [receiver.problem_with(h.served(as_method=h.looks_like_method)) for h in declared]
+    problems = [receiver.problem_with(h.served(as_method=is_method(h))) for h in declared]
     yield from dict.fromkeys(problem for problem in problems if problem)
     names = {name for hook in declared for name in hook.function_signature.names}
     for name in sorted({*receiver.asks.names} - receiver.asks.needed - names) if declared else ():

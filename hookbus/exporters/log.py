@@ -12,6 +12,7 @@ from .._exporting import Exporter
 from .._keywords import named_options
 from .._views.values import title
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
+from ..exceptions import name_of_class
 from ._under_way import UnderWay
 
 LEVELS: Final = {
@@ -65,7 +66,7 @@ class Logging(Exporter):
         self._calls.clear()
 
     def _log(self, event: Finished, call: _Call) -> None:
-        error = type(event.error).__name__ if event.error is not None else None
+        error = name_of_class(type(event.error)) if event.error is not None else None
         facts = {
             "call": call.title, "hook": event.hook, "sender": event.sender,
             "call_id": event.call_id, "parent_id": event.parent_id, "outcome": event.outcome,
@@ -89,7 +90,7 @@ def _did(event: Event) -> str | None:
         blocked = "blocked" if event.enforced else "would have blocked"
         return f"{event.receiver} {blocked}: {event.reason:.200}"
     if isinstance(event, Failed):
-        return f"{event.receiver} failed: {type(event.exception).__name__}, {event.action}"
+        return f"{event.receiver} failed: {name_of_class(type(event.exception))}, {event.action}"
     if isinstance(event, Mutated) and not event.index:
         return f"{event.receiver} changed {event.name}"
     return None

@@ -11,7 +11,7 @@ from typing import Any, Final
 from .. import Block, Bus, HookBlocked, HookContext, HookError
 from .._plain import name_of_type, place_of_raise
 from ..events import HIDDEN, Started
-from ..exceptions import CallPaused, is_a
+from ..exceptions import CallPaused, call_id_of, is_a, note
 from ._chain import Row, row_of
 from ._queue import Waiting
 from ._writer import Writer
@@ -120,12 +120,12 @@ class Attempt:
         if error is None:
             raise HookError(f"{self._ctx.hook} has run, and {said}") from None
         of = error.error if is_a(error, CallPaused) else error
-        of.add_note(f"{self._ctx.hook} raised this, and {said}")
+        note(of, f"{self._ctx.hook} raised this, and {said}")
 
     def _outcome(self, error: BaseException | None) -> Row:
         outcome = "returned"
         if error is not None:
-            is_own_block = is_a(error, HookBlocked) and error.call_id == self._ctx.call_id
+            is_own_block = is_a(error, HookBlocked) and call_id_of(error) == self._ctx.call_id
             outcome = "blocked" if is_own_block else "raised"
             if not is_a(error, Exception):
                 outcome = "paused" if is_a(error, CallPaused) else "cancelled"

@@ -18,7 +18,7 @@ def check_place(root: str) -> None:
     """
     if not os.path.isdir(root):
         raise PluginError(f"{root} is not a folder", "name a folder that holds plugin folders")
-    _check_owner(root, os.stat(root))
+    check_owner(root, os.stat(root))
 
 
 def check_folder(folder: str, root: str) -> None:
@@ -42,10 +42,13 @@ def check_folder(folder: str, root: str) -> None:
                 )
         elif not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
             raise PluginError(f"{path} is neither a file nor a folder", "remove it")
-        _check_owner(path, status)
+        check_owner(path, status)
 
 
-def _check_owner(path: str, status: os.stat_result) -> None:
+def check_owner(path: str, status: os.stat_result) -> None:
+    """Raise PluginError unless a file or folder belongs to this user or root, and nobody else may
+    write to it.
+    """
     if sys.platform == "win32":
         return
     if status.st_uid not in (0, os.geteuid()):

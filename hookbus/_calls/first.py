@@ -1,0 +1,58 @@
+"""Who has been called: noted at the first call of each receiver, and at no other."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from .._hooks.shell import HIDDEN
+from .plan import Seat
+
+globals().update(HIDDEN)  # it is called as what was written is
+
+
+class FirstCall:
+    """What is called in a receiver's place until it is: that notes it, and puts the receiver there.
+
+    So the calls after the first one cost nothing for it.
+    """
+
+    def __init__(self, seat: Seat, function: Callable[..., Any]) -> None:
+        self.seat, self.function = seat, function
+        self._places: list[tuple[weakref.ref[FunctionType], str, int | None]] = []
+
+    def stand_in(self, run: FunctionType, name: str, index: int | None = None) -> None:
+        """Stand in for the receiver in the globals of what was written, under this name, or in the
+        list that has it.
+        """
+        # Weakly: what was written goes with who holds it, and not with a later collection.
+        self._places.append((weakref.ref(run), name, index))
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        self.seat.receiver.has_fired = True
+        for reference, name, index in self._places:
+            if (run := reference()) is not None:
+                if index is None:
+                    run.__globals__[name] = self.function
+                else:
+                    run.__globals__[name][index] = self.seat, self.function
+                del run
+        return self.function(*args, **kwargs)
+
+
+def first_call(seat: Seat, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what is called for a receiver: itself, once it was called in any plan."""
+    return function if seat.receiver.has_fired else FirstCall(seat, function)
+
+
+def stand_in(run: FunctionType) -> None:
+    """Have those that stand in for receivers in what was written make place for them."""
+    for name, value in run.__globals__.items():
+        if type(value) is FirstCall:
+            value.stand_in(run, name)
+        elif type(value) is list and name.startswith("many"):
+            for index, (_, each) in enumerate(value):
+                if type(each) is FirstCall:
+                    each.stand_in(run, name, index)

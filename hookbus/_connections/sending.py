@@ -1,0 +1,127 @@
+"""`send` and `send_async`: a broadcast as blinker has it, which heeds `when=` and `once=`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from fnmatch import fnmatchcase
+from inspect import iscoroutinefunction
+from typing import Any
+
+from ..exceptions import HookError, did_you_mean
+from .broadcast import Broadcast
+from .order import in_order
+from .phases import ANSWER
+from .receiver import Connected
+from .wanted import not_awaited
+
+Pairs = list[tuple[Callable[..., Any], Any]]
+
+
+class Sending(Broadcast):
+    """A signal that is sent."""
+
+    was_asked: bool
+    matching: Callable[[Any], list[tuple[float, Connected]]]
+    drop: Callable[[Connected], None]
+
+    def send(
+        self, sender: Any = None, /, *,
+        _async_wrapper: Callable[[Callable[..., Coroutine[Any, Any, Any]]], Callable[..., Any]]
+        | None = None,
+        **kwargs: Any,
+    ) -> Pairs:  # fmt: skip
+        """Call the receivers of a sender, in order, each as `receiver(sender, **kwargs)`; one whose
+        `when=` does not hold of these arguments is passed over, one with `once=True` is called
+        once.
+
+        Args:
+            sender: whose receivers are called; those of its class and of `ANY` too.
+            _async_wrapper: makes a plain callable of a coroutine function.
+            kwargs: what receivers are given.
+
+        Returns:
+            Each receiver that was called, with what it returned.
+
+        Raises:
+            HookError: where a `when=` asks for what was not sent.
+            RuntimeError: for a coroutine function without `_async_wrapper`.
+        """
+        results: Pairs = []
+        for connected, function in self._meant(sender, kwargs):
+            call: Callable[..., Any] = function
+            if iscoroutinefunction(function):
+                if _async_wrapper is None:
+                    raise RuntimeError("Cannot send to a coroutine function.")
+                call = _async_wrapper(function)
+            if self._take_turn(connected):
+                results.append((function, call(sender, **kwargs)))
+        return results
+
+    async def send_async(
+        self, sender: Any = None, /, *,
+        _sync_wrapper: Callable[[Callable[..., Any]], Callable[..., Coroutine[Any, Any, Any]]]
+        | None = None,
+        **kwargs: Any,
+    ) -> Pairs:  # fmt: skip
+        """Await the receivers of a sender, one after the other, as `send` calls them.
+
+        `_sync_wrapper` makes a coroutine function of a plain callable; without it one that is
+        connected raises RuntimeError.
+        """
+        results: Pairs = []
+        for connected, function in self._meant(sender, kwargs):
+            call: Callable[..., Any] = function
+            if not iscoroutinefunction(function):
+                if _sync_wrapper is None:
+                    raise RuntimeError("Cannot send to a non-coroutine function.")
+                call = _sync_wrapper(function)
+            if self._take_turn(connected):
+                results.append((function, await call(sender, **kwargs)))
+        return results
+
+    def _meant(
+        self, sender: Any, sent: dict[str, Any]
+    ) -> Iterator[tuple[Connected, Callable[..., Any]]]:
+        """Yield the receivers of a sender, in order, whose `when=` holds at their turn."""
+        self.was_asked = True
+        for connected, function in self._in_order(sender):
+            if connected.when is None or _holds(connected, sent):
+                yield connected, function
+
+    def _in_order(self, sender: Any) -> Iterator[tuple[Connected, Callable[..., Any]]]:
+        """Yield the receivers that run for a sender, in order; muted ones are left out."""
+        found = self.matching(sender)
+        for role in ("around", ANSWER, "modify", "guard", "observe"):
+            if role != "guard" and self.is_muted:
+                continue
+            for connected in in_order((d, r) for d, r in found if r.role == role):
+                if (function := connected.function) is not None:
+                    yield connected, function
+
+    def _take_turn(self, connected: Connected) -> bool:
+        """Note that a receiver is called; False where it is connected for once, and was."""
+        if connected.options.once:
+            if not connected.claim():
+                return False
+            self.drop(connected)
+        connected.has_fired = True
+        return True
+
+
+def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
+    """Tell whether a `when=` holds of what is sent."""
+    when: Any = connected.when
+    if lacking := when.asks.missing(sent):
+        name, signal = lacking[0], connected.signal.name
+        raise HookError(
+            f"{connected.label} has a when= that asks for {name!r}, which {signal} was not sent "
+            f"with{did_you_mean(name, sent)}"
+        )
+    if not callable(when.condition):
+        globs = when.condition.items()
+        return all(fnmatchcase(str(sent[name]), glob) for name, glob in globs)
+    passed = when.asks.written(sent)
+    args = [sent[name] for key, name in passed if not key]
+    answer = when.condition(*args, **{key: sent[name] for key, name in passed if key})
+    said = "an async when= cannot be judged in time; write a plain predicate"
+    return bool(not_awaited(answer, said))

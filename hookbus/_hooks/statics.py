@@ -1,0 +1,92 @@
+"""Hookable static methods: their calls have no object, and the function leads to the class."""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .._connections.callables import layers
+from .._connections.senders import own_class
+from .hook import Hook, hook_of
+from .identity import attributes_of_class
+from .overrides import with_subclasses
+from .site import Site
+
+
+def static_holders(hooks: Iterable[Hook]) -> Iterator[tuple[Hook, type]]:
+    """Yield every class that holds one of these hookables as a static method, with that one."""
+    named = [hook for hook in hooks if hook.looks_like_method]
+    for cls in with_subclasses([object]) if named else ():
+        yield from ((hook, cls) for hook in named if _is_held(hook, cls))
+
+
+def holder_of(hook: Hook) -> type | None:
+    """Return the class whose static method a hookable is, or None."""
+    if not hook.looks_like_method:
+        return None
+    found: type | None = hook.__dict__.get("_static_holder", lambda: None)()
+    if found is None or not _is_held(hook, found):
+        named = _named_class(hook)
+        if named is not None and any(_held_under(named, hook.body.__name__, hook)):
+            found = named if _is_held(hook, named) else None  # a method: the rule, no other looks
+        else:
+            found = next((cls for _, cls in static_holders([hook])), None)
+    if found is not None:
+        hook.__dict__["_static_holder"] = weakref.ref(found)
+    return found
+
+
+def is_method(hook: Hook) -> bool:
+    """Tell whether a hookable looks like a method that is called with its object first."""
+    return hook.looks_like_method and holder_of(hook) is None
+
+
+def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
+    """Return what a hookable is with what it overrides, where one of these is static; and further
+    senders, whose receivers hold for it.
+
+    Those are the static methods it overrides; of a static method that overrides a method, the
+    classes that have this.
+    """
+    if site.attribute is not None:
+        line, attribute = own_class(sender).__mro__, site.attribute
+    elif (holder := holder_of(hook)) is not None and not hook.given.sender:
+        line, attribute = holder.__mro__[1:], hook.body.__name__
+    else:
+        return site, []
+    kin = [pair for cls in line for pair in _held_under(cls, attribute, hook)]
+    statics = [each for each, is_static in kin if is_static and each is not hook]
+    senders: list[Any] = [each.shell for each in statics]
+    if site.attribute is None:
+        statics = [each for each, _ in kin]
+        senders += line[:-1] if any(not is_static for _, is_static in kin) else ()
+    said = [each.given for each in (hook, *statics)]
+    guarded = next((each.guarded for each in said if each.guarded is not None), False)
+    blocked = next((each.blocked for each in said if each.blocked is not None), None)
+    is_guarded = site.is_guarded or guarded
+    return site._replace(is_guarded=is_guarded, blocked=site.blocked or blocked), senders
+
+
+def _held_under(cls: type, attribute: str, hook: Hook) -> Iterator[tuple[Hook, bool]]:
+    """Yield the hookables of a hook's name that a class holds, and whether as static methods."""
+    raw = attributes_of_class(cls).get(attribute)
+    is_static = issubclass(type(raw), staticmethod)
+    for function in layers(getattr(raw, "__func__", raw)):
+        held = hook_of(function)
+        if held is not None and held.name == hook.name and held.bus is hook.bus:
+            yield held, is_static
+
+
+def _is_held(hook: Hook, cls: type) -> bool:
+    raw: Any = attributes_of_class(cls).get(hook.body.__name__)
+    is_static = issubclass(type(raw), staticmethod)
+    return is_static and any(hook_of(each) is hook for each in layers(raw.__func__))
+
+
+def _named_class(hook: Hook) -> type | None:
+    named: Any = inspect.getmodule(hook.body)
+    for part in hook.body.__qualname__.split(".")[:-1]:
+        named = getattr(named, "__dict__", {}).get(part)
+    return named if isinstance(named, type) else None

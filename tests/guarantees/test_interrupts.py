@@ -1,0 +1,86 @@
+"""A Ctrl-C at any line of hookbus goes out, and leaves no listener deaf and no signal mute."""
+
+import os
+import sys
+
+import pytest
+
+import hookbus
+from hookbus import Bus, hookable, surrounding
+
+HOUSE = os.path.dirname(hookbus.__file__)
+FILES = ("listeners.py", "broadcast.py", "_surroundings.py", "story", "telling.py")
+
+
+def interrupted_at(line, run):
+    """Run, with a KeyboardInterrupt at the line of this number; tell whether there was one."""
+    lines = 0
+
+    def trace(frame, event, arg):
+        nonlocal lines
+        file = frame.f_code.co_filename
+        is_ours = file.startswith(HOUSE) and file.endswith(FILES)
+        if not (is_ours or file.startswith("<hookbus")):
+            return trace if file == __file__ else None
+        if event == "line":
+            lines += 1
+            if lines == line:
+                raise KeyboardInterrupt
+        return trace
+
+    former = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(former)
+    return lines >= line
+
+
+@pytest.mark.parametrize("listener", ["plain", "fails", "by name"])
+def test_no_listener_is_deaf_after_an_interrupt_at_any_line(listener):
+    bus, heard = Bus(), []
+
+    @hookable(bus=bus)
+    def pay():
+        return "paid"
+
+    def plain(bus, event):
+        heard.append(event)
+
+    def fails(bus, event):
+        heard.append(event)
+        raise ValueError
+
+    def by_name(bus, *, event):
+        heard.append(event)
+
+    bus.events.connect({"plain": plain, "fails": fails, "by name": by_name}[listener])
+    bus.events.connect(lambda bus, event: heard.append(event))
+    line = 1
+    while interrupted_at(line, pay):
+        line += 1
+        heard.clear()
+        assert pay() == "paid"
+        assert len(heard) == 4, line
+    assert line > 40
+
+
+def test_no_signal_is_mute_and_nothing_is_around_after_an_interrupt_at_any_line():
+    bus, heard = Bus(), []
+    pay = hookable("pay", bus=bus)(lambda: "paid")
+    bus.signal("pre_pay").connect(lambda pay, surrounding: heard.append({**surrounding}))
+
+    def run():
+        with bus.signal("pre_pay").muted(), surrounding(user="ada"):
+            pay()
+
+    line = 1
+    while interrupted_at(line, run):
+        line += 1
+        heard.clear()
+        pay()
+        assert heard == [{}], line
+    assert line > 20

@@ -1,0 +1,146 @@
+"""Overrides of hookable static methods: guarded where they are hookable, and named where not."""
+
+import warnings
+
+import pytest
+
+from hookbus import Block, Bus, HookBlocked, HookError, hook_overrides, hookable, report
+
+
+@pytest.fixture
+def bus():
+    return Bus()
+
+
+def base_of(bus, **options):
+    class Base:
+        @staticmethod
+        @hookable("send", bus=bus, **options)
+        def send(to):
+            return f"sent to {to}"
+
+    return Base
+
+
+def no(_):
+    return Block("no")
+
+
+def explicit(bus, Base):
+    class Child(Base):
+        @hookable("send", bus=bus)
+        @staticmethod
+        def send(to):
+            return "past"
+
+    return Child
+
+
+def by_decorator(bus, Base):
+    class Child(hook_overrides(Base)):
+        @staticmethod
+        def send(to):
+            return "past"
+
+    return Child
+
+
+def of_a_subclass(bus, Base):
+    class Between(hook_overrides(Base)):
+        pass
+
+    class Child(Between):
+        @staticmethod
+        def send(to):
+            return "past"
+
+    return Child
+
+
+def as_a_method(bus, Base):
+    class Child(hook_overrides(Base)):
+        def send(self, to="me"):
+            return "past"
+
+    return Child()
+
+
+def as_a_classmethod(bus, Base):
+    class Child(hook_overrides(Base)):
+        @classmethod
+        def send(cls, to):
+            return "past"
+
+    return Child
+
+
+CHILDREN = [explicit, by_decorator, of_a_subclass, as_a_method, as_a_classmethod]
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+def test_a_guard_of_a_static_method_guards_hookable_overrides_of_it(bus, child):
+    Base = base_of(bus)
+    Child = child(bus, Base)
+    assert Child.send("eve") == "past"
+    bus.signal("pre_send").connect(no, sender=Base.send, role="guard")
+    for call in (Child.send, Base.send):
+        with pytest.raises(HookBlocked):
+            call("eve")
+    if not isinstance(Child, Base) and child is not as_a_classmethod:
+        bus.require("send")
+    assert not [each for each in report(bus).findings if "not hooked" in each]
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+def test_an_override_of_a_static_method_that_is_guarded_is_guarded(bus, child):
+    Child = child(bus, base_of(bus, guarded=True))
+    with pytest.raises(HookBlocked, match="no guard watches over it"):
+        Child.send("eve")
+
+
+def test_a_static_override_of_a_method_is_guarded_by_the_guards_of_the_class(bus):
+    class Base:
+        @hookable("send", bus=bus, guarded=True)
+        def send(self, to):
+            return "sent"
+
+    class Child(hook_overrides(Base)):
+        @staticmethod
+        def send(to):
+            return "past"
+
+    with pytest.raises(HookBlocked, match="no guard watches over it"):
+        Child.send("eve")
+    bus.signal("pre_send").connect(lambda _: None, sender=Base, role="guard")
+    assert Child.send("ada") == "past"
+    bus.signal("pre_send").connect(no, sender=Base, role="guard")
+    with pytest.raises(HookBlocked):
+        Child.send("eve")
+
+
+def test_a_static_override_that_is_not_hookable_is_named_by_all_who_look(bus):
+    Base = base_of(bus)
+
+    class Child(Base):
+        @staticmethod
+        def send(to):
+            return "past"
+
+    named = r"Child\.send, which overrides a hookable: nothing sees it"
+    with pytest.warns(match=named):
+        bus.signal("pre_send").connect(no, sender=Base.send, role="guard")
+    with pytest.raises(HookError, match=named):
+        bus.require("send")
+    assert any("Child.send, which overrides" in each for each in report(bus).findings)
+    del Child
+
+
+def test_a_receiver_of_anybody_may_ask_for_the_first_argument_of_a_static_method(bus):
+    Base = base_of(bus)
+    asked = []
+    with warnings.catch_warnings(action="error"):
+        bus.signal("pre_send").connect(lambda sender, to: asked.append(to), role="guard")
+    assert Base.send("ada") == "sent to ada" and asked == ["ada"]
+    assert report(bus).findings == ()
+    with pytest.raises(HookError, match="asks for 'too', which send does not have"):
+        bus.signal("pre_send").connect(lambda sender, too: None)
