@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 import weakref
 from _thread import start_new_thread
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from blinker import ANY
 
+from .._locks import Lock
 from ..exceptions import HookError, did_you_mean
 from .callables import ASYNC, code_of, is_async_callable, key_of, name_of, place_of, written
 from .failures import ERROR, WARNING, in_words, log, place_of_failure
@@ -31,7 +31,7 @@ ReceiverKey = tuple[int, ...]
 LONG_SECONDS: Final = 0.1
 """An observer without a deadline that takes longer is a finding: it holds the call up."""
 
-_tally: Final = threading.RLock()
+_tally: Final = Lock()
 """Held for the moment in which a receiver's counts change; by nobody who would call anything
 meanwhile.
 """

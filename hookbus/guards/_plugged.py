@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import translate
@@ -13,6 +12,7 @@ from re import compile as pattern
 from typing import Any, Final, Generic, TypeVar
 
 from .. import HookContext, HookError, receives
+from .._locks import Lock
 
 FIRST: Final = 1e6
 """The priority of what comes before the receivers of others; negative, after them."""
@@ -58,7 +58,7 @@ class Sessions(Generic[T]):
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
-        self._make, self._lock = make, threading.Lock()
+        self._make, self._lock = make, Lock()
         self._kept: OrderedDict[str, T] = OrderedDict()
 
     def of(self, session: Any) -> T:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from contextlib import aclosing, closing
 from inspect import isasyncgen, isgenerator
 from typing import Any, Final
 
 from .. import HookContext, HookError, Replace
+from .._locks import Lock
 from ._found import Finder, Finding
 from ._plugged import FIRST, LAST, Plugged, Sessions, either, glob, globs
 from ._values import changed
@@ -148,7 +148,7 @@ class _Tokens:
     """What stands for values, and, in a session, which value each stands for."""
 
     def __init__(self, is_kept: bool) -> None:
-        self._is_kept, self._lock = is_kept, threading.Lock()
+        self._is_kept, self._lock = is_kept, Lock()
         self._tokens: dict[str, str] = {}
         self._values: dict[str, str] = {}
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from hookbus._bus import Bus, default_bus
+from hookbus._locks import Lock
 from hookbus.exceptions import HookError
 
 from ._operator import Word
@@ -17,7 +17,7 @@ from ._selection import Selection, names_in_environment, names_of
 Path = str | os.PathLike[str]
 ById = Mapping[str, Mapping[str, Any]]
 
-_beginning: Final = threading.Lock()
+_beginning: Final = Lock()
 
 
 def load_plugins(
