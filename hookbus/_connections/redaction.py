@@ -147,9 +147,11 @@ class _Cleaning:
             raise HookError("a redactor's function returns a text, a number, True, False or None")
         text = new = str(value)
         if redactor.guards is not None:
-            self._left()
-            is_long = len(new) > GUARDED
-            new = UNREDACTED if is_long else str(redactor.guards.text(new, self._session))
+            left, is_long = self._left(), len(new) > GUARDED
+            if is_long:
+                new = UNREDACTED
+            else:
+                new = str(redactor.guards.text(new, self._session, timeout=left))
         new = self._by_patterns(redactor.patterns, new)
         return value if new == text else new
 

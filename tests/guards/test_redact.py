@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import os
 import random
+import re
 
 import attrs
 import pytest
@@ -209,22 +210,34 @@ def test_an_exception_that_keeps_its_text_elsewhere_is_replaced(call, bus):
 
 
 def test_a_tool_that_may_gets_the_value_back_in_its_session(call, bus):
-    bus.plug(redact(reversible=["pay*"]))
+    guard = redact(reversible=["pay*"])
+    bus.plug(guard)
     with surrounding(session=1):
         call.result = {"card": CARD, "mail": "ada@example.com", "again": [CARD]}
         found = call("read")
-        assert found == {"card": "<card-1>", "mail": "<email-2>", "again": ["<card-1>"]}
+        card, mail = found["card"], found["mail"]
+        assert re.fullmatch("<card-[0-9a-f]{12}>", card) and re.fullmatch("<email-.{12}>", mail)
+        assert found["again"] == [card] and guard.text(CARD, session=1) == card
         call.result = "done"
-        call("pay_bill", text="use <card-1> or <card-9> <b> or <email-2>", list=["<card-1>"])
-        call("send", text="use <card-1>")
+        call("pay_bill", text=f"use {card} or <card-9> <b> or {mail}", list=[card])
+        call("send", text=f"use {card}")
     with surrounding(session=2):
-        call("pay_bill", text="<card-1>")
+        call("pay_bill", text=card)
     given = [arguments for name, arguments in call.made[1:]]
     assert given == [
         {"text": f"use {CARD} or <card-9> <b> or ada@example.com", "list": [CARD]},
-        {"text": "use <card-1>"},
-        {"text": "<card-1>"},
+        {"text": f"use {card}"},
+        {"text": card},
     ]
+
+
+def test_a_token_of_a_session_that_is_forgotten_restores_nothing_that_came_later(bus):
+    guard = redact(reversible="pay")
+    first = guard.text(CARD, session="first")
+    later = [guard.text("5500 0000 0000 0004", session=i) for i in range(1_001)]
+    assert guard.text("5500 0000 0000 0004", session="first") not in (first, *later)
+    assert guard.text(CARD, session="first") != first
+    assert len({first, *later}) == 1_002
 
 
 def test_what_others_replace_and_change_is_redacted_too(call, bus):
