@@ -19,7 +19,12 @@ CHUNK: Final = 40_000
 """So many letters are decoded at once where Python does it: a multiple of 5 and 8."""
 
 _SHORTEST: Final = 12
-_MARKED: Final = re.compile(r"[%&\\=+]")
+_PERCENT: Final = r"%[0-9A-Fa-f]{2}"
+_ENTITY: Final = r"&[#A-Za-z]"
+_ESCAPE: Final = r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U000[0-9A-Fa-f]{5}|[0-7]{1,3})"
+_QUOTED: Final = r"=(?:[0-9A-Fa-f]{2}|\r?\n)"
+_UTF7: Final = r"\+[A-Za-z0-9/+]"
+_MARKED: Final = re.compile("|".join([_PERCENT, _ENTITY, _ESCAPE, _QUOTED, _UTF7]))
 _SPLITS: Final = re.compile(r"[v-y{|}~]")
 """What is in no ascii85; nor are quotes in base85, so that a word with both is neither."""
 
@@ -78,17 +83,8 @@ def pieces(word: str, is_split: bool = False) -> Iterator[tuple[int, int]]:
 
 
 def _of_piece(piece: str, deadline: Deadline) -> Iterator[str]:
-    several: list[Decode] = []
-    if "%" in piece:
-        several.append(unquote)
-    if "&" in piece:
-        several.append(html.unescape)
-    if "\\" in piece:
-        several.append(lambda piece: _ESCAPED.sub(_sign, piece))
-    if "=" in piece:
-        several.append(quopri.decodestring)
-    if "+" in piece:
-        several.append(lambda piece: piece.encode("ascii").decode("utf-7"))
+    is_marked = _MARKED.search(piece) is not None
+    several = [decode for form, decode in _MARKS if is_marked and form.search(piece)]
     for decode in several:
         deadline.take(piece)
         if decoded := _plain(decode, piece):
@@ -110,12 +106,19 @@ def _of_run(run: str, deadline: Deadline) -> Iterator[str]:
         yield decoded
 
 
-_ESCAPED: Final = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U000[0-9A-Fa-f]{5}|[0-7]{1,3})")
-
-
 def _sign(escaped: re.Match[str]) -> str:
     number = escaped[1]
     return chr(int(number, 8) if number[0] in "01234567" else int(number[1:], 16))
+
+
+_MARKS: Final[list[tuple[re.Pattern[str], Decode]]] = [
+    (re.compile(_PERCENT), unquote),
+    (re.compile(_ENTITY), html.unescape),
+    (re.compile(_ESCAPE), lambda piece: re.sub(_ESCAPE, _sign, piece)),
+    (re.compile(_QUOTED), quopri.decodestring),
+    (re.compile(_UTF7), lambda piece: piece.encode("ascii").decode("utf-7")),
+]
+"""What decodes a piece in which a form stands."""
 
 
 def _base64(run: str) -> bytes:

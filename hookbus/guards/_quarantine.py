@@ -20,7 +20,10 @@ from .. import Replace
 from ._deadline import SECONDS, Deadline, checked
 from ._folded import folded
 from ._plugged import LAST, Plugged
-from ._values import changed
+from ._together import changed_together
+
+TOGETHER: Final = 100
+"""So many texts of a result are looked through together."""
 
 MARK: Final = "[instructions removed]"
 """Stands where something was taken out, so that nobody mistakes the text for the whole of it."""
@@ -105,10 +108,21 @@ class quarantine(Plugged):
     def _clean_of(self) -> Callable[..., Replace | None]:
         def clean(sender: Any, result: Any) -> Replace | None:
             deadline = Deadline(self._seconds)
-            new = changed(result, lambda text: _cleaned(text, deadline))
+            new = changed_together(result, lambda texts: _each_cleaned(texts, deadline))
             return None if new is result else Replace(new)
 
         return clean
+
+
+def _each_cleaned(texts: list[str], deadline: Deadline) -> list[str]:
+    made: list[str] = []
+    for at in range(0, len(texts), TOGETHER):
+        several = texts[at : at + TOGETHER]
+        # Where all together have nothing, none has.
+        together = "\n\n\0\n\n".join(several)
+        is_clean = len(several) > 1 and _cleaned(together, deadline) == together
+        made += several if is_clean else [_cleaned(text, deadline) for text in several]
+    return made
 
 
 def _cleaned(text: str, deadline: Deadline) -> str:

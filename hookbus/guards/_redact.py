@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import aclosing, closing, nullcontext
 from inspect import isasyncgen, isgenerator
-from itertools import accumulate
 from secrets import token_hex
 from typing import Any, Final
 
@@ -16,13 +14,8 @@ from ._deadline import SECONDS, Allowance, Deadline, checked
 from ._found import Finder, Finding
 from ._held import Held
 from ._plugged import FIRST, LAST, Plugged, Sessions, either, glob, globs
+from ._together import changed_together
 from ._values import changed
-
-SEPARATOR: Final = "\n\0\n"
-"""Stands between texts that are looked at together: no form goes over it."""
-
-TOGETHER: Final = 50_000
-"""So many characters of short texts are looked at together."""
 
 _LABELS: Final = frozenset({"name", "call_id", "kind", "model", "tool", "agent"})
 
@@ -183,62 +176,12 @@ class redact(Plugged):
 
 def cleaned(value: Any, finder: Finder, tokens: _Tokens, deadline: Deadline) -> Any:
     """Return a value without what is looked for, or the very object where there is nothing."""
-    texts: dict[str, str] = {}
 
-    def note(text: str) -> str:
-        texts.setdefault(text, text)
-        return text
+    def clean(texts: list[str]) -> list[str]:
+        found = finder.of_each(texts, deadline)
+        return [tokens.instead(text, each) for text, each in zip(texts, found, strict=True)]
 
-    changed(value, note)
-    several: list[str] = []
-    length = 0
-    for text in list(texts):
-        several.append(text)
-        length += len(text)
-        if length > TOGETHER:
-            texts.update(_together(several, finder, tokens, deadline))
-            several, length = [], 0
-    texts.update(_together(several, finder, tokens, deadline))
-    if all(new is text for text, new in texts.items()):
-        return value
-
-    def new_of(text: str) -> str:
-        new = texts.get(text)
-        return tokens.instead(text, finder.of(text, deadline)) if new is None else new
-
-    return changed(value, new_of)
-
-
-def _together(
-    texts: list[str], finder: Finder, tokens: _Tokens, deadline: Deadline
-) -> Mapping[str, str]:
-    """Return what texts become, each as if it were alone."""
-    if len(texts) < 2 or finder.has_patterns:  # a pattern may ask where a text ends
-        return {text: _instead(text, finder.of(text, deadline), tokens) for text in texts}
-    starts = [*accumulate((len(text) + len(SEPARATOR) for text in texts), initial=0)]
-    found: dict[int, list[Finding]] = {}
-    for each in finder.of(SEPARATOR.join(texts), deadline):
-        first = bisect_right(starts, each.start) - 1
-        if each.start >= starts[first] + len(texts[first]):
-            first += 1  # it begins with the sign before a text
-        if first < len(texts):
-            last = bisect_left(starts, each.end) - 1
-            for i in range(first, last + 1):
-                found.setdefault(i, []).append(each)
-    made: dict[str, str] = {}
-    for i, several in found.items():
-        text, start = texts[i], starts[i]
-        is_within = all(starts[i] - 3 <= each.start and each.end <= starts[i + 1] for each in several)
-        inside = [
-            each._replace(start=max(0, each.start - start), end=min(len(text), each.end - start))
-            for each in several
-        ]
-        made[text] = _instead(text, inside if is_within else finder.of(text, deadline), tokens)
-    return made
-
-
-def _instead(text: str, found: list[Finding], tokens: _Tokens) -> str:
-    return tokens.instead(text, found) if found else text
+    return changed_together(value, clean)
 
 
 class _Tokens:
@@ -250,11 +193,12 @@ class _Tokens:
         self._values: dict[str, str] = {}
 
     def instead(self, text: str, found: Iterable[Finding]) -> str:
-        parts, at = [], 0
+        parts: list[str] = []
+        at = 0
         for start, end, kind in found:
             parts += [text[at:start], self._token(text[start:end], kind)]
             at = end
-        return "".join([*parts, text[at:]])
+        return "".join([*parts, text[at:]]) if parts else text
 
     def restored(self, text: str) -> str:
         """Return a text with the values in it that its tokens stand for."""
