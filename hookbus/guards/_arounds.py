@@ -153,13 +153,14 @@ class cache(Plugged):
         if seconds is not None:
             _check_seconds("seconds", seconds)
         caches, self._json = library("cachetools", "cache"), library("rfc8785", "cache")
-        self._make = lambda: caches.TTLCache(size, math.inf if seconds is None else seconds)
+        lasting = math.inf if seconds is None else seconds
+        self._make: Callable[[], Any] = lambda: caches.TTLCache(size, lasting)
         self._empty()
         self._lock = Lock(reset=self._empty)
         self.on("around", either(self._plain, self._awaited))
 
     def _empty(self) -> None:
-        self._kept = self._make()
+        self._kept: Any = self._make()
 
     def _plain(self, call_next: Callable[[], Any], ctx: HookContext) -> Any:
         key = self._key(ctx)

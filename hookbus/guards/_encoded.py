@@ -97,7 +97,7 @@ def _of_piece(piece: str, deadline: Deadline) -> Iterator[str]:
 
 
 def _of_run(run: str, deadline: Deadline) -> Iterator[str]:
-    deadline.take(run)
+    deadline.left()
     if decoded := _plain(_base64, run):
         yield decoded
     if _BASE32.fullmatch(run):
@@ -136,7 +136,7 @@ def _chunked(decode: Decode, run: str, deadline: Deadline) -> Iterator[str]:
     parts, at, size = [], 0, 40
     while at < len(run):
         part = run[at : at + size]
-        deadline.take(part)
+        deadline.left()
         decoded = _plain(decode, part)
         if decoded is None:
             return

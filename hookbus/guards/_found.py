@@ -115,7 +115,7 @@ class Finder:
             found.append(Finding(*span, each.kind))
         several = list(views(plain, begin, deadline, is_split)) if depth else []
         inner = self.of_each([decoded for _, decoded in several], deadline, depth=depth - 1)
-        for (run, decoded), inside in zip(several, inner, strict=True):
+        for (run, _), inside in zip(several, inner, strict=True):
             if inside:
                 found.append(Finding(*place(*run), inside[0].kind))
         return list(_merged(found))
@@ -156,10 +156,8 @@ class Finder:
         plain, place = folded(text)
         begin = start if plain is text else len(folded(text[:start])[0])
         of_forms = self._forms.open_from(plain, begin, deadline)
-        if of_forms < len(plain):
-            of_forms = place(of_forms, of_forms + 1)[0]
-        else:
-            of_forms = len(text)
+        is_open = of_forms < len(plain)
+        of_forms = place(of_forms, of_forms + 1)[0] if is_open else len(text)
         return min(of_forms, self._given.open_from(text, start, deadline))
 
 
@@ -172,7 +170,7 @@ class _Forms:
             try:
                 self._forms.append((kind, regex.compile(form)))
             except (regex.error, TypeError) as error:  # it may be a secret, and is not shown
-                raise HookError(f"patterns[{i}] is no pattern: {error}") from None
+                raise HookError(f"patterns=: element [{i}] is no pattern: {error}") from None
         # Matches nothing, but says from where on a text that goes on could match.
         either = "|".join(f"(?:{form})" for _, form in forms)
         self._open = regex.compile(f"(?:{either})(*F)") if forms else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable
 from typing import Final, Protocol
 
@@ -88,9 +89,8 @@ class Held:
 
     def _word_from(self, text: str, start: int) -> int:
         """Return from where on the last word, or its last piece, could go on."""
-        last = None
-        for last in WORD.finditer(text, start):
-            pass
+        words = deque(WORD.finditer(text, start), maxlen=1)
+        last = words[0] if words else None
         if last is None or last.end() < len(text):
             return len(text)
         if is_splitting(last[0]) or (self._is_split and last.start() == start):

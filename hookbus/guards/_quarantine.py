@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from .. import Replace
+from ._batch import changed_together
 from ._deadline import SECONDS, Deadline, checked
 from ._folded import folded
 from ._plugged import LAST, Plugged
-from ._together import changed_together
 
 TOGETHER: Final = 100
 """So many texts of a result are looked through together."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import aclosing, closing, nullcontext
+from contextlib import AbstractContextManager, aclosing, closing, nullcontext
 from inspect import isasyncgen, isgenerator
 from secrets import token_hex
 from typing import Any, Final
 
 from .. import HookContext, HookError, Replace
 from .._locks import Lock
+from ._batch import changed_together
 from ._deadline import SECONDS, Allowance, Deadline, checked
 from ._found import Finder, Finding
 from ._held import Held
 from ._plugged import FIRST, LAST, Plugged, Sessions, either, glob, globs
-from ._together import changed_together
 from ._values import changed
 
 _LABELS: Final = frozenset({"name", "call_id", "kind", "model", "tool", "agent"})
@@ -146,9 +146,10 @@ class redact(Plugged):
 
         def items() -> Generator[Any, Any, None]:
             nonlocal result
-            result = yield from made
+            result = yield from made  # type: ignore[func-returns-value]  # a generator's, or None
 
-        with closing(made) if isgenerator(made) else nullcontext():
+        end: AbstractContextManager[Any] = closing(made) if isgenerator(made) else nullcontext()
+        with end:
             try:
                 for item in items():
                     yield from self._out(held, item, ctx)

@@ -1,4 +1,5 @@
-"""What ready guards take for texts of 10 kB, 100 kB and 1 MB: `python -m tests.guards.figures`."""
+"""What ready guards compute for texts of 10 kB, 100 kB and 1 MB: `python -m tests.guards.figures`.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ def _call(guard: Any, value: Any, *, is_result: bool) -> tuple[float, bool]:
     def tool_call(name: str, arguments: dict[str, Any]) -> Any:
         return value if is_result else None
 
-    began = time.perf_counter()
+    began = time.thread_time()
     try:
         tool_call("send", {} if is_result else {"to": value, "path": value, "url": value})
     except HookBlocked:
-        return time.perf_counter() - began, True
-    return time.perf_counter() - began, False
+        return time.thread_time() - began, True
+    return time.thread_time() - began, False
 
 
 def _judges(make: Callable[[], Any]) -> Callable[[Any], tuple[float, bool]]:
@@ -65,7 +66,8 @@ def main(names: list[str]) -> None:
                 rows.sort(reverse=True)
                 blocked = [what for _, is_blocked, what in rows if is_blocked]
                 worst = ", ".join(f"{what} {took:.3f}" for took, _, what in rows[:4])
-                print(f"{name:22} {kind:8} {size:9,}  blocked {len(blocked):2}/{len(rows)}  {worst}")
+                share = f"blocked {len(blocked):2}/{len(rows)}"
+                print(f"{name:22} {kind:8} {size:9,}  {share}  {worst}")
                 if kind == "benign" and blocked and name in ("redact", "quarantine"):
                     print("    blocked:", ", ".join(blocked))
             sys.stdout.flush()

@@ -142,8 +142,8 @@ BENIGN: dict[str, Make] = {
     "rows as JSON": lambda size: json.dumps(_rows(size * 3 // 5), indent=1),
     "rows as minified JSON": lambda size: json.dumps(_rows(size * 3 // 4), separators=(",", ":")),
     "a table of numbers": _numbers,
-    "HTML": _repeated('<li class="row"><a href="https://example.com/a?b=c">One of many</a></li>\n'),
-    "code": _repeated("    def total(self, rows):\n        return sum(row.price for row in rows)\n"),
+    "HTML": _repeated('<li class="row"><a href="https://example.com/a?b=c">One of them</a></li>\n'),
+    "code": _repeated("    def total(self, rows):\n        return sum(row.sum for row in rows)\n"),
     "a picture in base64": lambda size: base64.b64encode(
         random.Random(1).randbytes(size * 3 // 4)
     ).decode(),
