@@ -20,6 +20,9 @@ SECONDS: Final = 1.0
 CHARACTERS_A_SECOND: Final = 2_000_000
 """A step that nothing can interrupt does at least so many."""
 
+SHARE: Final = 0.9
+"""The last step begins within so much of the time, and so ends within all of it."""
+
 ITEM_SECONDS: Final = 0.001
 CHARACTER_SECONDS: Final = 0.000_002
 """An item of a stream, and each of its characters, may take so much longer."""
@@ -33,7 +36,7 @@ class Deadline:
     """
 
     def __init__(self, seconds: float = SECONDS) -> None:
-        self._until = time.thread_time() + seconds
+        self._until = time.thread_time() + seconds * SHARE
 
     def left(self) -> float:
         """Return the seconds that are left.
