@@ -1,5 +1,7 @@
 """Guards that read what strangers wrote answer, and close where they cannot finish in time."""
 
+import base64
+
 import pytest
 
 from hookbus import Bus, HookBlocked, HookError, hookable
@@ -170,6 +172,16 @@ def test_JSON_in_one_line_leaves_a_stream_and_a_secret_in_it_does_not():
             got = "".join(stream_of(in_pieces(whole, size)))
             assert hidden not in got and got.startswith(text[:-1])
             assert got == GUARD.text(whole, timeout=60)
+
+
+def test_quotes_split_a_word_of_which_the_beginning_has_left_the_stream():
+    signs = set("vwxy{|}~")  # by which a word is known to be no encoding as a whole
+    several = (base64.b85encode(f"ada{i}@example.com".encode()).decode() for i in range(10_000))
+    hidden = next(each for each in several if signs.isdisjoint(each))
+    whole = f'["v{{","{hidden}"]'
+    assert hidden not in GUARD.text(whole)
+    for size in range(1, len(whole)):
+        assert "".join(stream_of(in_pieces(whole, size))) == GUARD.text(whole)
 
 
 def test_a_stream_ends_where_there_is_no_time_to_look_through_it():
