@@ -121,7 +121,9 @@ def test_the_ready_guard_redacts_events_with_the_tokens_of_the_session(bus, told
         with surrounding(session=session):
             called(bus)("t", f"mail {name}@example.org")
     shown = [event.values["arguments"] for event in told if isinstance(event, Started)]
-    assert shown == ["mail <email-1>", "mail <email-1>", "mail <email-2>"]
+    tokens = [redact.text("ann@example.org", session="s"), redact.text("bob@example.org", "t"),
+              redact.text("bob@example.org", "s")]  # fmt: skip
+    assert shown == [f"mail {token}" for token in tokens] and len(set(tokens)) == 3
     assert "ann@" not in said(told) and "bob@" not in said(told)
 
 
@@ -196,7 +198,7 @@ def test_a_pattern_that_takes_for_ever_is_given_up_and_nothing_more_is_told(bus,
 
 def test_after_a_while_nothing_more_is_shown_to_a_guard_that_is_slow(bus, told):
     class Slow:
-        def text(self, text, session):
+        def text(self, text, session, timeout):
             if text == "slow":
                 time.sleep(0.11)
             return text
@@ -236,7 +238,8 @@ def test_hostile_values_leave_the_call_as_it_is(bus, told):
     ("given", "said"),
     [
         ({}, "looks for nothing"), ({"names": ""}, "names="), ({"names": [1]}, "names="),
-        ({"patterns": "("}, "patterns='\\('"), ({"patterns": [b"x"]}, "patterns="),
+        ({"patterns": "("}, "patterns=: element .0. is no pattern"),
+        ({"patterns": [b"x"]}, "patterns="),
         ({"guards": object()}, "guards= takes"), ({"function": 1}, "function= takes"),
     ],
 )  # fmt: skip

@@ -147,9 +147,11 @@ class _Cleaning:
             raise HookError("a redactor's function returns a text, a number, True, False or None")
         text = new = str(value)
         if redactor.guards is not None:
-            self._left()
-            is_long = len(new) > GUARDED
-            new = UNREDACTED if is_long else str(redactor.guards.text(new, self._session))
+            left, is_long = self._left(), len(new) > GUARDED
+            if is_long:
+                new = UNREDACTED
+            else:
+                new = str(redactor.guards.text(new, self._session, timeout=left))
         new = self._by_patterns(redactor.patterns, new)
         return value if new == text else new
 
@@ -184,11 +186,12 @@ def _log(redactor: Redactor, error: Exception) -> None:
 
 def _compiled(given: str | Iterable[str], what: str, make: Callable[[str], Any]) -> tuple[Any, ...]:
     made = []
-    for each in [given] if isinstance(given, str) else given:
+    for i, each in enumerate([given] if isinstance(given, str) else given):
         try:
             if not isinstance(each, str) or not each:
                 raise ValueError("write a text")
             made.append(make(each))
         except Exception as error:  # of either library, each has its own
-            raise HookError(f"{what}={each!r:.40} is no pattern: {error}") from None
+            # It may be a secret, and is not shown.
+            raise HookError(f"{what}=: element [{i}] is no pattern: {error}") from None
     return tuple(made)

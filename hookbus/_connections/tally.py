@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from types import CodeType
 from typing import Final
 
+from .._locks import Lock
 from .failures import in_words, is_raised_by, place_of_failure
 
 LONG_SECONDS: Final = 0.1
@@ -17,7 +17,7 @@ TO_BLOCK: Final = "; if that was to block the call, write return Block(reason)"
 MOST_REMARKS: Final = 20
 """The number of different remarks that are kept of one receiver."""
 
-_tally: Final = threading.RLock()
+_tally: Final = Lock()
 """Held for the moment in which a receiver's counts change; by nobody who would call anything
 meanwhile.
 """

@@ -14,6 +14,7 @@ from .._calls.plan import Seat
 from .._calls.telling import tell_failed
 from .._connections.receiver import ReceiverKey
 from .._connections.wanted import unwaited
+from .._locks import Lock
 from ..exceptions import HookError, ReceiverError, is_a, name_of_class, note
 
 _OPEN: ContextVar[tuple[OpenScope, ...]] = ContextVar("hookbus_scopes", default=())
@@ -29,7 +30,7 @@ class OpenScope:
         self.provided: dict[ReceiverKey, Any] = {}  # by the keys of those who have
         self._managers: list[tuple[Seat, Any]] = []
         self._is_open = False
-        self._lock = threading.Lock()
+        self._lock = Lock()
         # For each receiver: one that hangs as it is entered, and was left at its deadline, holds
         # up nobody else.
         self._entering: dict[tuple[bool, ReceiverKey], Any] = {}

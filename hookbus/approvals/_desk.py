@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections import deque
 from concurrent.futures import Future
@@ -12,6 +11,7 @@ from typing import Any
 
 from .. import HookError
 from .._keywords import named_options
+from .._locks import Lock
 from ._memory import Memory, check_answer
 from ._words import Approved, Denied, Request
 
@@ -27,7 +27,7 @@ class Desk:
     name = "Desk"
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._memory = Memory()
         self.key = self._memory.key
         self._waiting: dict[str, tuple[Request, Future[Any]]] = {}

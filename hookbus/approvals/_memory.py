@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from threading import TIMEOUT_MAX
 from typing import Any, Final
 
 from .. import HookError
+from .._locks import Lock
 from ._digest import canonical
 from ._words import Approved, Denied, Request
 
@@ -23,7 +23,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.key = secrets.token_bytes(32)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._yeses: OrderedDict[str, tuple[float, Approved]] = OrderedDict()
         self._parked: OrderedDict[str, str] = OrderedDict()
 

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import HookError
+from .._locks import Lock
 from ._memory import Memory
 from ._words import Approved, Denied, Request
 
@@ -36,7 +37,7 @@ class Terminal:
 
     def __init__(self) -> None:
         self.key = Memory().key
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._last: dict[tuple[str, str], Request] = {}
 
     def ask(self, request: Request) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from typing import Final, Generic, TypeVar
+
+from .._locks import Lock
 
 T = TypeVar("T")
 
@@ -18,7 +19,7 @@ class UnderWay(Generic[T]):
     def __init__(self) -> None:
         self._calls: OrderedDict[int, T] = OrderedDict()
         # What is collected meanwhile may make a call that is told.
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def begin(self, call_id: int, kept: T) -> list[T]:
         """Keep something of a call, and return what is kept no more instead."""

@@ -14,6 +14,7 @@ import attrs
 
 from .._exporting import Exporter
 from .._keywords import named_options
+from .._locks import Lock
 from .._views.values import title
 from ..events import HIDDEN, Event, Finished, Started
 from ._file import Lines
@@ -63,7 +64,7 @@ class ChromeTrace(Exporter):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._lines, self._lock = Lines(path, anew=True), threading.RLock()
+        self._lines, self._lock = Lines(path, anew=True), Lock()
         self._calls = UnderWay[_Call]()
         self._tasks: WeakKeyDictionary[Any, list[_Lane]] = WeakKeyDictionary()
         self._tracks = 0

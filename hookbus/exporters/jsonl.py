@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from typing import Any
 
 from .. import HookError
 from .._exporting import Exporter
 from .._keywords import named_options
+from .._locks import Lock
 from ..events import Event
 from ._file import Lines
 
@@ -38,7 +38,7 @@ class JsonLines(Exporter):
             if value is not None and (type(value) is not int or value < 1):
                 raise HookError(f"{name}={value!r:.40} must be a whole number from 1")
         self._max_bytes, self._keep = max_bytes, keep
-        self._lines, self._lock = Lines(path), threading.RLock()
+        self._lines, self._lock = Lines(path), Lock()
 
     def __call__(self, bus: Any, event: Event) -> None:
         self.is_used = True

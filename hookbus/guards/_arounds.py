@@ -6,12 +6,12 @@ from __future__ import annotations
 import asyncio
 import copy
 import math
-import threading
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import HookContext, HookError
+from .._locks import Lock
 from ._plugged import Plugged, either, library
 
 
@@ -153,9 +153,14 @@ class cache(Plugged):
         if seconds is not None:
             _check_seconds("seconds", seconds)
         caches, self._json = library("cachetools", "cache"), library("rfc8785", "cache")
-        self._kept = caches.TTLCache(size, math.inf if seconds is None else seconds)
-        self._lock = threading.Lock()
+        lasting = math.inf if seconds is None else seconds
+        self._make: Callable[[], Any] = lambda: caches.TTLCache(size, lasting)
+        self._empty()
+        self._lock = Lock(reset=self._empty)
         self.on("around", either(self._plain, self._awaited))
+
+    def _empty(self) -> None:
+        self._kept: Any = self._make()
 
     def _plain(self, call_next: Callable[[], Any], ctx: HookContext) -> Any:
         key = self._key(ctx)

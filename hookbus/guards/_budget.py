@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final, Literal
@@ -12,6 +11,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from .. import Block, HookBlocked, HookContext, HookError
+from .._locks import Lock
 from ._plugged import LAST, Plugged, Unnamed, either, library, named
 
 BYTES_A_TOKEN: Final = 2
@@ -52,7 +52,7 @@ class budget(Plugged):
             raise HookError(f"per={per!r:.40} must be 'session' or 'user'")
         self._most = _Amount(_whole(tokens), _dollars(money))
         self._price = None if money is None else _prices()
-        self._per, self._lock = per, threading.Lock()
+        self._per, self._lock = per, Lock()
         self._used: dict[str, _Amount] = {}
         self._key = f"hookbus budget {id(self)}"
         self.on("pre", self._reserve_of(), role="guard", priority=LAST)

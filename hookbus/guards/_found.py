@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import quopri
 import re
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote
 
 from .. import HookError
+from ._deadline import Deadline
+from ._encoded import views
+from ._folded import folded
 from ._plugged import library
-
-SECONDS: Final = 1.0
-"""For so long one pattern may look at one text."""
 
 _LIBRARY: Final = (
     "artifactory aws azure_storage_key basic_auth cloudant discord github_token gitlab_token "
@@ -39,9 +37,20 @@ _SECRETS: Final = (
     r"\bAIza[\w-]{35}",
     r"(?i:\bbearer\s+[\w.~+/-]{16,}=*)",
 )
-_EMAIL: Final = r"(?<![\w.+-])[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(?:\.[\w-]+)+"
-_CARD: Final = r"(?<![\w])[2-6](?:[ .\u00a0-]?\d){12,18}"
-_IBAN: Final = r"(?i:(?<![\w])[a-z]{2}\d\d(?:[ \u00a0-]?[a-z0-9]){11,30})"
+_LOCAL: Final = r"[\w.!#$%&'*+/=?^`{|}~-]"
+# It begins where nothing of it could stand before: then a run is gone through once.
+_EMAIL: Final = rf"(?<!{_LOCAL}){_LOCAL}++@[\w-]+(?:\.[\w-]+)+"
+_CARD: Final = r"(?<![\w])[2-6](?:[ .-]?\d){12,18}"
+_IBAN: Final = r"(?<![\w])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}"
+
+
+SEPARATOR: Final = "\n\0\n"
+"""Stands between texts that are looked through together: no form goes over it, but one that has no
+end.
+"""
+
+TOGETHER: Final = 50_000
+"""So many characters of short texts are looked through together."""
 
 
 class Finding(NamedTuple):
@@ -60,55 +69,143 @@ class Finder:
         personal: whether it looks for cards, IBANs and e-mail addresses.
         patterns: further regular expressions.
 
+    Attributes:
+        has_patterns: whether there are such.
+
     Raises:
         HookError: for a pattern that is none, or if there is nothing to look for.
     """
 
     def __init__(self, secrets: bool, personal: bool, patterns: Iterable[str]) -> None:
         regex = library("regex", "redact")
-        forms = [("private", each) for each in patterns]
-        forms += [("secret", each) for each in (*_library(), *_SECRETS) if secrets]
+        given = [("private", each) for each in patterns]
+        forms = [("secret", each) for each in (*_library(), *_SECRETS) if secrets]
         self._checks: dict[str, Callable[[str], bool]] = {}
         if personal:
             forms += [("email", _EMAIL), ("card", _CARD), ("iban", _IBAN)]
-            self._checks["card"] = library("stdnum.luhn", "redact").is_valid
-            self._checks["iban"] = library("stdnum.iban", "redact").is_valid
-        if not forms:
+            is_iban = library("stdnum.iban", "redact").is_valid
+            self._checks = {"card": _is_card, "iban": lambda each: _is_97(each) and is_iban(each)}
+        if not (given or forms):
             raise HookError("redact() looks for nothing: say secrets=, personal= or patterns=")
-        self._forms: list[tuple[str, Any]] = []
-        for kind, form in forms:
-            try:
-                self._forms.append((kind, regex.compile(form)))
-            except (regex.error, TypeError) as error:
-                raise HookError(f"patterns: {form!r:.60} is no pattern: {error}") from None
-        # Matches nothing, but says from where on a text that goes on could match.
-        self._open = regex.compile("(?:" + "|".join(f"(?:{form})" for _, form in forms) + ")(*F)")
+        self._given = _Forms(regex, given)
+        self._forms = _Forms(regex, forms)
+        self.has_patterns = bool(given)
 
-    def of(self, text: str, start: int = 0, depth: int = 2) -> list[Finding]:
+    def of(
+        self, text: str, deadline: Deadline, start: int = 0, *, depth: int = 2,
+        is_split: bool = False,
+    ) -> list[Finding]:  # fmt: skip
         """Return what stands in a text from a place on, in its order, none within another.
 
+        Args:
+            text: what is looked through.
+            deadline: until when.
+            start: from where on.
+            depth: within so many encodings, one in another.
+            is_split: whether the text goes on there with a word that quotes split.
+
         Raises:
-            TimeoutError: if a pattern takes too long.
+            TimeoutError: if it takes too long.
         """
-        found = []
-        for kind, form in self._forms:
-            check = self._checks.get(kind)
-            for match in form.finditer(text, start, overlapped=bool(check), timeout=SECONDS):
-                spans = [match.span()] if check is None else _proved(match, check)
-                found += [Finding(a, b, kind) for a, b in spans if a < b]
-        for run, decoded in _views(text, start) if depth else ():
-            if inner := self.of(decoded, depth=depth - 1):
-                found.append(Finding(*run, inner[0].kind))
+        plain, place = folded(text)
+        begin = start if plain is text else len(folded(text[:start])[0])
+        found = list(self._given.find(text, start, deadline, {}))
+        for each in self._forms.find(plain, begin, deadline, self._checks):
+            span = place(each.start, each.end)
+            found.append(Finding(*span, each.kind))
+        several = list(views(plain, begin, deadline, is_split)) if depth else []
+        inner = self.of_each([decoded for _, decoded in several], deadline, depth=depth - 1)
+        for (run, _), inside in zip(several, inner, strict=True):
+            if inside:
+                found.append(Finding(*place(*run), inside[0].kind))
         return list(_merged(found))
 
-    def open_from(self, text: str, start: int) -> int:
-        """Return from where on a text could be a part of what is looked for, if it goes on."""
-        match = self._open.search(text, start, partial=True, timeout=SECONDS)
-        from_here = len(text) if match is None else match.start()
-        # An encoding has no form to go by; it is one word.
-        words = [word.span() for word in re.finditer(WORD, text[start:])]
-        is_open = bool(words) and start + words[-1][1] == len(text)
-        return min(from_here, start + words[-1][0]) if is_open else from_here
+    def of_each(
+        self, texts: list[str], deadline: Deadline, *, depth: int = 2
+    ) -> list[list[Finding]]:
+        """Return what stands in each of several texts, as `of` does; short ones are looked through
+        together, which takes less time.
+        """
+        made: list[list[Finding]] = []
+        for several in _batches(texts):
+            # A pattern may ask where a text ends.
+            if len(several) == 1 or self.has_patterns:
+                made += [self.of(text, deadline, depth=depth) for text in several]
+            else:
+                made += self._together(several, deadline, depth)
+        return made
+
+    def _together(self, texts: list[str], deadline: Deadline, depth: int) -> list[list[Finding]]:
+        made: list[list[Finding]] = [[] for _ in texts]
+        starts = [*accumulate((len(text) + len(SEPARATOR) for text in texts), initial=0)]
+        for each in self.of(SEPARATOR.join(texts), deadline, depth=depth):
+            first, last = bisect_right(starts, each.start) - 1, bisect_left(starts, each.end) - 1
+            inside = [
+                i for i in range(first, last + 1) if starts[i] + len(texts[i]) > each.start
+            ]
+            for i in inside:
+                if len(inside) == 1:
+                    a, b = max(0, each.start - starts[i]), min(len(texts[i]), each.end - starts[i])
+                    made[i].append(Finding(a, b, each.kind))
+                else:  # it has no end in its own text
+                    made[i] = self.of(texts[i], deadline, depth=depth)
+        return made
+
+    def open_from(self, text: str, start: int, deadline: Deadline) -> int:
+        """Return from where on a text could be a part of a form, if it goes on."""
+        plain, place = folded(text)
+        begin = start if plain is text else len(folded(text[:start])[0])
+        of_forms = self._forms.open_from(plain, begin, deadline)
+        is_open = of_forms < len(plain)
+        of_forms = place(of_forms, of_forms + 1)[0] if is_open else len(text)
+        return min(of_forms, self._given.open_from(text, start, deadline))
+
+
+class _Forms:
+    """Regular expressions, each of a kind."""
+
+    def __init__(self, regex: Any, forms: list[tuple[str, str]]) -> None:
+        self._forms: list[tuple[str, Any]] = []
+        for i, (kind, form) in enumerate(forms):
+            try:
+                self._forms.append((kind, regex.compile(form)))
+            except (regex.error, TypeError) as error:  # it may be a secret, and is not shown
+                raise HookError(f"patterns=: element [{i}] is no pattern: {error}") from None
+        # Matches nothing, but says from where on a text that goes on could match.
+        either = "|".join(f"(?:{form})" for _, form in forms)
+        self._open = regex.compile(f"(?:{either})(*F)") if forms else None
+
+    def find(
+        self, text: str, start: int, deadline: Deadline, checks: Mapping[str, Callable[[str], bool]]
+    ) -> Iterator[Finding]:
+        for kind, form in self._forms:
+            check = checks.get(kind)
+            for match in form.finditer(
+                text, start, overlapped=bool(check), timeout=deadline.left()
+            ):
+                deadline.left()
+                for a, b in [match.span()] if check is None else _proved(match, check):
+                    if a < b:
+                        yield Finding(a, b, kind)
+
+    def open_from(self, text: str, start: int, deadline: Deadline) -> int:
+        if self._open is None:
+            return len(text)
+        match = self._open.search(text, start, partial=True, timeout=deadline.left())
+        return len(text) if match is None else match.start()
+
+
+def _batches(texts: list[str]) -> Iterator[list[str]]:
+    several: list[str] = []
+    length = 0
+    for text in texts:
+        if several and length + len(text) > TOGETHER:
+            yield several
+            several, length = [], 0
+        several.append(text)
+        length += len(text) + len(SEPARATOR)
+    if several:
+        yield several
 
 
 def _library() -> Iterator[str]:
@@ -146,66 +243,16 @@ def _merged(found: list[Finding]) -> Iterator[Finding]:
         yield last
 
 
-# -- encodings -------------------------------------------------------------------------------------
-
-WORD: Final = r"(?:[^\s=]|=(?:\r?\n)?)+"
-"""What has no space in it, but for the line ends that quoted-printable takes out again."""
-
-_RUN: Final = r"[A-Za-z0-9+/_-]{12,}={0,6}"
+_DOUBLED: Final = [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
 
 
-def _views(text: str, start: int) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield what parts of a text say when they are decoded, and where they stand."""
-    for word in re.finditer(WORD, text[start:]):
-        for decode in _of_word(word[0]):
-            if decoded := _plain(decode, word[0]):
-                yield (start + word.start(), start + word.end()), decoded
-        for run in re.finditer(_RUN, word[0]):
-            for decode in (_base64, _base32, bytes.fromhex):
-                if decoded := _plain(decode, run[0]):
-                    at = start + word.start()
-                    yield (at + run.start(), at + run.end()), decoded
+def _is_card(number: str) -> bool:
+    """Tell whether a number ends with the digit that Luhn's formula gives it."""
+    digits = [int(each) for each in reversed(number)]
+    return (sum(digits[::2]) + sum(_DOUBLED[each] for each in digits[1::2])) % 10 == 0
 
 
-def _of_word(word: str) -> Iterator[Callable[[str], str | bytes]]:
-    if "%" in word:
-        yield unquote
-    if "&" in word:
-        yield html.unescape
-    if "\\" in word:
-        yield lambda word: re.sub(_ESCAPED, lambda escaped: _sign(escaped[0][1:]), word)
-    if "=" in word:
-        yield quopri.decodestring
-    if "+" in word:
-        yield lambda word: word.encode("ascii").decode("utf-7")
-    if len(word) >= 12:
-        yield base64.b85decode
-        yield lambda word: base64.a85decode(word, adobe=word.startswith("<~"))
-
-
-_ESCAPED: Final = r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U000[0-9A-Fa-f]{5}|[0-7]{1,3})"
-
-
-def _sign(number: str) -> str:
-    return chr(int(number, 8) if number[0] in "01234567" else int(number[1:], 16))
-
-
-def _base64(run: str) -> bytes:
-    text = run.replace("-", "+").replace("_", "/").rstrip("=")
-    return base64.b64decode(text + "=" * (-len(text) % 4))
-
-
-def _base32(run: str) -> bytes:
-    text = run.upper().rstrip("=")
-    return base64.b32decode(text + "=" * (-len(text) % 8))
-
-
-def _plain(decode: Callable[[str], str | bytes], run: str) -> str | None:
-    """Return what a run says in an encoding, if that is text, and another one."""
-    try:
-        decoded = decode(run)
-    except ValueError:
-        return None
-    text = decoded if isinstance(decoded, str) else decoded.decode("latin-1").replace("\0", "")
-    is_text = all(each.isprintable() or each.isspace() for each in text)
-    return text if is_text and text != run else None
+def _is_97(number: str) -> bool:
+    """Tell whether an IBAN has the right check digits, before its country is looked at."""
+    turned = number[4:] + number[:4]
+    return turned.isascii() and int("".join(str(int(each, 36)) for each in turned)) % 97 == 1

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 from .. import Block, HookError
+from .._locks import Lock
 from ._plugged import FIRST, Plugged, Unnamed, library
 
 FOREVER: Final = 30 * 24 * 3600
 """For so many seconds a call counts for its session, user or tool."""
 
 STORAGE_SECONDS: Final = 5.0
+
+SWEPT: Final = 1_000
+"""From so many sessions, users or tools on, those whose calls count no more are forgotten."""
 
 
 class limit(Plugged):
@@ -39,16 +45,11 @@ class limit(Plugged):
         if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
             raise HookError(f"limit({calls!r:.40}): say how many calls, at least 1")
         seconds = FOREVER if per in ("session", "user", "tool") else _seconds(per)
-        limits = library("limits", "limit")
-        strategies = library("limits.strategies", "limit")
-        storages = library("limits.storage", "limit")
-        self._item = limits.RateLimitItemPerSecond(calls, seconds, f"hookbus {hook} {per}")
-        try:
-            kept = storages.storage_from_string(storage or "memory://")
-        except Exception as error:
-            raise HookError(f"storage={storage!r:.60} cannot be used: {error}") from None
-        self._counts = strategies.MovingWindowRateLimiter(kept)
-        self._per, self._lock = per, threading.Lock()
+        self._per, self._lock = per, Lock()
+        if storage in (None, "memory://"):
+            self._hit: Callable[[str], bool] = _Window(calls, seconds).hit
+        else:
+            self._hit = _elsewhere(calls, seconds, f"hookbus {hook} {per}", storage)
         each = per if seconds == FOREVER else f"in {per:g} seconds"
         self._said = f"{calls} calls {'a ' if seconds == FOREVER else ''}{each} are used up"
         options: dict[str, Any] = {} if storage is None else {"timeout": STORAGE_SECONDS}
@@ -64,12 +65,60 @@ class limit(Plugged):
             if found is None:
                 unnamed.note()
             key = "" if found is None else f"{type(found).__name__} {found}"
-            with self._lock:  # the counts in memory alone are not safe from a race
-                is_free = self._counts.hit(self._item, key)
+            with self._lock:
+                is_free = self._hit(key)
             return None if is_free else Block(self._said, code="limit")
 
         judge.findings = unnamed.findings  # type: ignore[attr-defined]
         return judge
+
+
+class _Window:
+    """The times of the last calls in this process, for each key.
+
+    The memory of the library limits has locks of its own, which a forked child would wait for.
+    """
+
+    def __init__(self, calls: int, seconds: int) -> None:
+        self._calls, self._seconds = calls, seconds
+        self._times: dict[str, deque[float]] = {}
+        self._swept = SWEPT
+
+    def hit(self, key: str) -> bool:
+        """Count a call, if there may be one more."""
+        now = time.monotonic()
+        if key not in self._times and len(self._times) >= self._swept:
+            self._sweep(now)
+        times = self._times.setdefault(key, deque())
+        while times and times[0] <= now - self._seconds:
+            times.popleft()
+        is_free = len(times) < self._calls
+        if is_free:
+            times.append(now)
+        return is_free
+
+    def _sweep(self, now: float) -> None:
+        """Forget the keys whose calls count no more."""
+        since = now - self._seconds
+        self._times = {key: each for key, each in self._times.items() if each and each[-1] > since}
+        self._swept = max(SWEPT, 2 * len(self._times))
+
+
+def _elsewhere(calls: int, seconds: int, name: str, storage: Any) -> Callable[[str], bool]:
+    """Return what counts a call in a storage of the library limits."""
+    limits = library("limits", "limit")
+    strategies = library("limits.strategies", "limit")
+    storages = library("limits.storage", "limit")
+    item = limits.RateLimitItemPerSecond(calls, seconds, name)
+    try:
+        counts = strategies.MovingWindowRateLimiter(storages.storage_from_string(storage))
+    except Exception as error:
+        # Neither the URI nor what the library says of it: they hold the password.
+        scheme = re.match(r"[a-z][a-z+]*(?=://)", storage) if isinstance(storage, str) else None
+        shown = f"{scheme[0]}://..." if scheme else f"a {type(storage).__name__}"
+        said = f"storage= ({shown}) cannot be used: {type(error).__name__}; write a URI that the "
+        raise HookError(f"{said}library limits knows, such as 'redis://localhost:6379'") from None
+    return lambda key: bool(counts.hit(item, key))
 
 
 def _seconds(per: Any) -> int:

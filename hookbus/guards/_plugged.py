@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import translate
@@ -14,6 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from .. import HookContext, HookError, receives
 from .._keywords import named_options
+from .._locks import Lock
 from .._surroundings import was_ever_said
 
 FIRST: Final = 1e6
@@ -92,7 +92,7 @@ class Sessions(Generic[T]):
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
-        self._make, self._lock = make, threading.Lock()
+        self._make, self._lock = make, Lock()
         self._kept: OrderedDict[str, T] = OrderedDict()
 
     def of(self, session: Any) -> T:

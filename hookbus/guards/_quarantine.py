@@ -13,45 +13,69 @@ policy, and the demo counts it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from .. import Replace
+from ._batch import changed_together
+from ._deadline import SECONDS, Deadline, checked
+from ._folded import folded
 from ._plugged import LAST, Plugged
-from ._values import changed
+
+TOGETHER: Final = 100
+"""So many texts of a result are looked through together."""
 
 MARK: Final = "[instructions removed]"
 """Stands where something was taken out, so that nobody mistakes the text for the whole of it."""
 
-_TAG: Final = re.compile(r"<\s*(/?)([a-z][\w:-]*)[^<>]*>", re.IGNORECASE)
+# All forms take linear time: what repeats is possessive, or cannot begin where it could go on.
+_TAG: Final = re.compile(r"<\s*+(/?)([a-z][\w:-]*+)[^<>]*+>", re.IGNORECASE)
+_PARAGRAPH: Final = re.compile(r"\n\s*?\n")
+
+_WORD: Final = r"(?:(?<![^\W\d_])|(?-i:(?<=[a-z])(?=[A-Z])))"
+"""A word begins: after a sign, a digit or an underscore, or as in `externalTODO`."""
+_END: Final = r"(?![^\W\d_])"
+_SPACE: Final = r"[\s_*`~-]++"
+_SOME: Final = r"[\s_*`~-]*+"
 
 _ANNOUNCEMENTS: Final = (
     # Never mind what you were told.
-    r"\b(?:ignore|disregard|forget|override)\b(?:\W+\w+){0,3}?\W+"
-    r"(?:previous|prior|earlier|above|preceding)\b",
+    (("ignore", "disregard", "forget", "override"),
+     rf"{_WORD}(?:ignore|disregard|forget|override)(?:[\W_]++[^\W_]++){{0,3}}?[\W_]++"
+     rf"(?:previous|prior|earlier|above|preceding){_END}"),
     # Something comes first.
-    r"\bbefore\s+you\s+(?:can\s+|may\s+)?"
-    r"(?:continue|proceed|go\s+on|start|begin|do|solve|answer|reply|finish)\b",
-    r"\bthe\s+(?:task|instructions?|request)\s+(?:that\s+)?(?:i|the\s+user)\s+gave\s+you\b",
+    (("before",),
+     rf"{_WORD}before{_SPACE}you{_SPACE}(?:(?:can|may){_SPACE})?"
+     rf"(?:continue|proceed|go{_SPACE}on|start|begin|do|solve|answer|reply|finish){_END}"),
+    (("gave",),
+     rf"{_WORD}the{_SPACE}(?:task|instructions?|request){_SPACE}(?:that{_SPACE})?"
+     rf"(?:i|the{_SPACE}user){_SPACE}gave{_SPACE}you{_END}"),
     # Somebody with authority takes the floor.
-    r"(?:^|#{2,}|<\||[\[(])[^\w\n]{0,3}(?:system|assistant|developer|admin)"
-    r"(?:[ _-]?(?:message|prompt|note|instructions?))?[ \t]*[\])|:]",
-    r"\[/?INST\]",
+    (("system", "assistant", "developer", "admin"),
+     r"(?:^|(?<!#)#{2,}+|<\||[\[(])(?:[^\w\n]|_){0,3}(?:system|assistant|developer|admin)"
+     r"(?:[ _-]?(?:message|prompt|note|instructions?))?[ \t_*]*+[\])|:]"),
+    (("inst",), r"\[/?INST\]"),
     # A job is handed out.
-    r"\bto-?do\s*:",
-    r"\b(?:new|your|the\s+following)\s+(?:instructions?|task)\s*(?:(?:is|are)\s*)?:",
-    r"\b(?:important|urgent|attention|warning|critical)\s*!{2,}",
+    (("do",), rf"{_WORD}to[-_]?do{_SOME}:"),
+    (("instruction", "task"),
+     rf"{_WORD}(?:new|your|the{_SPACE}following){_SPACE}(?:instructions?|task){_SOME}"
+     rf"(?:(?:is|are){_SOME})?:"),
+    (("!!",), rf"{_WORD}(?:important|urgent|attention|warning|critical){_SOME}!{{2,}}+"),
     # A machine is spoken to.
-    r"\b(?:dear|hey|hello|attention|to\s+you|as)\b,?\s+(?:an?\s+|the\s+)?"
-    r"(?:ai\b|llm\b|(?:large\s+)?language\s+model|chat\s?bot|"
-    r"(?:virtual|digital)\s+(?:assistant|agent))",
-    r"\byou\s+(?:must|should|have\s+to|need\s+to)\s+(?:now\s+|first\s+)?"
-    r"(?:use|call|run|invoke)\s+the\s+(?:tool|function)\b",
-)
+    (("ai", "llm", "language", "bot", "assistant", "agent"),
+     rf"{_WORD}(?:dear|hey|hello|attention|to{_SPACE}you|as){_END},?{_SPACE}"
+     rf"(?:(?:an?|the){_SPACE})?(?:(?:ai|llm){_END}|(?:large{_SPACE})?language{_SPACE}model|"
+     rf"chat[\s_-]?bot|(?:virtual|digital){_SPACE}(?:assistant|agent))"),
+    (("tool", "function"),
+     rf"{_WORD}you{_SPACE}(?:must|should|have{_SPACE}to|need{_SPACE}to){_SPACE}"
+     rf"(?:(?:now|first){_SPACE})?(?:use|call|run|invoke){_SPACE}the{_SPACE}"
+     rf"(?:tool|function){_END}"),
+)  # fmt: skip
 
-_ANNOUNCED: Final = re.compile(
-    rf"(?:{'|'.join(_ANNOUNCEMENTS)}).*?(?=\n\s*\n|\Z)", re.IGNORECASE | re.DOTALL | re.MULTILINE
-)
+_FORMS: Final = [
+    (words, re.compile(form, re.IGNORECASE | re.MULTILINE)) for words, form in _ANNOUNCEMENTS
+]
+"""Each form, behind words of which it needs one."""
 
 
 class quarantine(Plugged):
@@ -60,40 +84,89 @@ class quarantine(Plugged):
     A result that it cannot look through is withheld.
 
     Args:
+        timeout: for so many seconds it looks at a result; then that is withheld.
         hook: the hook whose results it cleans.
+
+    Raises:
+        HookError: for a number that is none.
     """
 
-    def __init__(self, *, hook: str = "tool_call") -> None:
+    def __init__(self, *, timeout: float = SECONDS, hook: str = "tool_call") -> None:
         super().__init__(hook)
+        self._seconds = checked(timeout)
         self.on("post", self._clean_of(), role="modify", on_error="block", priority=LAST)
 
     @staticmethod
-    def text(text: str) -> str:
-        """Return a text with `[instructions removed]` where it held instructions."""
-        return _ANNOUNCED.sub(MARK, _without_tagged_blocks(text))
+    def text(text: str, *, timeout: float = SECONDS) -> str:
+        """Return a text with `[instructions removed]` where it held instructions.
+
+        Raises:
+            TimeoutError: if that takes longer than `timeout`, in seconds.
+        """
+        return _cleaned(text, Deadline(checked(timeout)))
 
     def _clean_of(self) -> Callable[..., Replace | None]:
         def clean(sender: Any, result: Any) -> Replace | None:
-            new = changed(result, self.text)
+            deadline = Deadline(self._seconds)
+            new = changed_together(result, lambda texts: _each_cleaned(texts, deadline))
             return None if new is result else Replace(new)
 
         return clean
 
 
-def _without_tagged_blocks(text: str) -> str:
+def _each_cleaned(texts: list[str], deadline: Deadline) -> list[str]:
+    made: list[str] = []
+    for at in range(0, len(texts), TOGETHER):
+        several = texts[at : at + TOGETHER]
+        # Where all together have nothing, none has.
+        together = "\n\n\0\n\n".join(several)
+        is_clean = len(several) > 1 and _cleaned(together, deadline) == together
+        made += several if is_clean else [_cleaned(text, deadline) for text in several]
+    return made
+
+
+def _cleaned(text: str, deadline: Deadline) -> str:
+    deadline.take(text)
+    return _without(_without(text, _tagged_blocks, deadline), _announced, deadline)
+
+
+def _without(
+    text: str, find: Callable[[str, Deadline], Iterable[tuple[int, int]]], deadline: Deadline
+) -> str:
+    plain, place = folded(text)
+    kept, position = [], 0
+    for span in sorted(find(plain, deadline)):
+        start, end = place(*span)
+        if start >= position:
+            kept += [text[position:start], MARK]
+        position = max(position, end)
+    return "".join([*kept, text[position:]]) if kept else text
+
+
+def _tagged_blocks(text: str, deadline: Deadline) -> Iterable[tuple[int, int]]:
     # One pass over the tags, not one search per tag: the text may have been written to make that
     # slow.
     opened: dict[str, int] = {}
-    blocks: list[tuple[int, int]] = []
-    for tag in _TAG.finditer(text):
+    for tag in _TAG.finditer(text) if "<" in text else ():
         name = tag[2].casefold()
         if not tag[1]:
             opened.setdefault(name, tag.start())
         elif name in opened:
-            blocks.append((opened.pop(name), tag.end()))
-    kept, position = [], 0
-    for start, end in sorted(blocks):
-        if start >= position:
-            kept += [text[position:start], MARK]
-        position = max(position, end)
-    return "".join([*kept, text[position:]])
+            deadline.left()
+            yield opened.pop(name), tag.end()
+
+
+def _announced(text: str, deadline: Deadline) -> Iterable[tuple[int, int]]:
+    """Yield where announcements stand, each with the rest of its paragraph."""
+    lowered = text.lower()
+    for words, form in _FORMS:
+        if not any(word in lowered for word in words):
+            continue
+        deadline.take(text)
+        end = 0
+        for found in form.finditer(text):
+            if found.start() >= end:
+                deadline.left()
+                closing = _PARAGRAPH.search(text, found.end())
+                end = len(text) if closing is None else closing.start()
+                yield found.start(), end

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
-from contextlib import aclosing, closing
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, aclosing, closing, nullcontext
 from inspect import isasyncgen, isgenerator
+from secrets import token_hex
 from typing import Any, Final
 
 from .. import HookContext, HookError, Replace
+from .._locks import Lock
+from ._batch import changed_together
+from ._deadline import SECONDS, Allowance, Deadline, checked
 from ._found import Finder, Finding
+from ._held import Held
 from ._plugged import FIRST, LAST, Plugged, Sessions, either, glob, globs
 from ._values import changed
-
-HELD: Final = 16_384
-"""So many characters of a stream are held back at most."""
-
-CONTEXT: Final = 64
-"""So many characters that have left a stream are still looked at, before what comes."""
 
 _LABELS: Final = frozenset({"name", "call_id", "kind", "model", "tool", "agent"})
 
@@ -34,19 +32,22 @@ class redact(Plugged):
         personal: cards and IBANs whose checksum is right, and e-mail addresses.
         patterns: further regular expressions; each has a second for a text.
         reversible: globs of tools that get the values back. If there are any, a value is replaced
-            by a token, `<card-1>`, that stands for it in its session, as
+            by a token, `<card-9f2c41d07ab3>`, that stands for it in its session, as
             `with surrounding(session=...)` says; else by its kind, `<card>`.
+        timeout: for so many seconds it looks at a call, its arguments, its result and its
+            exception together; then that is blocked. Each item of a stream brings some more.
         hook: the hook whose calls it redacts.
 
     Raises:
-        HookError: for a pattern that is none, or if there is nothing to look for.
+        HookError: for a pattern or a number that is none, or if there is nothing to look for.
     """
 
     def __init__(
         self, secrets: bool = True, personal: bool = True, patterns: str | Iterable[str] = (),
-        reversible: str | Iterable[str] = (), *, hook: str = "tool_call",
+        reversible: str | Iterable[str] = (), *, timeout: float = SECONDS, hook: str = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
+        self._seconds, self._key = checked(timeout), f"hookbus redact {id(self)}"
         several = [patterns] if isinstance(patterns, str) else list(patterns)
         self._finder = Finder(secrets, personal, several)
         self._back = [glob(each, "reversible=") for each in globs(reversible, "reversible=")]
@@ -56,36 +57,48 @@ class redact(Plugged):
         self.on("post", self._result_of(), **closed)
         self.on("around", either(self._run, self._run_async), priority=FIRST)
 
-    def text(self, text: str, session: Any = None) -> str:
+    def text(self, text: str, session: Any = None, *, timeout: float | None = None) -> str:
         """Return a text without what is looked for, with the tokens of a session.
 
+        Args:
+            text: the text.
+            session: whose tokens stand in it, where there are tokens.
+            timeout: for so many seconds it looks, None for as many as the guard has for a call.
+
         Raises:
-            TimeoutError: if a pattern takes too long.
+            TimeoutError: if that takes too long.
         """
-        return self._tokens(session).instead(text, self._finder.of(text))
+        deadline = Deadline(self._seconds if timeout is None else checked(timeout))
+        return self._tokens(session).instead(text, self._finder.of(text, deadline))
 
     def _tokens(self, session: Any) -> _Tokens:
         return self._sessions.of(session) if self._back else _Tokens(is_kept=False)
 
-    def _of(self, ctx: HookContext) -> tuple[_Tokens, Callable[[str], str]]:
+    def _of(self, ctx: HookContext) -> tuple[_Tokens, Allowance]:
         tokens = self._tokens(ctx.surrounding.get("session"))
-        return tokens, lambda text: tokens.instead(text, self._finder.of(text))
+        return tokens, ctx.state.setdefault(self._key, Allowance(self._seconds))
+
+    def _clean(self, value: Any, ctx: HookContext) -> Any:
+        tokens, allowance = self._of(ctx)
+        with allowance.deadline() as deadline:
+            return cleaned(value, self._finder, tokens, deadline)
 
     def _arguments_of(self) -> Callable[..., Mapping[str, Any]]:
         def arguments(sender: Any, ctx: HookContext) -> Mapping[str, Any]:
             name = ctx.kwargs.get("name")
-            tokens, clean = self._of(ctx)
-            if isinstance(name, str) and any(each.match(name) for each in self._back):
-                clean = tokens.restored
             given = {key: value for key, value in ctx.kwargs.items() if key not in _LABELS}
-            new = {key: changed(value, clean) for key, value in given.items()}
+            if isinstance(name, str) and any(each.match(name) for each in self._back):
+                restored = self._of(ctx)[0].restored
+                new = {key: changed(value, restored) for key, value in given.items()}
+            else:
+                new = {key: self._clean(value, ctx) for key, value in given.items()}
             return {key: value for key, value in new.items() if value is not given[key]}
 
         return arguments
 
     def _result_of(self) -> Callable[..., Replace | None]:
         def given(sender: Any, result: Any, ctx: HookContext) -> Replace | None:
-            new = changed(result, self._of(ctx)[1])
+            new = self._clean(result, ctx)
             return None if new is result else Replace(new)
 
         return given
@@ -94,70 +107,99 @@ class redact(Plugged):
         try:
             made = call_next()
         except Exception as error:
-            _clean_error(error, self._of(ctx)[1])
+            self._clean_error(error, ctx)
             raise
-        if isgenerator(made):
-            return self._stream(made, ctx)
-        return self._stream_async(made, ctx) if isasyncgen(made) else made
+        return self._items_of(made, ctx)
 
     async def _run_async(self, call_next: Callable[[], Any], ctx: HookContext) -> Any:
         try:
-            return await call_next()
+            made = await call_next()
         except Exception as error:
-            _clean_error(error, self._of(ctx)[1])
+            self._clean_error(error, ctx)
             raise
+        return self._items_of(made, ctx)
 
-    def _stream(
-        self, made: Generator[Any, Any, Any], ctx: HookContext
-    ) -> Generator[Any, Any, Any]:
-        tokens, clean = self._of(ctx)
-        held, result = _Held(self._finder, tokens), None
+    def _items_of(self, made: Any, ctx: HookContext) -> Any:
+        """Return a stream with its items redacted, where that is what was made."""
+        if isasyncgen(made):
+            return self._stream_async(made, ctx)
+        is_lazy = isinstance(made, Iterator) and type(made).__module__ in ("builtins", "itertools")
+        return self._stream(made, ctx) if is_lazy else made
+
+    def _clean_error(self, error: BaseException, ctx: HookContext) -> None:
+        clean_error(error, lambda value: self._clean(value, ctx))
+
+    def _out(self, held: Held, item: Any, ctx: HookContext) -> list[Any]:
+        allowance = self._of(ctx)[1]
+        allowance.add(item)
+        if not isinstance(item, str):
+            return [self._clean(item, ctx)]
+        with allowance.deadline() as deadline:
+            return held.out(item, deadline)
+
+    def _rest(self, held: Held, ctx: HookContext) -> list[str]:
+        with self._of(ctx)[1].deadline() as deadline:
+            return held.rest(deadline)
+
+    def _stream(self, made: Iterator[Any], ctx: HookContext) -> Generator[Any, Any, Any]:
+        held, result = Held(self._finder, self._of(ctx)[0]), None
 
         def items() -> Generator[Any, Any, None]:
             nonlocal result
-            result = yield from made
+            result = yield from made  # type: ignore[func-returns-value]  # a generator's, or None
 
-        with closing(made):
+        end: AbstractContextManager[Any] = closing(made) if isgenerator(made) else nullcontext()
+        with end:
             try:
                 for item in items():
-                    yield from held.out(item, clean)
+                    yield from self._out(held, item, ctx)
             except Exception as error:
-                _clean_error(error, clean)
+                self._clean_error(error, ctx)
                 raise
-        yield from held.rest()
+        yield from self._rest(held, ctx)
         return result
 
     async def _stream_async(
         self, made: AsyncGenerator[Any, Any], ctx: HookContext
     ) -> AsyncGenerator[Any, Any]:
-        tokens, clean = self._of(ctx)
-        held = _Held(self._finder, tokens)
+        held = Held(self._finder, self._of(ctx)[0])
         async with aclosing(made):
             try:
                 async for item in made:
-                    for each in held.out(item, clean):
+                    for each in self._out(held, item, ctx):
                         yield each
             except Exception as error:
-                _clean_error(error, clean)
+                self._clean_error(error, ctx)
                 raise
-        for each in held.rest():
+        for each in self._rest(held, ctx):
             yield each
+
+
+def cleaned(value: Any, finder: Finder, tokens: _Tokens, deadline: Deadline) -> Any:
+    """Return a value without what is looked for, or the very object where there is nothing."""
+
+    def clean(texts: list[str]) -> list[str]:
+        found = finder.of_each(texts, deadline)
+        return [tokens.instead(text, each) for text, each in zip(texts, found, strict=True)]
+
+    return changed_together(value, clean)
 
 
 class _Tokens:
     """What stands for values, and, in a session, which value each stands for."""
 
     def __init__(self, is_kept: bool) -> None:
-        self._is_kept, self._lock = is_kept, threading.Lock()
+        self._is_kept, self._lock = is_kept, Lock()
         self._tokens: dict[str, str] = {}
         self._values: dict[str, str] = {}
 
     def instead(self, text: str, found: Iterable[Finding]) -> str:
-        parts, at = [], 0
+        parts: list[str] = []
+        at = 0
         for start, end, kind in found:
             parts += [text[at:start], self._token(text[start:end], kind)]
             at = end
-        return "".join([*parts, text[at:]])
+        return "".join([*parts, text[at:]]) if parts else text
 
     def restored(self, text: str) -> str:
         """Return a text with the values in it that its tokens stand for."""
@@ -172,50 +214,19 @@ class _Tokens:
         if not self._is_kept:
             return f"<{kind}>"
         with self._lock:
-            token = self._tokens.setdefault(value, f"<{kind}-{len(self._tokens) + 1}>")
-            self._values[token] = value
+            token = self._tokens.get(value)
+            if token is None:
+                # Not counted: a number would restore another session's value.
+                token = f"<{kind}-{token_hex(6)}>"
+                self._tokens[value], self._values[token] = token, value
         return token
-
-
-class _Held:
-    """The end of a stream's text so far, which what comes may make a finding of."""
-
-    def __init__(self, finder: Finder, tokens: _Tokens) -> None:
-        self._finder, self._tokens = finder, tokens
-        self._left = self._held = ""
-
-    def out(self, item: Any, clean: Callable[[str], str]) -> Iterable[Any]:
-        """Return what may leave the stream now. Only texts are held back."""
-        if not isinstance(item, str):
-            return [changed(item, clean)]
-        text, start = self._left + self._held + item, len(self._left)
-        found = self._finder.of(text, start)
-        end = self._finder.open_from(text, start)
-        for each in reversed(found):
-            if each.end > end:
-                end = min(end, each.start)
-        if len(text) - end > HELD:
-            raise HookError(f"more than {HELD} characters of a stream might be one secret")
-        leaves = [each for each in found if each.end <= end]
-        self._left, self._held = text[max(0, end - CONTEXT) : end], text[end:]
-        return self._said(text[:end], start, leaves)
-
-    def rest(self) -> Iterable[str]:
-        """Return what is still held back, when the stream has ended."""
-        text, start = self._left + self._held, len(self._left)
-        return self._said(text, start, self._finder.of(text, start))
-
-    def _said(self, text: str, start: int, found: Iterable[Finding]) -> list[str]:
-        moved = [each._replace(start=each.start - start, end=each.end - start) for each in found]
-        said = self._tokens.instead(text[start:], moved)
-        return [said] if said else []
 
 
 _MEMBERS: Final = ("errno", "strerror", "filename", "filename2", "msg", "text", "reason")
 """Where exceptions of Python keep texts beside their arguments and their `__dict__`."""
 
 
-def _clean_error(error: BaseException, clean: Callable[[str], str]) -> None:
+def clean_error(error: BaseException, clean: Callable[[Any], Any]) -> None:
     """Redact the texts of an exception, and of those that led to it, in place.
 
     Raises:
@@ -232,8 +243,8 @@ def _clean_error(error: BaseException, clean: Callable[[str], str]) -> None:
         several += each.exceptions if isinstance(each, BaseExceptionGroup) else ()
         if isinstance(each, HookError):
             continue  # hookbus or a guard worded it
-        each.args = changed(each.args, clean)
-        vars(each).update({name: changed(value, clean) for name, value in vars(each).items()})
+        each.args = clean(each.args)
+        vars(each).update({name: clean(value) for name, value in vars(each).items()})
         for name in _MEMBERS:
             if isinstance(text := getattr(each, name, None), str):
                 setattr(each, name, clean(text))

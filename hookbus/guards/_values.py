@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
+from types import MemberDescriptorType
 from typing import Any, Final
 
 import attrs
@@ -65,7 +66,12 @@ def _object(value: Any, change: Callable[[str], str], depth: int) -> Any:
     if not update:
         return value
     if hasattr(type(value), "model_copy"):
-        return value.model_copy(update=update)
+        private = getattr(value, "__pydantic_private__", None) or {}
+        rest = {name: each for name, each in update.items() if name not in private}
+        made = value.model_copy(update=rest)
+        for name in update.keys() - rest.keys():
+            made.__pydantic_private__[name] = update[name]
+        return made
     copied = copy.copy(value)
     for name, each in update.items():
         object.__setattr__(copied, name, each)
@@ -99,14 +105,40 @@ def _fields(value: Any) -> dict[str, Any]:
     """Return what an object of a kind that is known has, by name."""
     kind = type(value)
     if hasattr(kind, "model_fields") and hasattr(kind, "model_copy"):
-        return dict(value)
+        return {**_kept(value), **dict(value)}
     if dataclasses.is_dataclass(kind):
         names = [field.name for field in dataclasses.fields(kind)]
     elif attrs.has(kind):
         names = [field.name for field in attrs.fields(kind)]
     else:
         return {}
-    return {name: getattr(value, name) for name in names}
+    return {**_kept(value), **{name: getattr(value, name) for name in names}}
+
+
+def _kept(value: Any) -> dict[str, Any]:
+    """Return what an object has besides its fields: what `__post_init__` set, or a cached property.
+    """
+    slots = [getattr(kind, "__slots__", ()) for kind in type(value).__mro__]
+    names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
+    kept = {
+        name: getattr(value, name)
+        for name in names
+        if not name.startswith("__") and _is_set(value, name)
+    }
+    private = getattr(value, "__pydantic_private__", None) or {}
+    return {**kept, **getattr(value, "__dict__", {}), **private}
+
+
+def _is_set(value: Any, name: str) -> bool:
+    """Tell whether a slot has a value, without asking for one that would be made first."""
+    for kind in type(value).__mro__:
+        if isinstance(slot := kind.__dict__.get(name), MemberDescriptorType):
+            try:
+                slot.__get__(value, kind)
+            except AttributeError:
+                return False
+            return True
+    return False
 
 
 def _made(value: Any, items: list[Any]) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from .. import HookError
+from .._locks import Lock
 from ._append import Chain, Work
 from ._chain import Row
 from ._ends import watch
@@ -46,9 +47,9 @@ class Writer:
 
     def _begin(self) -> None:
         self.queue = Queue()
-        self._lock, self._owner = threading.Lock(), 0
+        self._lock, self._owner = Lock(), 0
         self._wake, self._hurry = threading.Event(), threading.Event()
-        self._starting = threading.Lock()
+        self._starting = Lock()
         self._thread: threading.Thread | None = None
 
     # -- taking records in -------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import inspect
 import operator
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module, invalidate_caches
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -16,12 +15,13 @@ from types import ModuleType
 from typing import Any, Final
 
 from hookbus._connections.callables import name_of
+from hookbus._locks import Lock
 from hookbus.exceptions import PluginError
 
 from ._discovery import Candidate
 
 PREFIX: Final = "hookbus_plugin_"
-_naming = threading.Lock()
+_naming = Lock()
 
 
 class _FreshSource(SourceFileLoader):

@@ -4,7 +4,6 @@ provide.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +12,7 @@ import attrs
 
 from hookbus._bus import Bus
 from hookbus._connections.receiver import Connected
+from hookbus._locks import Lock
 from hookbus._views.html import Pictured, titled
 from hookbus._views.tables import columns, escaped, html_table, text_table
 from hookbus.exceptions import HookError, did_you_mean
@@ -37,7 +37,7 @@ class Plugins(Pictured):
         settings: Mapping[str, Mapping[str, Any]], words: Mapping[str, Word],
     ) -> None:  # fmt: skip
         self._roster = Roster(bus, folders, installed, selection, settings, words)
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._is_busy = self._is_closed = False
 
     # -- what there is -----------------------------------------------------------------------------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from hookbus._bus import Bus, default_bus
 from hookbus._keywords import named_options
+from hookbus._locks import Lock
 from hookbus.exceptions import HookError
 
 from ._manifest import FILE_NAME
@@ -19,7 +19,7 @@ from ._selection import Selection, names_in_environment, names_of
 Path = str | os.PathLike[str]
 ById = Mapping[str, Mapping[str, Any]]
 
-_beginning: Final = threading.Lock()
+_beginning: Final = Lock()
 
 
 @named_options

@@ -5,11 +5,12 @@ import math
 import os
 import threading
 import time
+import traceback
 
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, HookError, hookable, surrounding
-from hookbus.guards import limit
+from hookbus.guards import _limit, limit
 
 
 def allowed(call, count, name="read"):
@@ -112,11 +113,33 @@ def test_a_span_that_is_none_is_refused(wrong):
         limit(3, per=wrong)
 
 
-def test_a_storage_that_is_none_is_refused_and_one_that_fails_blocks(call, bus, monkeypatch):
-    with pytest.raises(HookError, match="storage='redsi://x' cannot be used"):
-        limit(3, storage="redsi://x")
-    bus.plug(limit(3, storage="memory://"))
-    monkeypatch.setattr("limits.storage.MemoryStorage.acquire_entry", lambda *a, **k: 1 / 0)
+@pytest.mark.parametrize(
+    "storage",
+    ["redsi://ada:hunter2@x", "redis+cluster://:hunter2@", "hunter2", "redis://x:hunter2@h:port",
+     b"redis://:hunter2@x"],
+)  # fmt: skip
+def test_a_storage_that_cannot_be_used_is_refused_without_its_password(storage):
+    with pytest.raises(HookError, match="storage= .* cannot be used") as error:
+        limit(3, storage=storage)
+    assert "hunter2" not in "".join(traceback.format_exception(error.value))
+
+
+def test_a_storage_that_fails_blocks(call, bus, monkeypatch):
+    monkeypatch.setattr("limits.storage.MemcachedStorage.__init__", lambda *a, **k: None)
+    monkeypatch.setattr("limits.strategies.MovingWindowRateLimiter.__init__", lambda *a: None)
+    monkeypatch.setattr("limits.strategies.MovingWindowRateLimiter.hit", lambda *a, **k: 1 / 0)
+    bus.plug(limit(3, storage="memcached://localhost"))
     with pytest.raises(HookBlocked, match="guard failed: ZeroDivisionError"):
         call("read")
     assert call.made == []
+
+
+def test_what_counts_no_more_is_forgotten(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("hookbus.guards._limit.time.monotonic", lambda: now[0])
+    window = _limit._Window(2, 60)
+    for i in range(5_000):
+        now[0] += 1
+        assert window.hit(f"session {i}")
+    assert len(window._times) <= 1_100
+    assert window.hit("session 4999") and not window.hit("session 4999")

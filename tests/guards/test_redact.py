@@ -2,12 +2,15 @@
 
 import asyncio
 import dataclasses
+import functools
+import itertools
 import os
 import random
+import re
 
 import attrs
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, PrivateAttr
 
 from hookbus import Bus, HookBlocked, HookError, Replace, hookable, surrounding
 from hookbus.guards import redact
@@ -169,6 +172,136 @@ def test_arguments_and_results_of_all_shapes(call, bus):
     assert call.made == [("pay", {"to": [{"card": "<card>", "fine": 7}]})]
 
 
+@dataclasses.dataclass
+class PostInit:
+    number: str
+
+    def __post_init__(self):
+        self.shown = f"card {self.number}"
+
+
+@attrs.define
+class Slotted:
+    number: str
+    shown: str = attrs.field(init=False)
+
+    def __attrs_post_init__(self):
+        self.shown = f"card {self.number}"
+
+    @functools.cached_property
+    def again(self):
+        return [self.number]
+
+
+@dataclasses.dataclass
+class Cached:
+    number: str
+
+    @functools.cached_property
+    def shown(self):
+        return f"card {self.number}"
+
+
+class CachedModel(BaseModel):
+    number: str
+    _kept: str = PrivateAttr(default="")
+
+    def model_post_init(self, context):
+        self._kept = self.number
+
+    @functools.cached_property
+    def shown(self):
+        return f"card {self.number}"
+
+
+@pytest.mark.parametrize("kind", [PostInit, Slotted, Cached, CachedModel])
+def test_what_an_object_keeps_besides_its_fields_is_redacted_in_a_copy(call, bus, kind):
+    bus.plug(redact())
+    call.result = kind(number=CARD)
+    values = [getattr(call.result, name, None) for name in ("shown", "again", "_kept")]
+    got = call("read")
+    assert got.number == "<card>" and got.shown == "card <card>"
+    for name in ("again", "_kept"):
+        assert CARD not in str(getattr(got, name, None))
+    assert [getattr(call.result, name, None) for name in ("shown", "again", "_kept")] == values
+
+
+def test_a_slot_of_a_property_that_was_not_asked_for_stays_empty(call, bus):
+    asked = []
+
+    @attrs.define
+    class Slow:
+        number: str
+
+        @functools.cached_property
+        def slow(self):
+            asked.append(1)
+            return self.number
+
+    bus.plug(redact())
+    call.result = Slow(CARD)
+    got = call("read")
+    assert asked == [] and got.slow == "<card>"
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [" ", ".", "-", *"\u00a0\u00ad\u2002\u2007\u200b\u2009\u2010\u2011\u2012\u2013\u2014\u2015"
+     "\u202f\u2060\u2212\u3000\ufe63\ufeff\uff0d\uff0e"],
+)  # fmt: skip
+@pytest.mark.parametrize("zero", "0\u0660\u0966\uff10\U0001d7ce")
+def test_a_card_is_found_whatever_signs_stand_in_it_and_whatever_its_digits(guard, sign, zero):
+    digits = "".join(chr(ord(zero) + int(each)) for each in CARD.replace(" ", ""))
+    card = sign.join(digits[i : i + 4] for i in range(0, 16, 4))
+    assert guard.text(f"\u00e9\u200b, {card}\u200b; \u2011") == "\u00e9\u200b, <card>\u200b; \u2011"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    ["ada\uff20example.com", "GB82\u2013WEST\u20131234\u20135698\u20137654\u201332",
+     "AKIA\u200bIOSFODNN7EXAMPLE", "\uff21KIAIOSFODNN7EXAMPLE"],
+)  # fmt: skip
+def test_other_forms_in_letters_that_only_look_alike_are_found(guard, secret):
+    assert secret not in guard.text(f"say {secret} now")
+    assert guard.text(f"say {secret} now").endswith("> now")
+
+
+def test_what_is_lazy_is_redacted_as_it_is_read(call, bus):
+    bus.plug(redact())
+
+    async def texts():
+        yield CARD[:9]
+        yield CARD[9:]
+
+    async def read(made):
+        return "".join([item async for item in made])
+
+    pieces = ["a ", CARD[:9], CARD[9:], " b"]
+    for call.result in (
+        (each for each in pieces), map(str, pieces), iter(pieces), itertools.chain(pieces),
+    ):  # fmt: skip
+        assert "".join(call("read")) == "a <card> b"
+    call.result = texts()
+    assert asyncio.run(read(call("read"))) == "<card>"
+
+
+def test_many_texts_become_what_each_would_alone(guard):
+    key = "-----BEGIN PRIVATE KEY-----"
+    texts = [*(secret for _, secret in canaries(60, seed=9)), key, "x", *TEXT, "a=", "", CARD, key]
+    draw = random.Random(9)
+    bus, result = Bus(), []
+
+    @hookable("tool_call", bus=bus)
+    def tool_call(name, arguments):
+        return result
+
+    bus.plug(redact())
+    for _ in range(20):
+        draw.shuffle(texts)
+        result[:] = texts
+        assert tool_call("read", {}) == [guard.text(each) for each in texts]
+
+
 def test_what_has_nothing_in_it_is_the_very_object(call, bus):
     bus.plug(redact())
     call.result = {"a": [1, "two", (3,)], "b": 1_700_000_000_000}
@@ -209,22 +342,34 @@ def test_an_exception_that_keeps_its_text_elsewhere_is_replaced(call, bus):
 
 
 def test_a_tool_that_may_gets_the_value_back_in_its_session(call, bus):
-    bus.plug(redact(reversible=["pay*"]))
+    guard = redact(reversible=["pay*"])
+    bus.plug(guard)
     with surrounding(session=1):
         call.result = {"card": CARD, "mail": "ada@example.com", "again": [CARD]}
         found = call("read")
-        assert found == {"card": "<card-1>", "mail": "<email-2>", "again": ["<card-1>"]}
+        card, mail = found["card"], found["mail"]
+        assert re.fullmatch("<card-[0-9a-f]{12}>", card) and re.fullmatch("<email-.{12}>", mail)
+        assert found["again"] == [card] and guard.text(CARD, session=1) == card
         call.result = "done"
-        call("pay_bill", text="use <card-1> or <card-9> <b> or <email-2>", list=["<card-1>"])
-        call("send", text="use <card-1>")
+        call("pay_bill", text=f"use {card} or <card-9> <b> or {mail}", list=[card])
+        call("send", text=f"use {card}")
     with surrounding(session=2):
-        call("pay_bill", text="<card-1>")
+        call("pay_bill", text=card)
     given = [arguments for name, arguments in call.made[1:]]
     assert given == [
         {"text": f"use {CARD} or <card-9> <b> or ada@example.com", "list": [CARD]},
-        {"text": "use <card-1>"},
-        {"text": "<card-1>"},
+        {"text": f"use {card}"},
+        {"text": card},
     ]
+
+
+def test_a_token_of_a_session_that_is_forgotten_restores_nothing_that_came_later(bus):
+    guard = redact(reversible="pay")
+    first = guard.text(CARD, session="first")
+    later = [guard.text("5500 0000 0000 0004", session=i) for i in range(1_001)]
+    assert guard.text("5500 0000 0000 0004", session="first") not in (first, *later)
+    assert guard.text(CARD, session="first") != first
+    assert len({first, *later}) == 1_002
 
 
 def test_what_others_replace_and_change_is_redacted_too(call, bus):

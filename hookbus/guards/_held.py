@@ -1,0 +1,111 @@
+"""The end of a stream's text, which is held back while it may be a part of something."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+from .. import HookError
+from ._deadline import Deadline
+from ._encoded import WORD, is_splitting
+from ._found import Finder, Finding
+
+HELD: Final = 16_384
+"""So many characters of a stream are held back at most."""
+
+CONTEXT: Final = 64
+"""So many characters that have left a stream are still looked at, before what comes."""
+
+AT_ONCE: Final = 256
+SHARE: Final = 8
+"""Where more than `AT_ONCE` characters are held back, they are looked at again when a `SHARE`th of
+them is new: so each is looked at a few times, however small the items are.
+"""
+
+_ENDS_A_WORD: Final = re.compile(r'[^!-~]|"')
+
+
+class Tokens(Protocol):
+    """What stands for values."""
+
+    def instead(self, text: str, found: Iterable[Finding]) -> str: ...
+
+
+class Held:
+    """The end of a stream's text so far, which what comes may make a finding of."""
+
+    def __init__(self, finder: Finder, tokens: Tokens) -> None:
+        self._finder, self._tokens = finder, tokens
+        self._left = self._held = ""
+        self._new: list[str] = []
+        self._length, self._is_due, self._is_split = 0, False, False
+
+    def out(self, item: str, deadline: Deadline) -> list[str]:
+        """Return what may leave the stream now.
+
+        Raises:
+            HookError: if too much is held back.
+            TimeoutError: if it takes too long.
+        """
+        self._new.append(item)
+        self._length += len(item)
+        # A word without an end stays, whatever is in it.
+        self._is_due = self._is_due or _ENDS_A_WORD.search(item) is not None
+        in_all = len(self._held) + self._length
+        is_enough = in_all <= AT_ONCE or self._length * SHARE >= in_all
+        if in_all <= HELD and not (self._is_due and is_enough):
+            return []
+        return self._look(deadline)
+
+    def rest(self, deadline: Deadline) -> list[str]:
+        """Return what is still held back, when the stream has ended."""
+        text, start = self._taken()
+        return self._said(text, start, self._found(text, start, deadline))
+
+    def _look(self, deadline: Deadline) -> list[str]:
+        text, start = self._taken()
+        found = self._found(text, start, deadline)
+        end = min(self._finder.open_from(text, start, deadline), self._word_from(text, start))
+        for each in reversed(found):
+            if each.end > end:
+                end = min(end, each.start)
+        if len(text) - end > HELD:
+            raise HookError(f"more than {HELD} characters of a stream might be one secret")
+        leaves = [each for each in found if each.end <= end]
+        said = self._said(text[:end], start, leaves)
+        self._is_split = self._is_in_split_word(text, start, end)
+        self._left, self._held = text[max(0, end - CONTEXT) : end], text[end:]
+        return said
+
+    def _taken(self) -> tuple[str, int]:
+        text = "".join([self._left, self._held, *self._new])
+        self._new, self._length, self._is_due = [], 0, False
+        return text, len(self._left)
+
+    def _found(self, text: str, start: int, deadline: Deadline) -> list[Finding]:
+        return self._finder.of(text, deadline, start, is_split=self._is_split)
+
+    def _word_from(self, text: str, start: int) -> int:
+        """Return from where on the last word, or its last piece, could go on."""
+        words = deque(WORD.finditer(text, start), maxlen=1)
+        last = words[0] if words else None
+        if last is None or last.end() < len(text):
+            return len(text)
+        if is_splitting(last[0]) or (self._is_split and last.start() == start):
+            return last.start() + last[0].rfind('"') + 1
+        return last.start()
+
+    def _is_in_split_word(self, text: str, start: int, end: int) -> bool:
+        """Tell whether a word goes on where a text is cut, of which quotes split what has left."""
+        for word in WORD.finditer(text, start):
+            if word.start() < end < word.end() or (end == word.end() == len(text)):
+                was_split = self._is_split and word.start() == start
+                return was_split or is_splitting(word[0])
+        return self._is_split and end == start
+
+    def _said(self, text: str, start: int, found: Iterable[Finding]) -> list[str]:
+        moved = [each._replace(start=each.start - start, end=each.end - start) for each in found]
+        said = self._tokens.instead(text[start:], moved)
+        return [said] if said else []

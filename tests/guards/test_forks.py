@@ -1,0 +1,178 @@
+"""A child of a process that forks while other threads are in guards: it finds every lock free."""
+
+import contextlib
+import io
+import os
+import signal as signals
+import threading
+import warnings
+
+import pytest
+
+from hookbus import Ask, Bus, HookBlocked, approvals, guards, hookable
+from hookbus._locks import Lock
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+
+
+def in_a_child(work):
+    """Run a function in a forked child, and tell whether it ended well within ten seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
+        signals.alarm(10)
+        try:
+            work()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@contextlib.contextmanager
+def held_by_another_thread(*locks):
+    held, over = threading.Event(), threading.Event()
+
+    def hold():
+        with contextlib.ExitStack() as stack:
+            for lock in locks:
+                stack.enter_context(lock)
+            held.set()
+            over.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_a_lock_that_a_thread_of_the_parent_holds_is_free_in_the_child_and_held_in_the_parent():
+    resets = []
+    lock = Lock(reset=lambda: resets.append(1))
+
+    def work():
+        with lock:
+            assert resets == [1]
+
+    with held_by_another_thread(lock):
+        assert in_a_child(work)
+        assert resets == [] and not lock.acquire(timeout=0)
+
+
+def test_a_lock_that_the_forking_thread_holds_is_still_its_own_in_the_child():
+    lock = Lock(reset=lambda: 1 / 0)
+
+    def work():
+        lock.release()
+        thread = threading.Thread(target=lambda: lock.acquire() and lock.release())
+        thread.start()
+        thread.join(5)
+        assert not thread.is_alive()
+
+    with lock:
+        assert in_a_child(work)
+
+
+def locks_of(*owners):
+    """Return the locks in what owners have, however deep."""
+    found, seen, several = [], set(), list(owners)
+    while several:
+        each = several.pop()
+        if id(each) in seen or isinstance(each, (str, int, float, type)):
+            continue
+        seen.add(id(each))
+        if isinstance(each, Lock):
+            found.append(each)
+        elif isinstance(each, (list, tuple, set)):
+            several += each
+        elif isinstance(each, dict):
+            several += each.values()
+        elif type(each).__module__.startswith("hookbus.") and hasattr(each, "__dict__"):
+            several += vars(each).values()
+    return found
+
+
+def test_a_child_calls_through_every_ready_guard_whose_lock_was_held():
+    bus = Bus()
+
+    @hookable("tool_call", bus=bus)
+    def tool_call(name, arguments):
+        return "ada@example.com"
+
+    @hookable("model_call", bus=bus)
+    def model_call(model, messages, options):
+        return {"usage": {"input_tokens": 1, "output_tokens": 1}}
+
+    several = [
+        guards.limit(10), guards.limit(10, storage="memory://"), guards.redact(reversible="pay"),
+        guards.provenance({"send": "to"}), guards.budget(tokens=1000), guards.cache(),
+    ]  # fmt: skip
+    for guard in several:
+        bus.plug(guard)
+    tool_call("read", {})
+
+    def work():
+        assert tool_call("read", {}).startswith("<email-")
+        model_call("m", [], {"max_tokens": 5})
+
+    locks = locks_of(*several)
+    assert len(locks) >= len(several)
+    with held_by_another_thread(*locks):
+        assert in_a_child(work)
+
+
+def test_children_that_are_forked_while_threads_count_calls_are_answered():
+    bus = Bus()
+    bus.plug(guards.limit(10**9))
+
+    @hookable("tool_call", bus=bus)
+    def tool_call(name, arguments):
+        return name
+
+    over = threading.Event()
+
+    def many():
+        while not over.is_set():
+            tool_call("read", {})
+
+    threads = [threading.Thread(target=many) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        assert all(in_a_child(lambda: tool_call("read", {})) for _ in range(10))
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_a_child_asks_approvers_whose_locks_were_held(monkeypatch):
+    desk, terminal = approvals.Desk(), approvals.terminal
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    bus = Bus()
+
+    @hookable("pay", bus=bus)
+    def pay(sum):
+        return sum
+
+    bus.signal("pre_pay").connect(lambda pay: Ask("pay?"), role="guard", weak=False)
+
+    def at_the_desk():
+        bus.approver(desk, timeout=0.05)
+        with contextlib.suppress(HookBlocked):
+            pay(3)
+        desk.pending()
+
+    def at_the_terminal():
+        bus.approver(terminal)
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert pay(3) == 3
+
+    with held_by_another_thread(*locks_of(desk, terminal)):
+        assert in_a_child(at_the_desk)
+        assert in_a_child(at_the_terminal)
