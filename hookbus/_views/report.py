@@ -122,6 +122,7 @@ def report(bus: Bus = default_bus) -> Report:
               for each in (*findings.of_hook(hook), *findings.unguarded(bus, hook))]  # fmt: skip
     found += [each for signal in bus.signals() for each in findings.died(signal)]
     found += [f"not hooked: {override}" for override in bus.uncovered()]
+    found += [f"no hook has a name that {glob!r} matches" for glob in bus._globs.unmet()]
     overdue = workers.overdue(bus)
     if overdue:
         found.append(

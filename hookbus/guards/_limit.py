@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from .. import Block, HookError
-from ._plugged import FIRST, Plugged, library
+from .. import Block, HookContext, HookError
+from ._call import tool_of
+from ._outermost import Outermost
+from ._plugged import FIRST, Hooks, Plugged, library
 
 FOREVER: Final = 30 * 24 * 3600
 """For so many seconds a call counts for its session, user or tool."""
@@ -25,7 +26,8 @@ class limit(Plugged):
             number of seconds, in which no more may begin, for all together.
         storage: where it is counted, a URI of the library limits such as
             `"redis://localhost:6379"`, for several processes; None is this process, this guard.
-        hook: the hook whose calls it counts; it has the argument `name`.
+        hook: the hook whose calls it counts, several, or a glob; all are counted together. A call
+            made inside an equal one is not counted again.
 
     Raises:
         HookError: for a number or a storage that is none.
@@ -33,7 +35,7 @@ class limit(Plugged):
 
     def __init__(
         self, calls: int, per: Literal["session", "user", "tool"] | float = "session",
-        storage: str | None = None, *, hook: str = "tool_call",
+        storage: str | None = None, *, hook: Hooks = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
@@ -42,13 +44,15 @@ class limit(Plugged):
         limits = library("limits", "limit")
         strategies = library("limits.strategies", "limit")
         storages = library("limits.storage", "limit")
-        self._item = limits.RateLimitItemPerSecond(calls, seconds, f"hookbus {hook} {per}")
+        counted = f"hookbus {' '.join(self.hooks)} {per}"
+        self._item = limits.RateLimitItemPerSecond(calls, seconds, counted)
         try:
             kept = storages.storage_from_string(storage or "memory://")
         except Exception as error:
             raise HookError(f"storage={storage!r:.60} cannot be used: {error}") from None
         self._counts = strategies.MovingWindowRateLimiter(kept)
         self._per, self._lock = per, threading.Lock()
+        self._outermost = Outermost(self)
         each = per if seconds == FOREVER else f"in {per:g} seconds"
         self._said = f"{calls} calls {'a ' if seconds == FOREVER else ''}{each} are used up"
         options: dict[str, Any] = {} if storage is None else {"timeout": STORAGE_SECONDS}
@@ -56,9 +60,11 @@ class limit(Plugged):
         self.on("pre", self._judge_of(), role="guard", priority=FIRST, **options)
 
     def _judge_of(self) -> Any:
-        def judge(sender: Any, name: Any, surrounding: Mapping[str, Any]) -> Block | None:
-            found = {"tool": name, "session": surrounding.get("session"),
-                     "user": surrounding.get("user")}.get(str(self._per))  # fmt: skip
+        def judge(sender: Any, ctx: HookContext) -> Block | None:
+            if not self._outermost.takes(ctx):
+                return None
+            found = {"tool": tool_of(ctx)[0], "session": ctx.surrounding.get("session"),
+                     "user": ctx.surrounding.get("user")}.get(str(self._per))  # fmt: skip
             key = "" if found is None else f"{type(found).__name__} {found}"
             with self._lock:  # the counts in memory alone are not safe from a race
                 is_free = self._counts.hit(self._item, key)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .. import Replace
-from ._plugged import LAST, Plugged
+from ._plugged import LAST, Hooks, Plugged
 from ._values import changed
 
 MARK: Final = "[instructions removed]"
@@ -60,10 +60,10 @@ class quarantine(Plugged):
     A result that it cannot look through is withheld.
 
     Args:
-        hook: the hook whose results it cleans.
+        hook: the hook whose results it cleans, several, or a glob.
     """
 
-    def __init__(self, *, hook: str = "tool_call") -> None:
+    def __init__(self, *, hook: Hooks = "tool_call") -> None:
         super().__init__(hook)
         self.on("post", self._clean_of(), role="modify", on_error="block", priority=LAST)
 

@@ -9,8 +9,9 @@ from inspect import isasyncgen, isgenerator
 from typing import Any, Final
 
 from .. import HookContext, HookError, Replace
+from ._call import labels_of, tool_of
 from ._found import Finder, Finding
-from ._plugged import FIRST, LAST, Plugged, Sessions, either, glob, globs
+from ._plugged import FIRST, LAST, Hooks, Plugged, Sessions, either, glob, globs
 from ._values import changed
 
 HELD: Final = 16_384
@@ -18,8 +19,6 @@ HELD: Final = 16_384
 
 CONTEXT: Final = 64
 """So many characters that have left a stream are still looked at, before what comes."""
-
-_LABELS: Final = frozenset({"name", "call_id", "kind", "model", "tool", "agent"})
 
 
 class redact(Plugged):
@@ -36,7 +35,7 @@ class redact(Plugged):
         reversible: globs of tools that get the values back. If there are any, a value is replaced
             by a token, `<card-1>`, that stands for it in its session, as
             `with surrounding(session=...)` says; else by its kind, `<card>`.
-        hook: the hook whose calls it redacts.
+        hook: the hook whose calls it redacts, several, or a glob.
 
     Raises:
         HookError: for a pattern that is none, or if there is nothing to look for.
@@ -44,7 +43,7 @@ class redact(Plugged):
 
     def __init__(
         self, secrets: bool = True, personal: bool = True, patterns: str | Iterable[str] = (),
-        reversible: str | Iterable[str] = (), *, hook: str = "tool_call",
+        reversible: str | Iterable[str] = (), *, hook: Hooks = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         several = [patterns] if isinstance(patterns, str) else list(patterns)
@@ -73,11 +72,12 @@ class redact(Plugged):
 
     def _arguments_of(self) -> Callable[..., Mapping[str, Any]]:
         def arguments(sender: Any, ctx: HookContext) -> Mapping[str, Any]:
-            name = ctx.kwargs.get("name")
+            name, labels = tool_of(ctx)[0], labels_of(ctx)
             tokens, clean = self._of(ctx)
             if isinstance(name, str) and any(each.match(name) for each in self._back):
                 clean = tokens.restored
-            given = {key: value for key, value in ctx.kwargs.items() if key not in _LABELS}
+            given = {key: value for key, value in ctx.kwargs.items()
+                     if key not in labels and value is not ctx.sender}  # fmt: skip
             new = {key: changed(value, clean) for key, value in given.items()}
             return {key: value for key, value in new.items() if value is not given[key]}
 
