@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
+from types import FunctionType
 from typing import Any, Final
 
 from .. import HookContext
@@ -64,6 +66,7 @@ _READERS: Final[tuple[Callable[[Any], Any], ...]] = (
     lambda tool: tool.inputs,  # smolagents
     lambda tool: _declared(tool._get_declaration()),  # Google ADK
     lambda tool: tool.parameters() if callable(tool.parameters) else tool.parameters,  # FastMCP
+    lambda tool: _signature(tool) if isinstance(tool, FunctionType) else None,
 )
 """Where tools of frameworks say what they take."""
 
@@ -73,6 +76,12 @@ def _declared(declaration: Any) -> Any:
     if schema is not None:
         return schema
     return {"type": "object", "properties": dict(declaration.parameters.properties or {})}
+
+
+def _signature(function: FunctionType) -> Mapping[str, Any] | None:
+    parameters = inspect.signature(function).parameters
+    takes_more = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    return None if takes_more else parameters
 
 
 def _names_in(schema: Any) -> Collection[str] | None:

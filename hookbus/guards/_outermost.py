@@ -149,7 +149,8 @@ class Outermost:
     def _stream(
         self, frame: Frame, items: Generator[Any, Any, Any]
     ) -> Generator[Any, Any, Any]:
-        advance, value = items.send, None
+        advance: Any = items.send
+        value: Any = None
         while True:
             token = self._enter(frame)
             try:
@@ -169,7 +170,8 @@ class Outermost:
     async def _stream_async(
         self, frame: Frame, items: AsyncGenerator[Any, Any]
     ) -> AsyncGenerator[Any, Any]:
-        advance, value = items.asend, None
+        advance: Any = items.asend
+        value: Any = None
         while True:
             token = self._enter(frame)
             try:
