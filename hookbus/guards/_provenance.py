@@ -48,7 +48,7 @@ class provenance(Plugged):
             depth, such as `{"send_*": ["recipient", "amount"]}`. Other tools are not judged.
         trusted: globs of tools, and for each the globs of the fields of its results whose values
             only the user and the operator can write, at any depth, such as `{"get_contacts":
-            ["email"]}`; a glob of tools alone is for all values of its results.
+            ["email"]}`; a glob of tools alone, or the field `"*"`, is for all values.
         hook: the hook whose calls it judges, several, or a glob. A call made inside an equal one
             that was approved is not asked about again.
 
@@ -154,8 +154,7 @@ def _leaves(result: Any, fields: list[Covered | None]) -> Iterator[tuple[bool, A
     is_all = any(each is None for each in fields)
 
     def step(is_trusted: bool, name: str) -> bool:
-        several = (each for each in fields if each is not None and name)  # "" is the result itself
-        return is_trusted or any(each.covers(name) for each in several)
+        return is_trusted or any(each is not None and each.covers(name) for each in fields)
 
     for leaf in walk({"": result}, is_all, step):
         if not leaf.is_opaque and leaf.value is not None:

@@ -259,3 +259,18 @@ def test_a_stream_has_its_inner_call_too(bus, asked):
     Server().run("pay", ARGS)  # of the reader, between two items: another call
     assert items.send("sent") == "done" and next(items) == "sent"
     assert len(asked) == 2
+
+
+def test_a_question_that_an_edited_call_no_longer_has_takes_none_away(bus):
+    asked = []
+
+    @bus.approver
+    def approve(request):
+        asked.append(request.question)
+        edited = {**request.arguments, "arguments": {"to": "ada"}}
+        return Approved("ada", arguments=edited if len(asked) == 1 else None)
+
+    bus.plug(tools(allow="*", ask={"*pay": {"to": "x*"}}))
+    made = Layers(bus, "bank_pay", "pay", inside=lambda call, arguments: call({"to": "x"}))
+    made.call({"to": "x"})
+    assert asked == ["call 'bank_pay'?", "call 'pay'?"]

@@ -3,7 +3,7 @@
 import pytest
 
 from hookbus import Block, HookBlocked, HookError, surrounding
-from hookbus.guards import no_loops
+from hookbus.guards import no_loops, retry
 
 
 def made(call, *names, **arguments):
@@ -80,3 +80,12 @@ def test_a_number_that_is_none_is_refused(wrong):
 def test_a_span_that_is_none_is_refused():
     with pytest.raises(HookError, match="per='tool' must be 'session' or 'user'"):
         no_loops(per="tool")
+
+
+def test_a_retry_of_a_call_is_that_call(call, bus):
+    bus.plug(no_loops(1))
+    bus.plug(retry(ValueError, attempts=4, wait_initial=0.001, wait_max=0.001))
+    call.result = ValueError("down")
+    with pytest.raises(ValueError, match="down"):
+        call("read")
+    assert len(call.made) == 4
