@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
 from enum import Enum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from itertools import repeat
 from numbers import Number
 from os import PathLike
 from types import SimpleNamespace
@@ -26,7 +27,9 @@ MOST: Final = 1_000_000
 """The number of values that are looked at in one call."""
 
 SECONDS: Final = 1.0
-"""The time that looking through the values of one call may take."""
+"""The time that looking through the values of one call may take, of the processor: a busy machine
+blocks no call.
+"""
 
 SHOWN: Final = 60
 """The number of characters of a key that are shown in a path."""
@@ -38,6 +41,8 @@ _ATOMS: Final = (
 """Values that hold nothing else."""
 
 Part = tuple[str | None, Any]
+
+_NOTHING: Final[Iterable[Part]] = ()
 
 
 class Leaf(NamedTuple):
@@ -56,14 +61,18 @@ class Leaf(NamedTuple):
     is_opaque: bool
 
 
-def parts_of(value: Any) -> list[Part] | Iterator[Part] | None:
-    """Return what a value holds, each with its name; keys and items have none. None is an object
-    that cannot be looked into.
+def parts_of(value: Any) -> Iterable[Part] | None:
+    """Return what a value holds, each with its name; keys and items have none. `_NOTHING` is for a
+    value that holds no others, None for an object that cannot be looked into.
     """
+    if value is None or isinstance(value, (str, int, float, bytes)):  # first: by far the most
+        return _NOTHING
+    if type(value) is list:  # of a subclass there may be fields, too
+        return zip(repeat(None), value)
     if isinstance(value, Enum):
         return [(None, value.value)]
-    if isinstance(value, _ATOMS):
-        return []
+    if not isinstance(value, dict) and isinstance(value, _ATOMS):
+        return _NOTHING
     if isinstance(value, Mapping):
         return _parts_of_mapping(value)
     fields = _fields(value)
@@ -86,7 +95,7 @@ def walk(arguments: Any, state: Any, step: Callable[[Any, str], Any]) -> Iterato
     """
     if not isinstance(arguments, Mapping):
         raise HookError("the arguments are not a mapping of names to values")
-    until, count = time.monotonic() + SECONDS, 0
+    until, count = time.thread_time() + SECONDS, 0
     first: list[tuple[Any, str, Any]] = []
     for name, value in arguments.items():
         if not isinstance(name, str):
@@ -98,11 +107,11 @@ def walk(arguments: Any, state: Any, step: Callable[[Any, str], Any]) -> Iterato
             stack.pop()
             continue
         count += 1
-        if count > MOST or (not count % 1024 and time.monotonic() > until):
+        if count > MOST or (not count % 1024 and time.thread_time() > until):
             raise HookError("the arguments are too large to be looked through")
         below, path, value = top
         parts = parts_of(value)
-        if parts is None or (isinstance(parts, list) and not parts and _is_leaf(value)):
+        if parts is None or parts is _NOTHING:
             yield Leaf(below, path, value, parts is None)
             continue
         if len(stack) > DEEPEST:
@@ -149,10 +158,6 @@ def _plain(value: Any) -> Any:
     if fields is None:
         raise TypeError(f"{type(value).__name__} has no JSON")
     return fields
-
-
-def _is_leaf(value: Any) -> bool:
-    return isinstance(value, (*_ATOMS, Enum))
 
 
 def _below(

@@ -87,7 +87,8 @@ class Bare(MCPServer):
 
 
 class TestServer(Clients):
-    unnamed = "client_of_a_low_level_server", "client_of_a_tool_with_a_schema", "server_without_tools"
+    unnamed = ("client_of_a_low_level_server", "client_of_a_tool_with_a_schema",
+               "server_without_tools")  # fmt: skip
     program = ("tool_run",)
     install = staticmethod(partial(mcp.install, client=False))
 
