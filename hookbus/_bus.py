@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from blinker import ANY
 
 from ._approver import Answered
+from ._connections.globs import Globs
 from ._connections.listeners import EventSignal, Redacts
 from ._connections.marks import marked
 from ._connections.options import check_timeout, odd_timeout
@@ -72,6 +73,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         self._switches: Switches = Switches()
         self.plugins: Any = None
         self._strangers: Strangers = Strangers(self)
+        self._globs: Globs = Globs(self)
 
     def __reduce__(self) -> str:
         if self is not default_bus:
@@ -141,13 +143,16 @@ class Bus(Answered, Drained, Operated, Redacts):
         """Connect every method of the plugin, an object, that `receives` marks: all or none. Return
         what disconnects them.
 
+        A mark with a glob, such as `pre_send_*`, is for every hook that matches, also one that is
+        declared later.
+
         Raises:
             HookError: if nothing is marked, or one of them cannot be connected; then none is.
         """
         with ExitStack() as plugged:
             for attribute, name, options in marked(plugin):
                 receiver = getattr(plugin, attribute)
-                plugged.callback(self.signal(name).connected_to(receiver, **options).disconnect)
+                plugged.callback(self._globs.connect(name, receiver, options))
             return plugged.pop_all().close
 
     def hook_names(self) -> list[str]:
@@ -185,6 +190,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         hooks, key = self._hooks.setdefault(hook.name, {}), id(hook)
         hooks[key] = weakref.ref(hook, partial(hooks.pop, key))
         self._forget(hook.name)
+        self._globs.declared(hook.name)
 
     def _strike(self, hook: Hook) -> None:
         self._hooks.get(hook.name, {}).pop(id(hook), None)

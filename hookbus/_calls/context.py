@@ -72,6 +72,7 @@ class HookContext(NamedTuple):
         call_id: the number of the call, unique in this process.
         surrounding: what `with surrounding(...)` holds around the call.
         state: a dict of this call's own, shared by its receivers.
+        is_async: whether the hook is awaited.
     """
 
     hook: str
@@ -83,7 +84,8 @@ class HookContext(NamedTuple):
     outcome: str | None
     call_id: int
     surrounding: Mapping[str, Any]
-    state: dict[str, Any]
+    state: dict[Any, Any]
+    is_async: bool = False
 
     @property
     def description(self) -> str:

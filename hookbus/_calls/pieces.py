@@ -163,6 +163,7 @@ class Pieces:
         facts = f"{self.hook.name!r}, {seat.phase!r}, {sender}, {view}, {result}"
         facts += f", {error}, {outcome}"
         state = "dict(call.state)" if seat.receiver.options.background else "call.state"
+        state += f", {self.hook.is_async}"
         offered = {
             "ctx": f"context(HookContext, ({facts}, call.id, surrounding(), {state}))",
             "result": result, "error": error, "item": "item", "call_next": call_next,

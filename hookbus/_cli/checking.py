@@ -38,7 +38,7 @@ def check(
     if rules and not tools and held is not None:
         raise HookError(f"{module} holds no tools that rules could match: name them with --tool")
     for file, each in loaded:
-        found += [f"{file}: {problem}" for problem in (each.unmatched(tools) if tools else ())]
+        found += [f"{file}: {problem}" for problem in (each.unused_rules(tools) if tools else ())]
     mistakes = [each for each in found if not isinstance(each, Note)]
     # Nothing has run: who has never fired is no news.
     notes = [each for each in found if isinstance(each, Note) and "never fired" not in each]

@@ -130,6 +130,7 @@ def report(bus: Bus = default_bus) -> Report:
     found += [f"Bus({odd})"] if (odd := odd_timeout(bus.timeout)) else []
     found += [f"not hooked: {override}" for override in bus.uncovered()]
     found += unconnected()
+    found += [f"no hook has a name that {glob!r} matches" for glob in bus._globs.unmet()]
     overdue = workers.overdue(bus)
     if overdue:
         found.append(

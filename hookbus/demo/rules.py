@@ -19,13 +19,14 @@ class Rules:
         acts: globs of tools that do what users of it ask for all the time.
         grave: globs of tools that do what is hard to take back.
         sinks: the arguments that say where something goes, by globs of tools.
-        trusted: globs of tools whose results only the user and the operator can write.
+        trusted: globs of tools, and of the fields of their results that only the user and the
+            operator can write; tools alone are for all fields.
     """
 
     acts: Sequence[str]
     grave: Sequence[str]
     sinks: Mapping[str, Sequence[str]]
-    trusted: Sequence[str] = ()
+    trusted: Sequence[str] | Mapping[str, Sequence[str]] = ()
 
 
 _MAIL: Final = {"send_email": ("recipients", "cc", "bcc", "attachments"),
@@ -36,7 +37,8 @@ RULES: Final[Mapping[str, Rules]] = {
         acts=("send_money", "schedule_transaction", "update_scheduled_transaction"),
         grave=("update_password", "update_user_info"),
         sinks={"*send_money": ("recipient",), "*schedule*": ("recipient",)},
-        trusted=("get_iban", "get_user_info", "get_scheduled_transactions"),
+        trusted={"get_iban": ("*",), "get_user_info": ("*",),
+                 "get_scheduled_transactions": ("recipient",)},
     ),
     "slack": Rules(
         acts=("send_*", "add_user_to_channel"),
@@ -55,6 +57,6 @@ RULES: Final[Mapping[str, Rules]] = {
         acts=("send_email", "*_calendar_event*", "create_file", "append_to_file"),
         grave=("delete_*", "share_file"),
         sinks=_MAIL,
-        trusted=("search_contacts_*",),
+        trusted={"search_contacts_*": ("email",)},
     ),
 }  # fmt: skip

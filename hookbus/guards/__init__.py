@@ -11,22 +11,24 @@ if TYPE_CHECKING:
     from ._hosts import public_hosts
     from ._inside import inside
     from ._limit import limit
+    from ._loops import no_loops
     from ._provenance import provenance
     from ._quarantine import quarantine
     from ._redact import redact
     from ._schema import schema
+    from ._together import together
     from ._tools import tools
 
 __all__ = [
-    "budget", "cache", "fallback", "inside", "limit", "provenance", "public_hosts", "quarantine",
-    "redact", "retry", "schema", "timeout", "tools",
+    "budget", "cache", "fallback", "inside", "limit", "no_loops", "provenance", "public_hosts",
+    "quarantine", "redact", "retry", "schema", "timeout", "together", "tools",
 ]  # fmt: skip
 
 _ROOMS = {
     "budget": "_budget", "cache": "_arounds", "fallback": "_arounds", "inside": "_inside",
-    "limit": "_limit", "provenance": "_provenance", "public_hosts": "_hosts",
+    "limit": "_limit", "no_loops": "_loops", "provenance": "_provenance", "public_hosts": "_hosts",
     "quarantine": "_quarantine", "redact": "_redact", "retry": "_arounds",
-    "schema": "_schema", "timeout": "_arounds", "tools": "_tools",
+    "schema": "_schema", "timeout": "_arounds", "together": "_together", "tools": "_tools",
 }  # fmt: skip
 """What is loaded when it is first asked for: each needs libraries of its own."""
 

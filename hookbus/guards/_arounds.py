@@ -12,7 +12,8 @@ from typing import Any
 
 from .. import HookContext, HookError
 from .._locks import Lock
-from ._plugged import Plugged, either, library
+from ._call import labels_of
+from ._plugged import Hooks, Plugged, either, library
 
 
 class retry(Plugged):
@@ -23,7 +24,7 @@ class retry(Plugged):
             nor a mistake gets better.
         attempts: how often it is made at most, the first time included.
         wait_initial, wait_max: the first wait and the longest, in seconds, with some chance in it.
-        hook: the hook whose calls it makes again; no stream.
+        hook: the hook whose calls it makes again, several, or a glob; no stream.
 
     Raises:
         HookError: for exceptions or numbers that are none.
@@ -31,7 +32,7 @@ class retry(Plugged):
 
     def __init__(
         self, on: type[Exception] | tuple[type[Exception], ...] = Exception, attempts: int = 3,
-        wait_initial: float = 0.1, wait_max: float = 5.0, *, hook: str = "tool_call",
+        wait_initial: float = 0.1, wait_max: float = 5.0, *, hook: Hooks = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         several = on if isinstance(on, tuple) else (on,)
@@ -66,14 +67,14 @@ class fallback(Plugged):
 
     Args:
         patches: the arguments of each way that are other than given, such as `{"model": "small"}`.
-        hook: the hook whose calls it makes in another way; no stream.
+        hook: the hook whose calls it makes in another way, several, or a glob; no stream.
 
     Raises:
         HookError: if there is no patch, or one is none. A name that the hook does not have is an
             error of the call.
     """
 
-    def __init__(self, *patches: Mapping[str, Any], hook: str = "tool_call") -> None:
+    def __init__(self, *patches: Mapping[str, Any], hook: Hooks = "tool_call") -> None:
         super().__init__(hook)
         for patch in patches:
             if not isinstance(patch, Mapping) or not patch or not all(map(_is_name, patch)):
@@ -116,7 +117,7 @@ class timeout(Plugged):
         HookError: for a time that is none.
     """
 
-    def __init__(self, seconds: float, *, hook: str = "tool_call") -> None:
+    def __init__(self, seconds: float, *, hook: Hooks = "tool_call") -> None:
         super().__init__(hook)
         _check_seconds("seconds", seconds)
 
@@ -138,14 +139,14 @@ class cache(Plugged):
     Args:
         seconds: how long a result is kept; None is as long as there is room.
         size: how many results are kept.
-        hook: the hook whose results it keeps; no stream.
+        hook: the hook whose results it keeps, several, or a glob; no stream.
 
     Raises:
         HookError: for a number that is none.
     """
 
     def __init__(
-        self, seconds: float | None = None, size: int = 1024, *, hook: str = "tool_call"
+        self, seconds: float | None = None, size: int = 1024, *, hook: Hooks = "tool_call"
     ) -> None:
         super().__init__(hook)
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
@@ -173,11 +174,12 @@ class cache(Plugged):
         return self._keep(key, ctx.sender, await call_next()) if found is None else found[0]
 
     def _key(self, ctx: HookContext) -> tuple[Any, ...] | None:
-        labels = ("call_id", "tool", "agent") if "arguments" in ctx.kwargs else ()
-        given = {name: value for name, value in ctx.kwargs.items() if name not in labels}
+        labels = labels_of(ctx) - {"name", "kind", "model"}
+        given = {name: value for name, value in ctx.kwargs.items()
+                 if name not in labels and value is not ctx.sender}  # fmt: skip
         whose = [ctx.surrounding.get(name) for name in ("user", "session")]
         try:
-            return id(ctx.sender), self._json.dumps([given, whose])
+            return id(ctx.sender), self._json.dumps([ctx.hook, given, whose])
         except (self._json.CanonicalizationError, RecursionError, UnicodeError):
             return None
 

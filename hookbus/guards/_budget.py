@@ -12,7 +12,9 @@ import attrs
 
 from .. import Block, HookBlocked, HookContext, HookError
 from .._locks import Lock
-from ._plugged import LAST, Plugged, Unnamed, either, library, named
+from ._look import walk
+from ._outermost import Outermost
+from ._plugged import LAST, Hooks, Plugged, Unnamed, either, library
 
 BYTES_A_TOKEN: Final = 2
 """Few enough that an estimate is rather too high: English has about four, CJK three."""
@@ -35,7 +37,8 @@ class budget(Plugged):
         money: how many US dollars, by genai-prices; a model whose price is not known is blocked.
         per: `"session"` or `"user"`, as `with surrounding(session=..., user=...)` says around the
             call; all calls without one have one budget.
-        hook: the hook whose calls use it; it has the arguments `model`, `messages`, `options`.
+        hook: the hook whose calls use it, several, or a glob; each has the arguments `model`,
+            `messages` and `options`. A call made inside an equal one uses nothing more.
 
     Raises:
         HookError: for an amount that is none, or no amount at all.
@@ -43,7 +46,7 @@ class budget(Plugged):
 
     def __init__(
         self, tokens: int | None = None, money: float | Decimal | None = None,
-        per: Literal["session", "user"] = "session", *, hook: str = "model_call",
+        per: Literal["session", "user"] = "session", *, hook: Hooks = "model_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if tokens is None and money is None:
@@ -55,6 +58,7 @@ class budget(Plugged):
         self._per, self._lock = per, Lock()
         self._used: dict[str, _Amount] = {}
         self._key = f"hookbus budget {id(self)}"
+        self._outermost = Outermost(self)
         self.on("pre", self._reserve_of(), role="guard", priority=LAST)
         self.on("around", either(self._attempt, self._attempt_async), priority=LAST)
         self.on("finally", self._release_of(), role="observe")
@@ -65,6 +69,9 @@ class budget(Plugged):
         def reserve(
             sender: Any, model: Any, messages: Any, options: Any, ctx: HookContext
         ) -> Block | None:
+            asked = _name_of(model), {"messages": messages, "options": options}
+            if not self._outermost.takes(ctx, call=asked):
+                return None  # the call that it is a part of has reserved, and settles
             estimated = _estimated(messages), _most_output(options, model)
             if estimated[1] is None:
                 return Block("no max_tokens says what the call may use", code="budget")
@@ -110,6 +117,8 @@ class budget(Plugged):
         """Settle the attempt that ended, if it says what it used; else it used what it reserved."""
         if isinstance(error, HookBlocked) and error.hook == ctx.hook:
             return  # it did not run
+        if not ctx.state.get(self._key):
+            return  # it is an inner call
         reserved: _Reserved = ctx.state[self._key].pop()
         usage = None if error is not None else _usage(result)
         if usage is not None:
@@ -169,8 +178,8 @@ def _most_output(options: Any, model: Any) -> int | None:
     """Return how many tokens the answer may have, where the options or the model say so."""
     said: list[Any] = [
         value
-        for names, _, value in named(options or {})
-        if names[-1] in _MOST and _is_count(value)
+        for name, _, value, _ in walk(options or {}, "", lambda above, name: name)
+        if name in _MOST and _is_count(value)
     ]
     if not said:
         said = [value for name in _MOST if _is_count(value := getattr(model, name, None))]

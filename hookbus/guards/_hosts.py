@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import ipaddress
 import re
 import socket
-from collections.abc import Iterable
-from typing import Any, Final
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any, Final, NamedTuple
 
-from .. import Block, HookError
-from ._plugged import Covered, Plugged, globs
+from .. import Block, HookContext, HookError
+from ._call import tool_of
+from ._covered import Covered
+from ._plugged import LAST, Hooks, Plugged, globs
 
 ARGUMENTS: Final = ("*url*", "*uri*", "*host*", "*endpoint*", "*webhook*")
 LOOKUP_SECONDS: Final = 5.0
@@ -44,17 +50,39 @@ _NOT_PUBLIC: Final = [
 _PUBLIC_6: Final = ipaddress.ip_network("2000::/3")
 
 
+class _Name(NamedTuple):
+    host: str
+    port: int
+
+
+class _LookUps:
+    """The names of one call, by the path of the argument, and which of them have been looked up in
+    this attempt; None before its guards have agreed.
+    """
+
+    def __init__(self) -> None:
+        self.names: Mapping[_Name, str] = {}
+        self.done: Any = None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the guards have agreed, and a name has not been looked up."""
+        return self.done is not None and not self.names.keys() <= self.done
+
+
 class public_hosts(Plugged):
     """A guard that lets addresses in arguments lead to public hosts only, by http or https.
 
-    A name is looked up, and all its addresses must be public; without an answer it is blocked. The
-    tool looks it up again: see the page for what that means.
+    A name is looked up after all other guards have agreed, and a person where one is asked; all its
+    addresses must be public, and without an answer the call is blocked. The tool looks it up again:
+    see the page for what that means.
 
     Args:
         arguments: globs over the names of arguments at any depth, whatever their case; what stands
-            under a name that matches is judged: an address, or a host with or without a port.
+            under a name that matches is judged: an address, or a host with or without a port, also
+            as a key. A call with an object that cannot be looked into is blocked.
         allow: exact names or addresses that may be reached whatever they are.
-        hook: the hook whose calls it judges; it has the argument `arguments`.
+        hook: the hook whose calls it judges, several, or a glob.
 
     Raises:
         HookError: for a glob or a name that is none.
@@ -62,7 +90,7 @@ class public_hosts(Plugged):
 
     def __init__(
         self, arguments: Iterable[str] = ARGUMENTS, allow: Iterable[str] = (), *,
-        hook: str = "tool_call",
+        hook: Hooks = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         self._allowed = {each.lower().strip("[]").rstrip(".") for each in globs(allow, "allow=")}
@@ -71,19 +99,26 @@ class public_hosts(Plugged):
                 raise HookError(f"allow= takes exact names and addresses, not {each!r:.60}")
         covered = Covered(arguments, ARGUMENTS, _FORM)
 
-        def judge(sender: Any, arguments: Any) -> Block | None:
+        def judge(sender: Any, ctx: HookContext) -> Any:
+            names: dict[_Name, str] = {}
             try:
-                for path, value in covered.of(arguments):
-                    why = self._refused(value)
-                    if why is not None:
-                        return Block(f"{path} {why}", code="host")
+                for path, value in covered.of(tool_of(ctx)[1]):
+                    found = self._judged(value)
+                    if isinstance(found, str):
+                        return Block(f"{path} {found}", code="host")
+                    if found is not None:
+                        names.setdefault(found, path)
             except HookError as error:
                 return Block(str(error), code="host")
-            return None
+            lookups = ctx.state.setdefault(self, _LookUps())
+            lookups.names = names
+            return self._look_up_of(ctx)(lookups) if lookups.is_due else None
 
         judge.findings = covered.findings  # type: ignore[attr-defined]
-        # A name server may be slow: in a thread, so that it holds no loop up.
-        self.on("pre", judge, role="guard", timeout=LOOKUP_SECONDS)
+        # A look-up tells a name to whoever runs its name server: it waits for all other guards, and
+        # for a person's approval.
+        self.on("pre", judge, role="guard", priority=LAST)
+        self.on("around", self._around_of(), priority=LAST)
 
     def check(self, url: str) -> None:
         """Judge an address elsewhere, such as where a client is sent on to another one.
@@ -91,12 +126,69 @@ class public_hosts(Plugged):
         Raises:
             HookError: if it does not lead to a public host.
         """
-        why = self._refused(url)
+        found = self._judged(url)
+        why = found if found is None or isinstance(found, str) else self._leads(found)
         if why is not None:
             raise HookError(f"the address {why}")
 
-    def _refused(self, value: Any) -> str | None:
-        """Say why an address is refused, or return None."""
+    def _around_of(self) -> Callable[..., Any]:
+        def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:
+            lookups: _LookUps = ctx.state.setdefault(self, _LookUps())
+            lookups.done = set()
+            if ctx.is_async:
+                return self._awaited(lookups, call_next)
+            return self._look_up(lookups) or call_next()
+
+        return around
+
+    async def _awaited(self, lookups: _LookUps, call_next: Callable[..., Any]) -> Any:
+        if blocked := await self._look_up_async(lookups):
+            return blocked
+        made = call_next()
+        return await made if inspect.iscoroutine(made) else made
+
+    def _look_up_of(self, ctx: HookContext) -> Callable[[_LookUps], Any]:
+        return self._look_up_async if ctx.is_async else self._look_up
+
+    def _look_up(self, lookups: _LookUps) -> Block | None:
+        """Look up the names that have not been; return what blocks the call."""
+        if not lookups.is_due:
+            return None
+        try:
+            return self._started(lookups).result(LOOKUP_SECONDS)
+        except TimeoutError:
+            return Block("a host has no address", code="host")
+
+    async def _look_up_async(self, lookups: _LookUps) -> Block | None:
+        if not lookups.is_due:
+            return None
+        try:
+            async with asyncio.timeout(LOOKUP_SECONDS):
+                return await asyncio.wrap_future(self._started(lookups))
+        except TimeoutError:
+            return Block("a host has no address", code="host")
+
+    def _started(self, lookups: _LookUps) -> Future[Block | None]:
+        """Look names up in a thread of its own, which may be left behind."""
+        future: Future[Block | None] = Future()
+        names = {name: path for name, path in lookups.names.items() if name not in lookups.done}
+        lookups.done |= names.keys()
+
+        def look_up() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                found = ((path, self._leads(name)) for name, path in names.items())
+                blocks = (Block(f"{path} {why}", code="host") for path, why in found if why)
+                future.set_result(next(blocks, None))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=look_up, name="hookbus look-up", daemon=True).start()
+        return future
+
+    def _judged(self, value: Any) -> str | _Name | None:
+        """Return why an address is refused, or the name of its host if that must be looked up."""
         if isinstance(value, bytes):
             value = value.decode("latin-1")
         if not isinstance(value, str):
@@ -108,11 +200,20 @@ class public_hosts(Plugged):
         if host in self._allowed:
             return None
         try:
-            addresses = _addresses(host, int(found["port"] or 443), "[" in found["host"])
-        except (OSError, UnicodeError):
-            return "has no address"
+            address = _address(host, "[" in found["host"])
         except ValueError:
             return "is no plain name or address of a host"
+        if address is None:
+            return _Name(host, int(found["port"] or 443))
+        return None if self._may(address) else "does not lead to a public host"
+
+    def _leads(self, name: _Name) -> str | None:
+        """Look a name up; return why it is refused."""
+        try:
+            found = socket.getaddrinfo(name.host, name.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            return "has no address"
+        addresses = [str(answer[4][0]) for answer in found]
         if not addresses or not all(self._may(each) for each in addresses):
             return "does not lead to a public host"
         return None
@@ -132,14 +233,13 @@ def is_public(address: str) -> bool:
     return not any(parsed in each for each in _NOT_PUBLIC if each.version == parsed.version)
 
 
-def _addresses(host: str, port: int, is_bracketed: bool) -> list[str]:
-    """Return where a host leads, as `getaddrinfo` answers; raise ValueError for what is no name."""
+def _address(host: str, is_bracketed: bool) -> str | None:
+    """Return the address that a host is, None for a name; raise ValueError for what is neither."""
     if is_bracketed:
-        return [str(ipaddress.IPv6Address(host))]
+        return str(ipaddress.IPv6Address(host))
     labels = host.split(".")
     if _NUMBER.fullmatch(labels[-1]):  # readers differ in all numbers but four plain ones
-        return [str(ipaddress.IPv4Address(host))]
+        return str(ipaddress.IPv4Address(host))
     if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         raise ValueError(host)
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(answer[4][0]) for answer in found]
+    return None

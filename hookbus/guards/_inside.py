@@ -8,8 +8,10 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any, Final
 
-from .. import Block, HookError
-from ._plugged import Covered, Plugged
+from .. import Block, HookContext, HookError
+from ._call import tool_of
+from ._covered import Covered
+from ._plugged import Hooks, Plugged
 
 ARGUMENTS: Final = ("*path*", "*file*", "*folder*", "*dir*", "cwd", "src", "dst")
 _SPECIAL: Final = "/\\.~$%:"
@@ -40,8 +42,9 @@ class inside(Plugged):
     Args:
         folders: one or more that exist.
         arguments: globs over the names of arguments at any depth, whatever their case; what stands
-            under a name that matches is judged.
-        hook: the hook whose calls it judges; it has the argument `arguments`.
+            under a name that matches is judged: values, keys of mappings, items, and fields of
+            objects. A call with an object that cannot be looked into is blocked.
+        hook: the hook whose calls it judges, several, or a glob.
 
     Raises:
         HookError: if a folder is none, or none is named.
@@ -49,7 +52,7 @@ class inside(Plugged):
 
     def __init__(
         self, *folders: str | os.PathLike[str], arguments: Iterable[str] = ARGUMENTS,
-        hook: str = "tool_call",
+        hook: Hooks = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if not folders:
@@ -57,9 +60,9 @@ class inside(Plugged):
         self._folders = [_folder(each) for each in folders]
         covered = Covered(arguments, ARGUMENTS, _FORM)
 
-        def judge(sender: Any, arguments: Any) -> Block | None:
+        def judge(sender: Any, ctx: HookContext) -> Block | None:
             try:
-                for path, value in covered.of(arguments):
+                for path, value in covered.of(tool_of(ctx)[1]):
                     why = self._outside(value)
                     if why is not None:
                         return Block(f"{path} {why}", code="path")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
-from .. import Block, HookError
+from .. import Block, HookContext, HookError
 from .._locks import Lock
-from ._plugged import FIRST, Plugged, Unnamed, library
+from ._call import tool_of
+from ._outermost import Outermost
+from ._plugged import FIRST, Hooks, Plugged, Unnamed, library
 
 FOREVER: Final = 30 * 24 * 3600
 """For so many seconds a call counts for its session, user or tool."""
@@ -31,7 +33,8 @@ class limit(Plugged):
             number of seconds, in which no more may begin, for all together.
         storage: where it is counted, a URI of the library limits such as
             `"redis://localhost:6379"`, for several processes; None is this process, this guard.
-        hook: the hook whose calls it counts; it has the argument `name`.
+        hook: the hook whose calls it counts, several, or a glob; all are counted together. A call
+            made inside an equal one is not counted again.
 
     Raises:
         HookError: for a number or a storage that is none.
@@ -39,7 +42,7 @@ class limit(Plugged):
 
     def __init__(
         self, calls: int, per: Literal["session", "user", "tool"] | float = "session",
-        storage: str | None = None, *, hook: str = "tool_call",
+        storage: str | None = None, *, hook: Hooks = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
@@ -49,7 +52,9 @@ class limit(Plugged):
         if storage in (None, "memory://"):
             self._hit: Callable[[str], bool] = _Window(calls, seconds).hit
         else:
-            self._hit = _elsewhere(calls, seconds, f"hookbus {hook} {per}", storage)
+            counted = f"hookbus {' '.join(self.hooks)} {per}"
+            self._hit = _elsewhere(calls, seconds, counted, storage)
+        self._outermost = Outermost(self)
         each = per if seconds == FOREVER else f"in {per:g} seconds"
         self._said = f"{calls} calls {'a ' if seconds == FOREVER else ''}{each} are used up"
         options: dict[str, Any] = {} if storage is None else {"timeout": STORAGE_SECONDS}
@@ -59,9 +64,11 @@ class limit(Plugged):
     def _judge_of(self) -> Any:
         unnamed = Unnamed(str(self._per))
 
-        def judge(sender: Any, name: Any, surrounding: Mapping[str, Any]) -> Block | None:
-            found = {"tool": name, "session": surrounding.get("session"),
-                     "user": surrounding.get("user")}.get(str(self._per))  # fmt: skip
+        def judge(sender: Any, ctx: HookContext) -> Block | None:
+            if not self._outermost.takes(ctx):
+                return None
+            found = {"tool": tool_of(ctx)[0], "session": ctx.surrounding.get("session"),
+                     "user": ctx.surrounding.get("user")}.get(str(self._per))  # fmt: skip
             if found is None:
                 unnamed.note()
             key = "" if found is None else f"{type(found).__name__} {found}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -21,11 +22,12 @@ FIRST: Final = 1e6
 
 LAST: Final = -FIRST
 
-NOTED: Final = 50
-"""So many arguments that no glob covers are noted."""
-
 SESSIONS: Final = 1_000
 """So many sessions are remembered."""
+
+Hooks = str | Iterable[str]
+
+_HOOK: Final = pattern(r"(?!\d)[\w*?\[\]!-]+")
 
 T = TypeVar("T")
 
@@ -33,26 +35,42 @@ T = TypeVar("T")
 class Plugged:
     """Receivers that belong together: `bus.plug` connects them, all or none.
 
+    Args:
+        hook: the hook whose calls they judge, several, or a glob such as `"send_*"`, which covers
+            hooks that are declared later, too.
+
     Attributes:
-        hook: the hook whose calls they judge.
+        hooks: the names and globs.
+        receivers: the functions, each with the signal it is connected to and its options.
+
+    Raises:
+        HookError: for what is not the name of a hook or a glob.
     """
 
     def __init_subclass__(cls) -> None:
         named_options(cls)
 
-    def __init__(self, hook: str) -> None:
-        if not isinstance(hook, str) or not hook.isidentifier():
-            raise HookError(f"hook={hook!r:.40} must be the name of a hook, such as 'tool_call'")
-        self.hook = hook
+    def __init__(self, hook: str | Iterable[str]) -> None:
+        self.receivers: list[tuple[str, Callable[..., Any], dict[str, Any]]] = []
+        several = [hook] if isinstance(hook, str) else hook
+        self.hooks = tuple(several) if isinstance(several, Iterable) else ()
+        for each in self.hooks or (hook,):
+            if not isinstance(each, str) or not _HOOK.fullmatch(each):
+                raise HookError(
+                    f"hook={hook!r:.40} must be the name of a hook, such as 'tool_call', several "
+                    "names, or a glob such as 'send_*'"
+                )
 
     def on(
         self, phase: str, receiver: Callable[..., Any], hook: str | None = None, **options: Any
     ) -> None:
-        """Have `plug` connect a function to a phase of the hook, or of another one."""
+        """Have `plug` connect a function to a phase of the hooks, or of another one."""
         where = [each for each in (phase if phase != "pre" else None, hook) if each]
         options.setdefault("name", ": ".join([type(self).__name__, *where]))
-        marked = receives(f"{phase}_{hook or self.hook}", **options)(receiver)
-        setattr(self, f"_receiver_{len(vars(self))}", marked)
+        for each in [hook] if hook else self.hooks:
+            receiver = receives(f"{phase}_{each}", **options)(receiver)
+            self.receivers.append((f"{phase}_{each}", receiver, options))
+        setattr(self, f"_receiver_{len(vars(self))}", receiver)
 
 
 class Unnamed:
@@ -154,78 +172,3 @@ def globs(given: Any, what: str) -> list[str]:
     for each in listed:
         glob(each, what)
     return listed
-
-
-def named(arguments: Any) -> Iterator[tuple[tuple[str, ...], str, Any]]:
-    """Yield every value in arguments, at any depth: the names that it stands under, its path, it.
-
-    Raises:
-        HookError: for what is no mapping with texts as keys, or is nested too deep.
-    """
-    if not isinstance(arguments, Mapping):
-        raise HookError("the arguments are no mapping of names to values")
-    yield from _below((), "", arguments)
-
-
-def _below(names: tuple[str, ...], path: str, value: Any) -> Iterator[tuple[Any, str, Any]]:
-    if len(names) + path.count("[") > 50:
-        raise HookError("the arguments are nested more than 50 deep")
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if not isinstance(key, str):
-                raise HookError("the arguments have a key that is no text")
-            yield from _below((*names, key), f"{path}.{key}" if path else key, inner)
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        for i, inner in enumerate(value):
-            yield from _below(names, f"{path}[{i}]", inner)
-    else:
-        yield names, path, value
-
-
-class Covered:
-    """The arguments that globs cover, over names at any depth, whatever their case.
-
-    Args:
-        given: the globs.
-        usual: globs of names that are judged where nobody says otherwise.
-        form: what a value looks like that should be judged.
-
-    Raises:
-        HookError: if there is no glob, or one is none.
-    """
-
-    def __init__(
-        self, given: Any, usual: Iterable[str] = (), form: Pattern[str] | None = None
-    ) -> None:
-        self._globs = [glob(each.casefold(), "arguments=") for each in globs(given, "arguments=")]
-        if not self._globs:
-            raise HookError("arguments= names no argument: then there is nothing to judge")
-        self._usual, self._form = [glob(each, "usual") for each in usual], form
-        self._passed: dict[str, None] = {}
-
-    def of(self, arguments: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the path and the value of each, but None, which is no value.
-
-        Raises:
-            HookError: as `named` does.
-        """
-        for names, path, value in named(arguments):
-            folded = [name.casefold() for name in names]
-            if value is None:
-                continue
-            if any(each.match(name) for each in self._globs for name in folded):
-                yield path, value
-            elif names and len(self._passed) < NOTED and self._should(folded, value):
-                self._passed.setdefault(names[-1])
-
-    def _should(self, names: list[str], value: Any) -> bool:
-        """Tell whether a value that no glob covers looks like one that should be judged."""
-        if not isinstance(value, str) or self._form is None:
-            return False
-        is_usual = any(each.match(name) for each in self._usual for name in names)
-        return is_usual or self._form.match(value) is not None
-
-    def findings(self) -> list[str]:
-        """Say which arguments of the calls so far went past, as `report` does."""
-        said = "is not judged, and looks as if it should be: name it in arguments="
-        return [f"the argument {name[:60]!r} {said}" for name in self._passed]

@@ -7,15 +7,25 @@ import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from re import Pattern
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Final
 
-from .. import Ask, Block, HookError
-from ._plugged import Covered, Plugged, Sessions, glob, globs
-from ._values import leaves
+from .. import Ask, Block, HookContext, HookError
+from ._call import tool_of
+from ._covered import Covered
+from ._look import walk
+from ._outermost import Outermost
+from ._plugged import Hooks, Plugged, Sessions, glob, globs
 
 REMEMBERED: Final = 100
-"""So many results of a session are known by what they said."""
+"""The number of results of a session that are known by what they said."""
+
+CHARACTERS: Final = 262_144
+"""The number of their characters that are kept for a session."""
+
+VALUES: Final = 10_000
+"""The number of values of trusted fields that are kept for a session."""
 
 _LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 _NUMBER: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
@@ -27,30 +37,37 @@ class provenance(Plugged):
 
     The user's words are the input of `agent_run` and `agent_stream` in the session, as
     `with surrounding(session=...)` says, of messages those of the role user, and what `heard` was
-    told. A text is accounted for if it stands there as a whole, whatever the case of its ASCII
-    letters; a number, if that number does. Everything else is asked about, which is a block where
-    nobody can be asked.
+    told. A run that is made inside another call is a sub-agent's: its input was written by a model,
+    and does not count. A string is accounted for if it is there as a whole, whatever the case of
+    its ASCII letters; a number, if that number is. A field of a trusted result accounts for its
+    whole value only. Everything else is asked about, which is a block where no approver is
+    configured.
 
     Args:
         sinks: what is judged: globs of tools, and for each the globs of its arguments, at any
             depth, such as `{"send_*": ["recipient", "amount"]}`. Other tools are not judged.
-        trusted: globs of tools whose results count as the user's words.
-        hook: the hook whose calls it judges; it has the arguments `name` and `arguments`.
+        trusted: globs of tools, and for each the globs of the fields of its results whose values
+            only the user and the operator can write, at any depth, such as `{"get_contacts":
+            ["email"]}`; a glob of tools alone, or the field `"*"`, is for all values.
+        hook: the hook whose calls it judges, several, or a glob. A call made inside an equal one
+            that was approved is not asked about again.
 
     Raises:
         HookError: for globs that are none, or no sink at all.
     """
 
     def __init__(
-        self, sinks: Mapping[str, str | Iterable[str]], trusted: str | Iterable[str] = (), *,
-        hook: str = "tool_call",
+        self, sinks: Mapping[str, str | Iterable[str]],
+        trusted: str | Iterable[str] | Mapping[str, str | Iterable[str]] = (), *,
+        hook: Hooks = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if not isinstance(sinks, Mapping) or not sinks:
             raise HookError("provenance takes a mapping of tools to the arguments that are judged")
         self._sinks = [(glob(tool, "sinks"), Covered(names)) for tool, names in sinks.items()]
-        self._trusted = [glob(each, "trusted=") for each in globs(trusted, "trusted=")]
+        self._trusted = _trusted(trusted)
         self._sessions = Sessions(_Said)
+        self._outermost = Outermost(self, "agent_run", "agent_stream")
         self.on("pre", self._judge_of(), role="guard")
         self.on("post", self._remember_of(), role="observe")
         for run in ("agent_run", "agent_stream"):
@@ -61,37 +78,87 @@ class provenance(Plugged):
         self._sessions.of(session).hear(_words(words))
 
     def _judge_of(self) -> Callable[..., Block | Ask | None]:
-        def judge(
-            sender: Any, name: Any, arguments: Any, surrounding: Mapping[str, Any]
-        ) -> Block | Ask | None:
+        def judge(sender: Any, ctx: HookContext) -> Block | Ask | None:
+            name, arguments = tool_of(ctx)
             if not isinstance(name, str):
                 return Block("the call names no tool", code="provenance")
-            said = self._sessions.of(surrounding.get("session"))
-            for tool, covered in self._sinks:
-                for path, value in covered.of(arguments) if tool.match(name) else ():
-                    if not said.accounts_for(value):
-                        where = f"{path} of {name[:60]!a} comes from {said.source_of(value)}"
-                        return Ask(f"{where}, not from the user; call it?", code="provenance")
-            return None
+            said = self._sessions.of(ctx.surrounding.get("session"))
+            try:
+                path, value = self._unaccounted(name, arguments, said)
+            except HookError as error:
+                return Block(str(error), code="provenance")
+            if path is None:
+                self._outermost.leaves(ctx)
+                return None
+            if not self._outermost.takes(ctx, again=True):
+                return None  # the call that it is a part of was asked about, and approved
+            where = f"{path} of {name[:60]!a} comes from {said.source_of(value)}"
+            return Ask(f"{where}, not from the user; call it?", code="provenance")
 
         return judge
 
+    def _unaccounted(self, name: str, arguments: Any, said: _Said) -> tuple[str | None, Any]:
+        """Return the path and the value of an argument that nothing accounts for."""
+        for tool, covered in self._sinks:
+            for path, value in covered.of(arguments) if tool.match(name) else ():
+                if not said.accounts_for(value):
+                    return path, value
+        return None, None
+
     def _remember_of(self) -> Callable[..., None]:
-        def remember(sender: Any, name: Any, result: Any, surrounding: Mapping[str, Any]) -> None:
-            said = self._sessions.of(surrounding.get("session"))
-            texts = [str(each) for each in leaves(result)]
-            if any(each.match(str(name)) for each in self._trusted):
-                said.hear(texts)
-            else:
-                said.brought(str(name), texts)
+        def remember(sender: Any, result: Any, ctx: HookContext) -> None:
+            name = str(tool_of(ctx)[0])
+            said = self._sessions.of(ctx.surrounding.get("session"))
+            fields = [each for tool, each in self._trusted if tool.match(name)]
+            others = []
+            for is_trusted, value in _leaves(result, fields):
+                if is_trusted:
+                    said.trust(value)
+                else:
+                    others.append(str(value))
+            said.brought(name, others)
 
         return remember
 
     def _listen_of(self) -> Callable[..., None]:
-        def listen(sender: Any, input: Any, surrounding: Mapping[str, Any]) -> None:
-            self.heard(input, surrounding.get("session"))
+        def listen(sender: Any, input: Any, ctx: HookContext) -> None:
+            session = ctx.surrounding.get("session")
+            if not self._is_inside(ctx, session):
+                self.heard(input, session)
 
         return listen
+
+    def _is_inside(self, ctx: HookContext, session: Any) -> bool:
+        """Tell whether a run is made inside another call.
+
+        A thread that was given no context has no session and no call around it: without a session,
+        a run that begins while a call is in flight is taken for a part of that.
+        """
+        if self._outermost.around(ctx) is not None:
+            return True
+        return session is None and any(
+            each.session is None and each.call_id != ctx.call_id
+            for each in list(self._outermost.running)
+        )
+
+
+def _trusted(given: Any) -> list[tuple[Pattern[str], Covered | None]]:
+    """Return globs of tools, and which fields of their results are trusted; None is all."""
+    if not isinstance(given, Mapping):
+        return [(glob(each, "trusted="), None) for each in globs(given, "trusted=")]
+    return [(glob(tool, "trusted="), Covered(names)) for tool, names in given.items()]
+
+
+def _leaves(result: Any, fields: list[Covered | None]) -> Iterator[tuple[bool, Any]]:
+    """Yield the values that a result holds, and whether they are trusted."""
+    is_all = any(each is None for each in fields)
+
+    def step(is_trusted: bool, name: str) -> bool:
+        return is_trusted or any(each is not None and each.covers(name) for each in fields)
+
+    for leaf in walk({"": result}, is_all, step):
+        if not leaf.is_opaque and leaf.value is not None:
+            yield leaf.state, leaf.value
 
 
 class _Said:
@@ -100,7 +167,9 @@ class _Said:
     def __init__(self) -> None:
         self._words: list[str] = []
         self._numbers: set[Decimal] = set()
-        self._results: deque[tuple[str, list[str]]] = deque(maxlen=REMEMBERED)
+        self._trusted: dict[str | Decimal, None] = {}
+        self._results: deque[tuple[str, str]] = deque(maxlen=REMEMBERED)
+        self._size = 0
 
     def hear(self, texts: Iterable[str]) -> None:
         for text in texts:
@@ -109,27 +178,51 @@ class _Said:
                 self._words.append(folded)
                 self._numbers.update(_numbers(folded))
 
+    def trust(self, value: Any) -> None:
+        """Take a value of a trusted field, which accounts for the same value only."""
+        if (key := _whole(value)) is not None:
+            self._trusted.setdefault(key)
+            if len(self._trusted) > VALUES:
+                del self._trusted[next(iter(self._trusted))]
+
     def brought(self, tool: str, texts: Iterable[str]) -> None:
-        self._results.append((tool, [_folded(text) for text in texts]))
+        """Take what a result says that is not trusted: its beginning, if it is long."""
+        text = _folded("\n".join(texts)[:CHARACTERS])
+        if len(self._results) == REMEMBERED:
+            self._size -= len(self._results[0][1])
+        self._results.append((tool, text))
+        self._size += len(text)
+        while self._size > CHARACTERS:
+            self._size -= len(self._results.popleft()[1])
 
     def accounts_for(self, value: Any) -> bool:
-        """Tell whether the user said a value; what is neither text nor number, never."""
-        if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
-            return False
-        if not isinstance(value, str):
-            return Decimal(str(value)) in self._numbers
-        text = _folded(value)
-        site = re.sub(r"^https?://(.+?)/?$", r"\1", text)
-        return not text or any(
-            _stands_in(each, words) for words in self._words for each in {text, site}
+        """Tell whether the user said a value; what is neither a string nor a number, never."""
+        key = _whole(value)
+        if key is None or key in self._trusted:
+            return key is not None
+        if isinstance(key, Decimal):
+            return key in self._numbers
+        site = re.sub(r"^https?://(.+?)/?$", r"\1", key)
+        return not key or any(
+            _stands_in(each, words) for words in self._words for each in {key, site}
         )
 
     def source_of(self, value: Any) -> str:
         text = _folded(str(value))
-        for tool, texts in reversed(self._results):
-            if any(_stands_in(text, each) for each in texts):
+        for tool, said in reversed(self._results):
+            if _stands_in(text, said):
                 return f"a result of {tool[:60]!a}"
         return "nowhere that is known"
+
+
+def _whole(value: Any) -> str | Decimal | None:
+    """Return a value as it is compared; None for what is neither a string nor a number."""
+    if isinstance(value, str):
+        return _folded(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return None
+    number = Decimal(str(value))
+    return number if number.is_finite() else None
 
 
 def _words(said: Any, is_users: bool = True) -> Iterator[str]:

@@ -20,7 +20,7 @@ from .. import Replace
 from ._batch import changed_together
 from ._deadline import SECONDS, Deadline, checked
 from ._folded import folded
-from ._plugged import LAST, Plugged
+from ._plugged import LAST, Hooks, Plugged
 
 TOGETHER: Final = 100
 """So many texts of a result are looked through together."""
@@ -85,13 +85,13 @@ class quarantine(Plugged):
 
     Args:
         timeout: for so many seconds it looks at a result; then that is withheld.
-        hook: the hook whose results it cleans.
+        hook: the hook whose results it cleans, several, or a glob.
 
     Raises:
         HookError: for a number that is none.
     """
 
-    def __init__(self, *, timeout: float = SECONDS, hook: str = "tool_call") -> None:
+    def __init__(self, *, timeout: float = SECONDS, hook: Hooks = "tool_call") -> None:
         super().__init__(hook)
         self._seconds = checked(timeout)
         self.on("post", self._clean_of(), role="modify", on_error="block", priority=LAST)

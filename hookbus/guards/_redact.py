@@ -11,13 +11,12 @@ from typing import Any, Final
 from .. import HookContext, HookError, Replace
 from .._locks import Lock
 from ._batch import changed_together
+from ._call import labels_of, tool_of
 from ._deadline import SECONDS, Allowance, Deadline, checked
 from ._found import Finder, Finding
 from ._held import Held
-from ._plugged import FIRST, LAST, Plugged, Sessions, either, glob, globs
+from ._plugged import FIRST, LAST, Hooks, Plugged, Sessions, either, glob, globs
 from ._values import changed
-
-_LABELS: Final = frozenset({"name", "call_id", "kind", "model", "tool", "agent"})
 
 
 class redact(Plugged):
@@ -36,7 +35,7 @@ class redact(Plugged):
             `with surrounding(session=...)` says; else by its kind, `<card>`.
         timeout: for so many seconds it looks at a call, its arguments, its result and its
             exception together; then that is blocked. Each item of a stream brings some more.
-        hook: the hook whose calls it redacts.
+        hook: the hook whose calls it redacts, several, or a glob.
 
     Raises:
         HookError: for a pattern or a number that is none, or if there is nothing to look for.
@@ -44,7 +43,8 @@ class redact(Plugged):
 
     def __init__(
         self, secrets: bool = True, personal: bool = True, patterns: str | Iterable[str] = (),
-        reversible: str | Iterable[str] = (), *, timeout: float = SECONDS, hook: str = "tool_call",
+        reversible: str | Iterable[str] = (), *, timeout: float = SECONDS,
+        hook: Hooks = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         self._seconds, self._key = checked(timeout), f"hookbus redact {id(self)}"
@@ -85,8 +85,9 @@ class redact(Plugged):
 
     def _arguments_of(self) -> Callable[..., Mapping[str, Any]]:
         def arguments(sender: Any, ctx: HookContext) -> Mapping[str, Any]:
-            name = ctx.kwargs.get("name")
-            given = {key: value for key, value in ctx.kwargs.items() if key not in _LABELS}
+            name, labels = tool_of(ctx)[0], labels_of(ctx)
+            given = {key: value for key, value in ctx.kwargs.items()
+                     if key not in labels and value is not ctx.sender}  # fmt: skip
             if isinstance(name, str) and any(each.match(name) for each in self._back):
                 restored = self._of(ctx)[0].restored
                 new = {key: changed(value, restored) for key, value in given.items()}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from .. import Block, HookError
+from .. import Block, HookContext, HookError
 from ..exceptions import did_you_mean
-from ._plugged import Plugged, library
+from ._call import tool_of
+from ._look import as_json
+from ._plugged import Hooks, Plugged, library
 
 
 class schema(Plugged):
@@ -20,13 +21,13 @@ class schema(Plugged):
     Args:
         model: a model for all tools, or a mapping of exact names of tools to models; then a tool
             without one is blocked.
-        hook: the hook whose calls it judges; it has the arguments `name` and `arguments`.
+        hook: the hook whose calls it judges, several, or a glob.
 
     Raises:
         HookError: for what is no model.
     """
 
-    def __init__(self, model: Any, *, hook: str = "tool_call") -> None:
+    def __init__(self, model: Any, *, hook: Hooks = "tool_call") -> None:
         super().__init__(hook)
         pydantic = library("pydantic", "schema")
         models = model if isinstance(model, Mapping) else {None: model}
@@ -36,13 +37,14 @@ class schema(Plugged):
             if not isinstance(each, type) or not issubclass(each, pydantic.BaseModel):
                 raise HookError(f"schema takes models of pydantic, not {each!r:.60}")
 
-        def judge(sender: Any, name: Any, arguments: Any) -> Block | None:
+        def judge(sender: Any, ctx: HookContext) -> Block | None:
+            name, arguments = tool_of(ctx)
             found = models.get(name, models.get(None))
             if found is None:
                 known = did_you_mean(str(name), [str(each) for each in models])
                 return Block(f"no schema says what {ascii(name)[:60]} takes{known}", code="schema")
             try:
-                written = json.dumps(arguments, allow_nan=False)
+                written = as_json(arguments)
             except (TypeError, ValueError, RecursionError):
                 return Block("the arguments are no JSON", code="schema")
             try:

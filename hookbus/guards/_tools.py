@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from re import Pattern
 from typing import Any, Final, Literal
 
-from .. import Ask, Block, HookError
+from .. import Ask, Block, HookContext, HookError
 from ..exceptions import did_you_mean
-from ._plugged import Plugged, glob
+from ._call import parameters_of, tool_of
+from ._outermost import Outermost
+from ._plugged import Hooks, Plugged, glob
 
 Rule = str | Mapping[str, Mapping[str, str]]
 Rules = Rule | Iterable[Rule]
@@ -20,17 +22,25 @@ Unknown = Literal["ask", "block", "allow"]
 _KEYS: Final = ("deny", "ask", "allow")
 """The lists, the one that wins first."""
 
+NOTED: Final = 1000
+"""The number of names of called tools, and of their arguments, that are noted."""
+
 
 class tools(Plugged):
     """A guard of the tools an agent may call: what is denied, then what is asked about, then what
     is allowed; the first list that has the call decides.
+
+    A tool is blocked where a rule of `deny` or `ask` names an argument that it is known not to
+    have: such a rule would never match. A rule for a glob of tools is meant for those that have the
+    argument; it blocks where one of theirs has nearly that name.
 
     Args:
         allow, deny, ask: globs over the names of tools, `"read_*"`; or `{"bash": {"command":
             "rm *"}}`, a glob of tools and globs of their arguments, all of which must match. One
             or several. Case counts.
         unknown: what becomes of a call that is in no list: `"ask"`, `"block"` or `"allow"`.
-        hook: the hook whose calls it judges; it has the arguments `name` and `arguments`.
+        hook: the hook whose calls it judges, several, or a glob. A call made inside an equal one
+            that was approved is not asked about again.
 
     Raises:
         HookError: for a rule that is none, two lists that say the same, or no rule at all.
@@ -38,7 +48,7 @@ class tools(Plugged):
 
     def __init__(
         self, allow: Rules = (), deny: Rules = (), ask: Rules = (), unknown: Unknown = "ask", *,
-        hook: str = "tool_call",
+        hook: Hooks = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if unknown not in ("ask", "block", "allow"):
@@ -49,11 +59,14 @@ class tools(Plugged):
         _check_contradictions(self._rules)
         if unknown != "allow" and not any(self._rules.values()):
             raise HookError("tools() without a rule lets nothing through: name tools to allow")
-        self._unknown = unknown
-        self.on("pre", self._judge_of(), role="guard")
+        self._unknown, self._outermost = unknown, Outermost(self)
+        self._called: dict[str, None] = {}
+        judge = self._judge_of()
+        judge.findings = self._findings
+        self.on("pre", judge, role="guard")
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, hook: str = "tool_call") -> tools:
+    def load(cls, path: str | os.PathLike[str], *, hook: Hooks = "tool_call") -> tools:
         """Return the guard that a TOML file describes: `allow`, `deny`, `ask` and `unknown`.
 
         Raises:
@@ -74,27 +87,65 @@ class tools(Plugged):
         except HookError as error:
             raise HookError(f"{path}: {error}") from None
 
-    def unmatched(self, names: Iterable[str]) -> list[str]:
-        """Return, in words, the rules that none of these tools can ever match."""
-        known = list(names)
-        return [
-            f"{key}: {rule.text} matches no tool{did_you_mean(rule.tool, known)}"
-            for key, rules in self._rules.items()
-            for rule in rules
-            if not any(rule.matches.match(name) for name in known)
-        ]
+    def unused_rules(
+        self, tools: Iterable[str] | Mapping[str, Collection[str]] | None = None
+    ) -> list[str]:
+        """Return, in words, the rules that can never match.
+
+        Args:
+            tools: the names of the tools there are, or a mapping of each to the names of its
+                parameters; None is what the calls so far have shown.
+        """
+        found = []
+        for key, rules in self._rules.items():
+            for rule in rules:
+                if tools is None:
+                    met = rule.parameters if rule.is_met else None
+                    said = rule.unused(self._called, met)
+                else:
+                    said = rule.unused(list(tools), _met(rule, tools))
+                found += [f"{key}: {rule.text} {each}" for each in said]
+        return found
+
+    def _findings(self) -> list[str]:
+        """Return the rules that the calls so far have shown to be a mistake, as `report` does."""
+        return [each for each in self.unused_rules()
+                if "names the argument" in each or "did you mean" in each]  # fmt: skip
 
     def _judge_of(self) -> Any:
-        def judge(sender: Any, name: Any, arguments: Any) -> Block | Ask | None:
+        def judge(sender: Any, ctx: HookContext) -> Block | Ask | None:
+            name, arguments = tool_of(ctx)
             if not isinstance(name, str) or not isinstance(arguments, Mapping):
-                return Block("the call names no tool, or its arguments are no mapping", code="tool")
-            for key, rules in self._rules.items():
-                for rule in rules:
-                    if rule.has(name, arguments, is_strict=key == "allow"):
-                        return _said(key, name)
-            return _said(self._unknown, name)
+                return Block(
+                    "the call names no tool, or its arguments are not a mapping", code="tool"
+                )
+            if len(self._called) < NOTED:
+                self._called.setdefault(name)
+            answer = self._answer(name, arguments, ctx)
+            if not isinstance(answer, Ask):
+                self._outermost.leaves(ctx)
+            elif not self._outermost.takes(ctx, again=True):
+                return None  # the call that it is a part of was asked about, and approved
+            return answer
 
         return judge
+
+    def _answer(
+        self, name: str, arguments: Mapping[Any, Any], ctx: HookContext
+    ) -> Block | Ask | None:
+        for key, rules in self._rules.items():
+            for rule in rules:
+                if rule.matches.match(name) is None:
+                    continue
+                missing = rule.note(arguments)
+                known = parameters_of(ctx) if missing else None
+                if known is not None:
+                    rule.note(dict.fromkeys(known))
+                    if key != "allow" and (wrong := rule.misnamed(missing, known)):
+                        return Block(f"a rule of {key} names {wrong}", code="tool")
+                if rule.has(arguments, is_strict=key == "allow"):
+                    return _said(key, name)
+        return _said(self._unknown, name)
 
 
 class _Rule:
@@ -112,10 +163,46 @@ class _Rule:
                 raise HookError(f"{where} has an argument that is no text: {name!r:.40}")
             self._arguments[name] = glob(text, f"{where}: {name!r:.40}")
 
-    def has(self, name: str, arguments: Mapping[Any, Any], *, is_strict: bool) -> bool:
-        """Tell whether a call is one of these; what cannot be looked at is where that closes."""
-        if self.matches.match(name) is None:
-            return False
+        self.is_met = False
+        self.parameters: dict[str, None] = {}
+
+    def note(self, arguments: Iterable[Any]) -> list[str]:
+        """Note what a tool that it matches is called with; return the arguments that are missing.
+        """
+        self.is_met = True
+        for name in arguments:
+            if isinstance(name, str) and (name in self._arguments or len(self.parameters) < NOTED):
+                self.parameters.setdefault(name)
+        return [name for name in self._arguments if name not in arguments]
+
+    def misnamed(self, missing: Iterable[str], known: Collection[str]) -> str | None:
+        """Return, in words, an argument that the rule names and a tool does not have."""
+        is_of_one = not any(each in self.tool for each in "*?[")
+        for name in missing:
+            near = did_you_mean(name, list(known))
+            if name not in known and (is_of_one or "did you mean" in near):
+                return f"the argument {name!r}, which this tool does not have{near}"
+        return None
+
+    def unused(self, tools: Iterable[str], parameters: Collection[str] | None) -> Iterator[str]:
+        """Say why it can never match.
+
+        Args:
+            tools: the names there are.
+            parameters: those of the tools that it matches; None where it matches none.
+        """
+        if parameters is None:
+            yield f"matches no tool{did_you_mean(self.tool, list(tools))}"
+        else:
+            for name in self._arguments:
+                if name not in parameters:
+                    near = did_you_mean(name, list(parameters))
+                    yield f"names the argument {name!r}, which no tool that it matches has{near}"
+
+    def has(self, arguments: Mapping[Any, Any], *, is_strict: bool) -> bool:
+        """Tell whether a call of a tool that it matches is one of these; a value that is no string
+        is where that closes.
+        """
         for argument, matches in self._arguments.items():
             value = arguments.get(argument)
             if isinstance(value, str):
@@ -124,6 +211,19 @@ class _Rule:
             elif is_strict or argument not in arguments:
                 return False
         return True
+
+    @property
+    def names(self) -> Collection[str]:
+        """The arguments that it has globs for."""
+        return self._arguments
+
+
+def _met(rule: _Rule, tools: Iterable[str] | Mapping[str, Collection[str]]) -> Any:
+    """Return the parameters of the tools that a rule matches, None where it matches none."""
+    met = [name for name in tools if rule.matches.match(name)]
+    if not isinstance(tools, Mapping):
+        return rule.names if met else None
+    return [each for name in met for each in tools[name]] if met else None
 
 
 def _rules(key: str, given: Any) -> list[_Rule]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MemberDescriptorType
 from typing import Any, Final
 
@@ -76,29 +76,6 @@ def _object(value: Any, change: Callable[[str], str], depth: int) -> Any:
     for name, each in update.items():
         object.__setattr__(copied, name, each)
     return copied
-
-
-def leaves(value: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield what a value holds, keys, too: texts, numbers, and objects that cannot be looked into.
-
-    Raises:
-        HookError: for what is nested too deep.
-    """
-    if depth > DEEPEST:
-        raise HookError(f"it is nested more than {DEEPEST} deep")
-    if isinstance(value, (str, bytes)):
-        inside: Any = None
-    elif isinstance(value, Mapping):
-        inside = [*value, *value.values()]
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        inside = value
-    else:
-        inside = list(_fields(value).values()) or None
-    if inside is None:
-        yield value
-    else:
-        for each in inside:
-            yield from leaves(each, depth + 1)
 
 
 def _fields(value: Any) -> dict[str, Any]:

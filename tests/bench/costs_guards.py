@@ -7,6 +7,7 @@ and is closed where it cannot.
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import re
 import socket
@@ -121,6 +122,30 @@ def _limit() -> tuple[Any, Check, dict[str, Any]]:
     return guards.limit(10_000_000, per=1), is_fine, MAIL
 
 
+class Pages(dict[str, Any]):
+    """Arguments that are others each time they are read as JSON: no two calls are the same."""
+
+    def items(self) -> Any:
+        self["page"] = self.get("page", 0) + 1
+        return super().items()
+
+
+def _no_loops() -> tuple[Any, Check, dict[str, Any]]:
+    last = deque[str](maxlen=4)
+
+    def is_fine(name: str, arguments: dict[str, Any]) -> bool:
+        last.append(json.dumps([name, arguments], sort_keys=True))
+        return len(last) < 4 or len(set(last)) > 1
+
+    return guards.no_loops(), is_fine, Pages(MAIL)
+
+
+def _together() -> tuple[Any, Check, dict[str, Any]]:
+    lists, is_fine, arguments = _tools()
+    guard, fits, _ = _schema()
+    return guards.together(lists, guard), lambda *call: is_fine(*call) and fits(*call), arguments
+
+
 def _redact() -> tuple[Any, Check, dict[str, Any]]:
     find = guards.redact()
 
@@ -150,5 +175,6 @@ def _quarantine() -> tuple[Any, Check, dict[str, Any]]:
 
 _GUARDS = {
     "tools": _tools, "inside": _inside, "public_hosts": _public_hosts, "schema": _schema,
-    "limit": _limit, "redact": _redact, "provenance": _provenance, "quarantine": _quarantine,
+    "limit": _limit, "no_loops": _no_loops, "together": _together,
+    "redact": _redact, "provenance": _provenance, "quarantine": _quarantine,
 }  # fmt: skip

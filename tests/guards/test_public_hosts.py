@@ -3,13 +3,15 @@
 The tricks stand by their class. No name is looked up in earnest: the resolver here knows a few.
 """
 
+import asyncio
 import socket
 import threading
 
 import pytest
 
-from hookbus import HookBlocked, HookError, report
-from hookbus.guards import public_hosts
+from hookbus import Block, HookBlocked, HookError, hookable, report
+from hookbus.approvals import Approved, Denied
+from hookbus.guards import fallback, public_hosts, tools
 
 KNOWN = {
     "example.com": ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"],
@@ -177,3 +179,106 @@ def test_a_name_server_that_does_not_answer_is_a_no(call, bus, monkeypatch):
 def test_what_is_no_exact_name_cannot_be_allowed(wrong):
     with pytest.raises(HookError, match="allow="):
         public_hosts(allow=wrong)
+
+
+@pytest.fixture
+def looked_up(monkeypatch):
+    found, answer = [], socket.getaddrinfo
+
+    def getaddrinfo(host, *arguments, **options):
+        found.append(host)
+        return answer(host, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    return found
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_no_name_is_looked_up_before_all_other_guards_have_agreed(call, bus, looked_up, is_first):
+    if is_first:
+        bus.plug(public_hosts())
+    bus.signal("pre_tool_call").connect(lambda sender: Block("no"), role="guard", priority=-1e9)
+    if not is_first:
+        bus.plug(public_hosts())
+    with pytest.raises(HookBlocked, match="no"):
+        call("fetch", url="https://secret-data.example.com")
+    assert looked_up == []
+
+
+@pytest.mark.parametrize("answer", [None, Denied("ada", "no"), Approved("ada")], ids=repr)
+def test_nor_before_a_person_has_approved(call, bus, looked_up, answer):
+    bus.plug(public_hosts())
+    bus.plug(tools(ask="fetch"))
+    if answer is not None:
+        bus.approver(lambda request: answer)
+    if isinstance(answer, Approved):
+        call("fetch", url="https://example.com")
+        assert looked_up == ["example.com"] and len(call.made) == 1
+    else:
+        with pytest.raises(HookBlocked):
+            call("fetch", url="https://example.com")
+        assert looked_up == []
+
+
+def test_a_name_that_an_around_puts_in_is_looked_up_too(call, bus, looked_up):
+    bus.plug(public_hosts())
+    bus.plug(fallback({"arguments": {"url": "https://evil.test"}}))
+    call.result = ValueError("down")
+    with pytest.raises(HookBlocked, match="does not lead to a public host"):
+        call("fetch", url="https://example.com")
+    assert looked_up[-1] == "evil.test" and len(call.made) == 1
+    bus.signal("around_tool_call").connect(
+        lambda sender, call_next: call_next(arguments={"url": "https://intranet"}), priority=-1e9
+    )
+    with pytest.raises(HookBlocked, match="does not lead to a public host"):
+        call("fetch", url="https://example.com")
+    assert len(call.made) == 1
+
+
+def test_the_loop_goes_on_while_a_name_is_looked_up(bus, monkeypatch):
+    released = threading.Event()
+
+    def getaddrinfo(host, port, **options):
+        released.wait(5)
+        return [(0, 0, 0, "", ("8.8.8.8", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    bus.plug(public_hosts())
+
+    @hookable("tool_call", bus=bus)
+    async def fetch(name, arguments):
+        return "fetched"
+
+    async def main():
+        task = asyncio.ensure_future(fetch("fetch", {"url": "https://example.com"}))
+        await asyncio.sleep(0.01)
+        assert not task.done()
+        released.set()
+        return await task
+
+    assert asyncio.run(asyncio.wait_for(main(), 10)) == "fetched"
+
+
+@pytest.mark.parametrize("url", ["https://example.com", "https://evil.test"])
+def test_streams_are_judged_before_their_first_item(bus, looked_up, url):
+    bus.plug(public_hosts(hook=["stream", "stream_async"]))
+
+    @hookable(bus=bus)
+    def stream(url):
+        yield from "ab"
+
+    @hookable(bus=bus)
+    async def stream_async(url):
+        for each in "ab":
+            yield each
+
+    async def read():
+        return [each async for each in stream_async(url)]
+
+    for made in (lambda: list(stream(url)), lambda: asyncio.run(read())):
+        if "evil" in url:
+            with pytest.raises(HookBlocked):
+                made()
+        else:
+            assert made() == ["a", "b"]
+    assert len(looked_up) == 2

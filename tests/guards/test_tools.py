@@ -75,10 +75,10 @@ def test_a_file_says_the_same(call, bus, tmp_path):
     bus.plug(guard)
     assert outcome(call, "read_a") == "called"
     assert outcome(call, "bash", command="rm x") == "blocked"
-    assert guard.unmatched(["read_file", "bsh"]) == [
+    assert guard.unused_rules(["read_file", "bsh"]) == [
         "deny: 'bash' with {'command': 'rm *'} matches no tool; did you mean 'bsh'?"
     ]
-    assert guard.unmatched(["read_file", "bash"]) == []
+    assert guard.unused_rules(["read_file", "bash"]) == []
 
 
 @pytest.mark.parametrize(
@@ -119,3 +119,94 @@ def test_a_hook_of_another_name_is_named(bus):
         use("b", {})
     with pytest.raises(HookError, match="must be the name of a hook"):
         tools(allow="a", hook="a b")
+
+
+class Tool:
+    """A tool of a framework, which says what it takes."""
+
+    def __init__(self, **says):
+        vars(self).update(says)
+
+
+SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}, "as": {}}}
+
+
+@pytest.fixture
+def run(bus):
+    from hookbus import hookable
+
+    @hookable("tool_call", bus=bus, sender="tool")
+    def tool_call(name, arguments, tool):
+        return "ran"
+
+    return tool_call
+
+
+@pytest.mark.parametrize(
+    "says",
+    [{"params_json_schema": SCHEMA}, {"parameters": SCHEMA}, {"inputSchema": SCHEMA},
+     {"tool_spec": {"inputSchema": {"json": SCHEMA}}}, {"parameters": lambda: SCHEMA},
+     {"input_schema": {"command": str, "as": str}}, {"inputs": {"command": {"type": "string"}}},
+     {"schema": {"parameters": SCHEMA}}, {"args_schema": SCHEMA},
+     {"parameters": [Tool(name="command"), Tool(name="as")]}],
+    ids=lambda says: next(iter(says)),
+)  # fmt: skip
+@pytest.mark.parametrize("key", ["deny", "ask"])
+def test_a_rule_for_an_argument_that_a_tool_does_not_have_blocks_that_tool(bus, run, says, key):
+    bus.plug(tools(allow="*", **{key: {"bash": {"comand": "rm *"}}}))
+    with pytest.raises(HookBlocked, match=f"a rule of {key} names the argument 'comand', which "
+                       "this tool does not have; did you mean 'command'"):  # fmt: skip
+        run("bash", {"command": "ls"}, Tool(**says))
+    assert run("read", {"path": "x"}, Tool(**says)) == "ran"
+
+
+def test_a_rule_for_an_argument_that_is_only_left_out_waits_for_it(bus, run):
+    bus.plug(tools(allow="*", deny={"bash": {"as": "root"}}))
+    tool = Tool(parameters=SCHEMA)
+    assert run("bash", {"command": "ls"}, tool) == "ran"
+    with pytest.raises(HookBlocked, match="may not be called so"):
+        run("bash", {"command": "ls", "as": "root"}, tool)
+
+
+@pytest.mark.parametrize(
+    "says",
+    [{}, {"parameters": {"type": "object"}}, {"parameters": {}},
+     {"parameters": SCHEMA | {"additionalProperties": True}}, {"parameters": 7},
+     {"parameters": SCHEMA | {"anyOf": []}}],
+    ids=repr,
+)  # fmt: skip
+def test_a_tool_that_may_take_it_is_not_blocked_and_the_rule_is_a_finding(bus, run, says):
+    from hookbus import report
+
+    guard = tools(allow="*", deny={"bash": {"comand": "rm *"}}, ask="nobody_*")
+    bus.plug(guard)
+    assert run("bash", {"command": "ls"}, Tool(**says)) == "ran"
+    said = (
+        "deny: 'bash' with {'comand': 'rm *'} names the argument 'comand', which no tool that it "
+        "matches has; did you mean 'command'?"
+    )
+    unused = guard.unused_rules()
+    assert said in unused and unused[1].startswith("ask: 'nobody_*' matches no tool")
+    findings = [each for each in report(bus).findings if "matches" in each]
+    assert len(findings) == 1 and findings[0].endswith(said)
+    run("bash", {"comand": "ls"}, Tool(**says))
+    assert not any("comand" in each for each in guard.unused_rules())
+
+
+def test_a_rule_for_many_tools_blocks_those_that_have_nearly_its_argument(bus, run):
+    bus.plug(tools(allow="*", deny={"*": {"command": "rm *"}}))
+    reads, runs = (Tool(parameters={"properties": {name: {}}, "type": "object"})
+                   for name in ("path", "comand"))  # fmt: skip
+    assert run("read", {"path": "x"}, reads) == "ran"
+    with pytest.raises(HookBlocked, match="did you mean 'comand'"):
+        run("sh", {}, runs)
+
+
+def test_unused_rules_of_tools_whose_parameters_are_named():
+    guard = tools(allow={"bash": {"comand": "ls"}}, deny={"ba*": {"command": "rm *"}}, ask="bsh")
+    assert guard.unused_rules({"bash": ["command"]}) == [
+        "ask: 'bsh' matches no tool; did you mean 'bash'?",
+        "allow: 'bash' with {'comand': 'ls'} names the argument 'comand', which no tool that it "
+        "matches has; did you mean 'command'?",
+    ]
+    assert guard.unused_rules({"bash": ["command", "comand"], "bsh": []}) == []

@@ -4,6 +4,7 @@ The page is written by hand. Each of its rows is a mistake that is made here; wh
 in which words, is read from the page and compared to what was said: an `…` stands for anything.
 """
 
+import gc
 import re
 import sys
 from pathlib import Path
@@ -73,6 +74,14 @@ def test_every_row_of_the_page_is_made_here_and_every_mistake_made_here_is_on_th
 
 def test_there_are_forty_rows_and_three_that_nobody_can_know():
     assert len(TOLD) >= 40 and 1 <= len(UNKNOWN.made) <= 3
+
+
+@pytest.fixture(autouse=True)
+def _no_garbage_of_others():
+    """Keep what other tests left behind from dying in a test: the log would say so there."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.mark.parametrize("key", TOLD, ids=" - ".join)

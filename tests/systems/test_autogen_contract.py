@@ -120,6 +120,7 @@ class Bench(Workbench):
 
 
 class TestAutoGen(ToolContract):
+    unnamed = ("workbench_of_ones_own",)
     adapter, package, module = "autogen", "autogen-core", "autogen_core"
     besides = {"agent_of_another_agent": 1, "team_after_a_hand_off": 1}
     kinds = {"mcp_server": "mcp"}

@@ -88,6 +88,7 @@ class Outside(ToolContract):
 
 
 class TestClaudeAgent(Outside):
+    unnamed = ("*",)
     besides = {"sub_agent": 1}
     install = staticmethod(claude_agent.install)
 

@@ -9,6 +9,7 @@ from .tool_contract import pytest_generate_tests  # noqa: F401
 
 
 class TestGuarded(Outside):
+    unnamed = ("*",)
     options = {}
 
     def install(self, bus, **options):

@@ -130,6 +130,8 @@ class TestFastMCP(OverTheServer):
 class TestMiddleware(OverTheServer):
     """`guarded` in front of each server; nothing of FastMCP is changed."""
 
+    unnamed = ("*",)
+
     def install(self, bus, **options):
         self.middleware = [fastmcp.guarded(bus, **options)]
         return lambda: None

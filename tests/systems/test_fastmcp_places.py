@@ -10,8 +10,9 @@ from fastmcp.tools import FunctionTool, Tool
 from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 from pydantic import BaseModel
 
-from hookbus import Block, Bus, HookError, Replace
+from hookbus import Block, Bus, HookError, Replace, guards, surrounding
 from hookbus.adapters import fastmcp, mcp
+from hookbus.approvals import Approved
 from hookbus.events import Started
 from hookbus.testing import record
 
@@ -79,6 +80,28 @@ async def test_a_mounted_servers_tool_is_asked_under_each_of_its_names(installed
     ]
     outer, inner = fired.of(Started)
     assert inner.parent_id == outer.call_id
+
+
+async def test_a_call_through_two_mounts_is_counted_and_asked_about_once(installed, shop):
+    mall = FastMCP("mall")
+    mall.mount(shop, namespace="shop")
+    asked: list[str] = []
+
+    @installed.approver
+    def approve(request: Any) -> Approved:
+        asked.append(request.question)
+        return Approved("ada")
+
+    installed.plug(guards.tools(ask="*pay"))
+    installed.plug(guards.limit(2))
+    heard = heard_on(installed)
+    for to in ("ann", "bob"):
+        assert "paid" in text_of(await call(mall, "shop_bank_pay", amount=1, to=to))
+    assert "used up" in text_of(await call(mall, "shop_bank_pay", amount=1, to="eve"))
+    assert asked == ["call 'shop_bank_pay'?"] * 2 and len(heard) >= 2 * 3
+    installed.plug(guards.tools(deny="pay", unknown="allow"))
+    with surrounding(session="another"):
+        assert "blocked" in text_of(await call(mall, "shop_bank_pay", amount=1, to="ann"))
 
 
 async def test_one_mounted_under_the_same_names_is_asked_once_at_its_own_tool(installed):

@@ -132,6 +132,7 @@ def told(model: Scripted, events: list[Any]) -> Told:
 
 
 class TestGoogleAdk(ToolContract):
+    unnamed = ("tool_of_mcp",)
     adapter, package, module = "google_adk", "google-adk", "google.adk"
     besides = {"agent_as_a_tool": 1, "agent_that_is_handed_to": 1}
     kinds = {"tool_of_mcp": "mcp"}

@@ -53,6 +53,7 @@ class Clients(ToolContract):
 
 
 class TestClient(Clients):
+    unnamed = ("*",)
     install = staticmethod(partial(mcp.install, server=False))
     kinds = dict.fromkeys([*vars(Clients), "client_with_a_session_of_its_own_class"], "mcp")
 
@@ -86,6 +87,8 @@ class Bare(MCPServer):
 
 
 class TestServer(Clients):
+    unnamed = ("client_of_a_low_level_server", "client_of_a_tool_with_a_schema",
+               "server_without_tools")  # fmt: skip
     program = ("tool_run",)
     install = staticmethod(partial(mcp.install, client=False))
 
@@ -117,6 +120,8 @@ class TestServer(Clients):
 
 class TestMiddleware(Clients):
     """`Guarded` in front of each server; nothing of the SDK is changed."""
+
+    unnamed = ("*",)
 
     def install(self, bus, **options):
         self.middleware = [mcp.Guarded(bus, **options)]

@@ -136,6 +136,7 @@ def told(model: Scripted, result: Any, events: Any = ()) -> Told:
 
 
 class TestStrands(ToolContract):
+    unnamed = "tool_of_mcp", "tool_without_events"
     adapter, package, module = "strands", "strands-agents", "strands"
     besides = {"agent_as_a_tool": 1, "agent_of_a_swarm": 1}
     kinds = {"tool_of_mcp": "mcp"}

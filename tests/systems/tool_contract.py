@@ -22,6 +22,7 @@ import pytest
 
 from hookbus import Block, Bus, HookError, Replace
 from hookbus.events import Failed, Finished
+from hookbus.guards import tools
 from hookbus.testing import record
 
 from .contract import attributes_of, changes
@@ -82,6 +83,7 @@ class ToolContract:
         program: the modes in which a program calls, and no model reads.
         counts: what the framework itself changes in its modules when it runs, such as a counter.
         threads: the modes in which tools run in threads, where a guard is waited for to its end.
+        unnamed: the modes in which nothing says what parameters a tool has; "*" is all.
     """
 
     adapter: str
@@ -93,6 +95,7 @@ class ToolContract:
     program: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
 
     def install(self, bus: Bus, **options: Any) -> Callable[[], None]:
         raise NotImplementedError
@@ -185,6 +188,15 @@ class ToolContract:
 
         told = self.run(mode, tool, ANN)
         assert "a pin stays here" in told.answers[0] and SECRET not in told.everything
+
+    def test_a_rule_for_an_argument_that_the_tool_does_not_have_is_noticed(self, bus, mode, tool):
+        guard = tools(allow="*", deny={self.pay["name"]: {"too": "eve"}})
+        bus.plug(guard)
+        told = self.run(mode, tool, EVE)
+        if {mode, "*"} & {*self.unnamed}:
+            assert any("'too'" in each for each in guard.unused_rules())
+        else:
+            assert tool.paid == [] and "did you mean 'to'" in told.answers[0]
 
     # -- changes -----------------------------------------------------------------------------------
 

@@ -1,0 +1,89 @@
+"""Receivers of plugin objects that are connected to every hook whose name matches a glob."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from fnmatch import translate
+from re import compile as pattern
+from typing import Any
+
+from ..exceptions import HookError
+from .phases import PHASES
+
+
+class Globs:
+    """What was registered for globs such as `pre_send_*`: for the hooks of a bus that there are,
+    and for those that will be.
+    """
+
+    def __init__(self, bus: Any) -> None:
+        self._bus = bus
+        self._all: dict[object, _Glob] = {}
+
+    def connect(
+        self, name: str, receiver: Callable[..., Any], options: dict[str, Any]
+    ) -> Callable[[], None]:
+        """Connect a receiver to a signal, or to those of all hooks that a glob matches; return what
+        takes it back.
+
+        Raises:
+            HookError: if the glob does not begin with a phase, or a connection is refused.
+        """
+        if not any(each in name for each in "*?["):
+            undo: Callable[[], None] = self._bus.signal(name).connected_to(
+                receiver, **options
+            ).disconnect
+            return undo
+        phase = next((each for each in PHASES if name.startswith(f"{each}_")), None)
+        if phase is None:
+            raise HookError(
+                f"{name!r} does not begin with a phase: write a glob such as 'pre_send_*', with "
+                f"one of {', '.join(PHASES)}"
+            )
+        key, made = object(), _Glob(self._bus, phase, name, receiver, options)
+        self._all[key] = made
+
+        def take_back() -> None:
+            self._all.pop(key, None)
+            made.undo.close()
+
+        try:
+            for hook in list(self._bus._hooks):
+                made.meet(hook)
+        except BaseException:
+            take_back()
+            raise
+        return take_back
+
+    def declared(self, hook: str) -> None:
+        """Connect what was registered for a glob that matches a new hook."""
+        for each in list(self._all.values()):
+            each.meet(hook)
+
+    def unmet(self) -> Iterator[str]:
+        """Yield the globs that match no hook so far."""
+        yield from dict.fromkeys(each.text for each in self._all.values() if not each.met)
+
+
+class _Glob:
+    def __init__(
+        self, bus: Any, phase: str, text: str, receiver: Callable[..., Any],
+        options: dict[str, Any],
+    ) -> None:  # fmt: skip
+        self._bus, self._phase, self.text = bus, phase, text
+        self._receiver, self._options = receiver, options
+        self._matches = pattern(translate(text.removeprefix(f"{phase}_"))).match
+        self.undo, self.met = ExitStack(), set[str]()
+
+    def meet(self, hook: str) -> None:
+        """Connect the receiver to a hook that the glob matches; questions have no phases."""
+        if hook in self.met or not self._matches(hook):
+            return
+        if any(each.is_question for each in self._bus._declared(hook)):
+            return
+        made = self._bus.signal(f"{self._phase}_{hook}").connected_to(
+            self._receiver, **self._options
+        )
+        self.undo.callback(made.disconnect)
+        self.met.add(hook)

@@ -1,0 +1,88 @@
+"""A model that makes the same calls over and over is stopped."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+from .. import Block, HookContext, HookError
+from .._locks import Lock
+from ._call import tool_of
+from ._look import digest
+from ._outermost import Outermost
+from ._plugged import FIRST, Hooks, Plugged, Sessions
+
+LONGEST: Final = 4
+"""The number of calls in the longest cycle that is recognised."""
+
+MOST_REPEATS: Final = 1000
+
+
+class no_loops(Plugged):
+    """A guard that blocks a call which would repeat the same calls once too often.
+
+    A repeat is a call of the same tool with the same arguments in canonical JSON, or a cycle of up
+    to four such calls. Calls that another guard blocks count, and calls of tools that do not exist,
+    where the framework reports them. A call whose arguments have no JSON is like no other.
+
+    Args:
+        repeats: how many times in a row the same call, or the same cycle, may be made.
+        per: `"session"` or `"user"`, as `with surrounding(session=..., user=...)` says around the
+            call; all calls without one are judged as those of one session.
+        hook: the hook whose calls it judges, several, or a glob. A call made inside an equal one
+            does not count.
+
+    Raises:
+        HookError: for a number or a `per` that is none.
+    """
+
+    def __init__(
+        self, repeats: int = 3, per: Literal["session", "user"] = "session", *,
+        hook: Hooks = "tool_call",
+    ) -> None:  # fmt: skip
+        super().__init__(hook)
+        is_number = isinstance(repeats, int) and not isinstance(repeats, bool)
+        if not is_number or not 1 <= repeats <= MOST_REPEATS:
+            raise HookError(
+                f"repeats={repeats!r:.40} must be a whole number from 1 to {MOST_REPEATS}"
+            )
+        if per not in ("session", "user"):
+            raise HookError(f"per={per!r:.40} must be 'session' or 'user'")
+        self._repeats, self._per, self._lock = repeats, per, Lock()
+        self._outermost = Outermost(self)
+        length = LONGEST * (repeats + 1)
+        self._calls = Sessions(lambda: deque[object](maxlen=length))
+        self.on("pre", self._judge_of(), role="guard", priority=FIRST)
+
+    def _judge_of(self) -> Callable[..., Block | None]:
+        def judge(sender: Any, ctx: HookContext) -> Block | None:
+            if self in ctx.state or not self._outermost.takes(ctx):
+                return None  # judged again in the same call, as for a retry, or an inner call
+            ctx.state[self] = True
+            name, arguments = tool_of(ctx)
+            same: object = digest([name, arguments]) or object()
+            calls = self._calls.of(ctx.surrounding.get(self._per))
+            with self._lock:
+                calls.append(same)
+                length = self._cycle([*calls])
+            if length is None:
+                return None
+            what = "the same call" if length == 1 else f"the same {length} calls in turn"
+            times = "once" if self._repeats == 1 else f"{self._repeats} times"
+            reason = (
+                f"{what} with the same arguments ran {times} in a row, and again will give nothing "
+                "new: use the results you have, try something else, or say what is missing"
+            )
+            return Block(reason, code="loop")
+
+        return judge
+
+    def _cycle(self, calls: list[object]) -> int | None:
+        """Return the length of the cycle that the last calls repeat too often, or None."""
+        for length in range(1, LONGEST + 1):
+            last = calls[-length * (self._repeats + 1) :]
+            is_long = len(last) == length * (self._repeats + 1)
+            if is_long and last[length:] == last[:-length]:
+                return length
+        return None

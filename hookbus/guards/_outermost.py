@@ -1,0 +1,207 @@
+"""Calls that are made inside an equal one: the same call, on its way through several layers.
+
+A server that is mounted in another, or a client whose server is in the same process, hands one call
+of a model on. A guard that counts or asks takes the outermost of these calls only.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextvars import ContextVar
+from typing import Any, Final
+
+from .. import HookContext
+from ._call import tool_of
+from ._look import digest
+from ._plugged import Plugged
+
+_BOUNDARIES: Final = "_./:-"
+"""What is between a prefix that a layer puts before the name of a tool, and the name."""
+
+
+class Frame:
+    """One call as one guard took it.
+
+    Attributes:
+        guard: whose frame it is.
+        call_id: the call.
+        sender: the identity of its sender, and `name` its tool.
+        session: the session it belongs to.
+        content: a digest of its arguments, if the guard took it: counted it, or asked about it.
+        inner: the call that was found inside it; there is one at most.
+        is_running: whether its body runs.
+        above: the frame that was the current one when its body began.
+        outer: the equal call around it, where it is an inner one.
+    """
+
+    __slots__ = ("above", "call_id", "content", "guard", "inner", "is_running", "name", "outer",
+                 "sender", "session")  # fmt: skip
+
+    def __init__(self, guard: object, ctx: HookContext) -> None:
+        self.guard, self.call_id, self.sender = guard, ctx.call_id, id(ctx.sender)
+        self.session = ctx.surrounding.get("session")
+        self.name: Any = None
+        self.content: bytes | None = None
+        self.inner: dict[str, tuple[object, int]] = {}
+        self.is_running = False
+        self.above: Frame | None = None
+        self.outer: Frame | None = None
+
+
+_CURRENT: Final[ContextVar[Frame | None]] = ContextVar("hookbus_guards_frame", default=None)
+
+
+class Outermost:
+    """Knows for one guard which calls are made inside an equal one.
+
+    A call is inner if the nearest call around it that the guard judged was taken, runs, and has the
+    same arguments in canonical JSON and the same tool, perhaps behind a prefix, such as `bank_pay`
+    around `pay`. There is one inner call for each attempt. The same tool of the same sender is a
+    recursion, which counts.
+
+    Args:
+        guard: the guard; its hooks get an `around`.
+        hooks: further hooks whose calls are around others.
+    """
+
+    def __init__(self, guard: Plugged, *hooks: str) -> None:
+        self.running: set[Frame] = set()
+        guard.on("around", self._around_of(), priority=-1e6)
+        for hook in hooks:
+            guard.on("around", self._around_of(), hook, priority=-1e6)
+
+    def takes(
+        self, ctx: HookContext, *, again: bool = False, call: tuple[Any, Any] | None = None
+    ) -> bool:
+        """Take a call, or tell that it is an inner one.
+
+        Args:
+            ctx: the call, in `pre`.
+            again: whether an inner call is still the same one when the guard judges it again; else
+                each attempt of it after the first is taken.
+            call: what is called, and with what; None is the tool and its arguments.
+        """
+        frame, (name, arguments) = self._frame(ctx), call or tool_of(ctx)
+        frame.name, frame.content, frame.inner, frame.outer = name, digest(arguments), {}, None
+        outer = self.around(ctx)
+        if outer is None or not self._is_inner(outer, frame):
+            return True
+        mine = object(), frame.call_id
+        first = outer.inner.setdefault("first", mine)  # one step: of two threads one is the first
+        if first is not mine and not (again and first[1] == frame.call_id):
+            return True
+        frame.outer = outer
+        return False
+
+    def leaves(self, ctx: HookContext) -> None:
+        """Note that the guard let a call through without taking it: nothing inside it is inner."""
+        self._frame(ctx).content = None
+
+    def around(self, ctx: HookContext) -> Frame | None:
+        """Return the nearest call around this one that the guard judged and that still runs."""
+        frame = _CURRENT.get()
+        while frame is not None and (frame.guard is not self or frame.call_id == ctx.call_id):
+            frame = frame.above
+        return frame if frame is not None and frame.is_running else None
+
+    def _is_inner(self, outer: Frame, frame: Frame) -> bool:
+        if frame.content is None or outer.content != frame.content:
+            return False
+        if not _is_behind(outer.name, frame.name):
+            return False
+        each: Frame | None = outer
+        while each is not None:
+            if each.sender == frame.sender and each.name == frame.name:
+                return False
+            each = each.outer
+        return True
+
+    def _frame(self, ctx: HookContext) -> Frame:
+        frame: Frame = ctx.state.setdefault(self, Frame(self, ctx))
+        return frame
+
+    def _around_of(self) -> Callable[..., Any]:
+        def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:
+            flags = inspect.unwrap(call_next).__code__.co_flags
+            frame = self._frame(ctx)
+            if flags & inspect.CO_COROUTINE:
+                return self._awaited(frame, call_next)
+            if flags & inspect.CO_ASYNC_GENERATOR:
+                return self._stream_async(frame, call_next())
+            if flags & inspect.CO_GENERATOR:
+                return self._stream(frame, call_next())
+            token = self._enter(frame)
+            try:
+                return call_next()
+            finally:
+                self._leave(frame, token)
+
+        return around
+
+    async def _awaited(self, frame: Frame, call_next: Callable[..., Any]) -> Any:
+        token = self._enter(frame)
+        try:
+            return await call_next()
+        finally:
+            self._leave(frame, token)
+
+    def _stream(
+        self, frame: Frame, items: Generator[Any, Any, Any]
+    ) -> Generator[Any, Any, Any]:
+        advance: Any = items.send
+        value: Any = None
+        while True:
+            token = self._enter(frame)
+            try:
+                item = advance(value)
+            except StopIteration as end:
+                return end.value
+            finally:
+                self._leave(frame, token)
+            try:
+                advance, value = items.send, (yield item)
+            except GeneratorExit:
+                items.close()
+                raise
+            except BaseException as thrown:
+                advance, value = items.throw, thrown
+
+    async def _stream_async(
+        self, frame: Frame, items: AsyncGenerator[Any, Any]
+    ) -> AsyncGenerator[Any, Any]:
+        advance: Any = items.asend
+        value: Any = None
+        while True:
+            token = self._enter(frame)
+            try:
+                item = await advance(value)
+            except StopAsyncIteration:
+                return
+            finally:
+                self._leave(frame, token)
+            try:
+                advance, value = items.asend, (yield item)
+            except GeneratorExit:
+                await items.aclose()
+                raise
+            except BaseException as thrown:
+                advance, value = items.athrow, thrown
+
+    def _enter(self, frame: Frame) -> Any:
+        frame.above, frame.is_running = _CURRENT.get(), True
+        self.running.add(frame)
+        return _CURRENT.set(frame)
+
+    def _leave(self, frame: Frame, token: Any) -> None:
+        frame.is_running = False
+        self.running.discard(frame)
+        _CURRENT.reset(token)
+
+
+def _is_behind(outer: Any, name: Any) -> bool:
+    """Tell whether a tool has a name that another layer has put a prefix before."""
+    if not isinstance(outer, str) or not isinstance(name, str) or not name:
+        return False
+    before = outer.removesuffix(name)
+    return outer == name or (len(before) < len(outer) and before[-1:] in tuple(_BOUNDARIES))
