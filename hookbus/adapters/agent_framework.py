@@ -18,6 +18,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._patches import Between, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
+from ._unknown import hook_agent_framework
 from ._vocabulary import Once, refusal
 
 SUPPORTED: Final = Between("1.10.0", "1.23.0")
@@ -52,6 +53,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         gate = Gate(patches, bus, results, words=("tool_call", "model_call", "model_stream"),
                     say=say)  # fmt: skip
         gate.seam(_framework().FunctionTool, "invoke", _invoke)
+        hook_agent_framework(gate)
         _hook_hand_offs(gate)
         _hook_clients(gate)
     return patches.restore

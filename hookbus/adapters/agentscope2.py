@@ -22,6 +22,7 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._models import first_of, hook_models
 from ._patches import Between, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
+from ._unknown import hook_agentscope2
 from ._vocabulary import Once, Vocabulary, depth_of, refusal
 
 SUPPORTED: Final = Between("2.0.6", "2.0.11")
@@ -64,6 +65,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
         gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say)
         patches.wrap(tools.Toolkit, "call_tool", _numbered)
+        hook_agentscope2(gate, tools.Toolkit)
         patches.wrap(tools.ToolBase, "call", functools.partial(_called, gate, 1))
         patches.wrap(tools.ToolBase, "__call__", functools.partial(_overridden, gate))
         _hook_models(gate.vocabulary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -11,6 +12,7 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._mcp_results import Parts, fitting, parts, shown
 from ._patches import Between, InPlace, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
+from ._unknown import call_of
 from ._vocabulary import refusal
 
 SUPPORTED: Final = Between("4.0.0", "4.1.6")
@@ -49,6 +51,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         tool = import_module("fastmcp.tools").Tool
         gate.seam(tool, "_run", _run)
         gate.seam(tool, "run", _run, layer=1)
+        server = import_module("fastmcp").FastMCP
+        patches.wrap(server, "call_tool", functools.partial(_unknown, gate))
         patches.wrap(_mounted(), "_run", _handed_on)
         patches.wrap(_mounted(), "run", _handed_on)
     return patches.restore
@@ -101,6 +105,30 @@ def _run(stock: Any, tool: Any, arguments: Any, *args: Any, **kwargs: Any) -> An
     kind = "mcp" if isinstance(tool, (_mounted(), _proxy())) else "function"
     call = ToolCall(tool.name, dict(arguments or ()), _number(), kind, tool)
     return call, lambda changed: stock(tool, changed, *args, **kwargs)
+
+
+def _unknown(gate: Gate, owner: type, stock: Any) -> Any:
+    """Have calls of tools that a server does not have be heard, behind its middleware."""
+    missing = import_module("fastmcp.exceptions").NotFoundError
+
+    @functools.wraps(stock)
+    async def call_tool(server: Any, name: str, arguments: Any = None, **options: Any) -> Any:
+        if options.get("run_middleware", True):
+            return await stock(server, name, arguments, **options)
+        try:
+            return await stock(server, name, arguments, **options)
+        except missing as error:
+            if str(error) != f"Unknown tool: {name!r}":
+                raise
+            raised = error
+
+        async def body(arguments: dict[str, Any]) -> Any:
+            raise raised
+
+        call = call_of(name, arguments or {}, _number(), server, None)
+        return await gate.run_async(call, body)
+
+    return call_tool
 
 
 def _handed_on(owner: type, seam: Any) -> Any:

@@ -20,6 +20,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._patches import Between, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
+from ._unknown import hook_google_adk
 from ._vocabulary import INSIDE, Attempt, Once, Vocabulary, refusal
 
 SUPPORTED: Final = Between("2.10.0", "2.13.0")
@@ -60,6 +61,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         words = "tool_call", "model_call", "model_stream", "agent_stream"
         gate = Gate(patches, bus, results, words=words, say=say)
         gate.seam(import_module("google.adk.tools.base_tool").BaseTool, "run_async", _run)
+        hook_google_adk(gate)
         _hook_tasks(gate)
         _hook_models(gate)
         _hook_runners(gate)

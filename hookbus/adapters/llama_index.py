@@ -14,9 +14,11 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._injected import is_written
 from ._models import hook_models
 from ._patches import Between, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall, named
+from ._unknown import hook_llama_index
 from ._vocabulary import refusal
 
 SUPPORTED: Final = Between("0.14.15", "0.14.25")
@@ -65,6 +67,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         gate.seam(types.AsyncBaseTool, "call", _called, layer=2)
         for name, stock in passing.items():  # the tool behind it is called, and is the sender
             patches.replace(adapted, name, stock)
+        hook_llama_index(gate)
         llm = import_module("llama_index.core.base.llms.base").BaseLLM
         hook_models(gate.vocabulary, llm, _MODELS)
     return patches.restore
@@ -73,7 +76,9 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
 def _called(stock: Any, tool: Any, *args: Any, **kwargs: Any) -> Any:
     context = getattr(tool, "ctx_param_name", None)
     own = {context: kwargs.pop(context)} if context in kwargs else {}
-    given = {**getattr(tool, "partial_params", {}), **kwargs}
+    # Objects that a tool was made with are put back by LlamaIndex; no model can write one.
+    bound = getattr(tool, "partial_params", {})
+    given = {**{name: each for name, each in bound.items() if is_written(each)}, **kwargs}
     arguments, spread = named(_names(tool) if args else (), args, given)
 
     def body(arguments: dict[str, Any]) -> Any:

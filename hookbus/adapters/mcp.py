@@ -129,8 +129,9 @@ def _asked_for(
 
 
 def _called(stock: Any, server: Any, name: str, arguments: Any, context: Any = None) -> Any:
-    tool = server._tool_manager.get_tool(name) or server
-    call = _call(name, arguments, context and context._request_context, tool)
+    tool = server._tool_manager.get_tool(name)
+    ctx, kind = context and context._request_context, "function" if tool else "unknown"
+    call = _call(name, arguments, ctx, tool or server, kind=kind)
     return call, lambda changed: stock(server, name, changed, context)
 
 
@@ -140,12 +141,15 @@ def _run(stock: Any, tool: Any, arguments: Any, context: Any, convert_result: bo
     return call, lambda changed: stock(tool, changed, context, convert_result=convert_result)
 
 
-def _call(name: str, arguments: Any, ctx: Any, tool: Any, *, is_converted: bool = True) -> ToolCall:
+def _call(
+    name: str, arguments: Any, ctx: Any, tool: Any, *, is_converted: bool = True,
+    kind: str = "function",
+) -> ToolCall:  # fmt: skip
     number = None if ctx is None or ctx.request_id is None else str(ctx.request_id)
     # A program that has no need of MCP's results gets what the tool's function gives.
     wire = None if ctx is None else Wire.of(ctx)
     context = wire if is_converted else _BARE
-    return ToolCall(name, dict(arguments or ()), number, tool=tool, context=context)
+    return ToolCall(name, dict(arguments or ()), number, kind, tool, context=context)
 
 
 # -- low-level servers -----------------------------------------------------------------------------

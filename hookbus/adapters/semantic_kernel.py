@@ -12,9 +12,11 @@ from typing import Any, Final, cast
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._injected import is_written
 from ._models import hook_models
 from ._patches import Between, InPlace, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
+from ._unknown import hook_semantic_kernel
 from ._vocabulary import refusal
 
 SUPPORTED: Final = Between("1.36.0", "1.45.0")
@@ -56,6 +58,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         patches.wrap(function, "_invoke_internal", functools.partial(_seam, gate))
         patches.wrap(function, "_invoke_internal_stream", functools.partial(_seam, gate))
         patches.wrap(kernel, "invoke_function_call", _asked)
+        hook_semantic_kernel(gate, kernel)
         patches.wrap(kernel, "invoke", _invoked)
         hook_models(gate.vocabulary, chats.ChatCompletionClientBase, {
             "_inner_get_chat_message_contents": "model_call",
@@ -165,7 +168,8 @@ async def _call(
         asked = None
     given = context.arguments
     names = _parameters(function) or [*given]
-    arguments = {name: given[name] for name in names if name in given}
+    hidden = _injected(function, given, asked)
+    arguments = {name: given[name] for name in names if name in given and name not in hidden}
     call = ToolCall(
         function.name, arguments, asked.content.id if asked else None,
         _KINDS.get(_home(function), "function"), function, context=asked,
@@ -190,6 +194,19 @@ def _parameters(function: Any) -> list[str]:
     """Return what a function is given of the arguments of its call; nothing where it may be all."""
     names = [each.name for each in function.parameters]
     return [] if function.is_prompt or "arguments" in names else names
+
+
+def _injected(function: Any, given: Any, asked: _Asked | None) -> set[str]:
+    """Return what of the arguments a program gives for its model: what that did not write, and
+    cannot be told to write or cannot write at all."""
+    kept = {each.name for each in function.parameters if not each.include_in_function_choices}
+    if asked is None:
+        return {name for name in kept & {*given} if not is_written(given[name])}
+    written = asked.content.to_kernel_arguments() or {}
+    return {
+        name for name in given
+        if name not in written and (name in kept or not is_written(given[name]))
+    }
 
 
 def _home(function: Any) -> str:
@@ -238,6 +255,8 @@ async def _one_by_one(parts: _Parts) -> AsyncGenerator[Any, None]:
 
 
 def _shown(raw: Any) -> Any:
+    if isinstance(raw, str):  # what a model reads of a function that does not exist
+        return raw
     value: Any = None if raw is None else raw.value
     if isinstance(value, list):
         flat = [each for part in value for each in (part if isinstance(part, list) else [part])]
@@ -254,6 +273,8 @@ def _content() -> Any:
 
 
 def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if call.kind == "unknown":
+        return value
     if raw is None:
         return _result(call, value)
     given = {name: raw.metadata[name] for name in _GIVEN if name in raw.metadata}

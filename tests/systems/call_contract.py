@@ -13,7 +13,7 @@ import pytest
 
 from hookbus import Ask, Block, Bus
 from hookbus.approvals import Approved
-from hookbus.events import Finished
+from hookbus.events import Started
 from hookbus.testing import record
 
 from .tool_contract import ANN
@@ -35,27 +35,10 @@ class Wallet:
         return f"paid {amount} to {to}"
 
 
-class CallContract:
-    """One tool gets what its framework injects; another one does not exist."""
+class Installed:
+    """An adapter, on a bus of the test."""
 
     install: Callable[..., Callable[[], None]]
-    reads_refusals = True
-    """Whether a model reads why a call of a tool that does not exist was refused."""
-
-    def inject(self, wallet: Wallet) -> Any:
-        """Have a model call `pay` with `ANN`; the tool calls the wallet with what it is given."""
-        raise NotImplementedError
-
-    def is_reached(self, injected: tuple[Any, ...]) -> bool:
-        """Tell whether this is what the framework was to inject."""
-        return HIDDEN in repr(injected)
-
-    def ask_for_fly(self) -> Any:
-        """Have a model call the tool `fly`, which nobody has, with `to="moon"`. Return what it
-        reads, or what the run raises, as text."""
-        raise NotImplementedError
-
-    # -- the frame ---------------------------------------------------------------------------------
 
     @pytest.fixture
     def bus(self):
@@ -68,7 +51,17 @@ class CallContract:
         found = way(*args)
         return asyncio.run(asyncio.wait_for(found, 60)) if inspect.isawaitable(found) else found
 
-    # -- what is injected --------------------------------------------------------------------------
+
+class InjectedContract(Installed):
+    """One tool gets what its framework injects."""
+
+    def inject(self, wallet: Wallet) -> Any:
+        """Have a model call `pay` with `ANN`; the tool calls the wallet with what it is given."""
+        raise NotImplementedError
+
+    def is_reached(self, injected: tuple[Any, ...]) -> bool:
+        """Tell whether this is what the framework was to inject."""
+        return HIDDEN in repr(injected)
 
     def test_what_is_injected_reaches_the_tool_and_is_no_argument(self, bus):
         wallet, seen = Wallet(), []
@@ -104,30 +97,42 @@ class CallContract:
         self.run(self.inject, wallet)
         assert wallet.paid == [(5, "bob")] and all(map(self.is_reached, wallet.injected))
 
-    # -- tools that do not exist -------------------------------------------------------------------
+
+class UnknownContract(Installed):
+    """A model asks for a tool that does not exist."""
+
+    reads_refusals = True
+    """Whether a model reads why such a call was refused."""
+
+    def ask_for_fly(self) -> Any:
+        """Have a model call the tool `fly`, which nobody has, with `to="moon"`. Return what it
+        reads, or what the run raises, as text."""
+        raise NotImplementedError
 
     def test_a_call_of_a_tool_that_does_not_exist_is_reported(self, bus):
         seen = []
         bus.signal("pre_tool_call").connect(
             lambda sender, name, kind, arguments: seen.append((name, kind, dict(arguments))),
-            role="observe", name="look",
+            role="observe", name="look", when={"name": "fly"},
         )  # fmt: skip
         with record(bus) as fired:
-            plain = self.run(self.ask_for_fly)
-        assert seen == [("fly", "unknown", {"to": "moon"})] and "fly" in plain
-        assert [each.hook for each in fired.of(Finished)].count("tool_call") == 1
+            assert self.run(self.ask_for_fly)
+        assert seen == [("fly", "unknown", {"to": "moon"})]
+        assert [each.labels.get("name") for each in fired.of(Started)].count("fly") == 1
 
     def test_what_a_model_reads_of_such_a_tool_is_as_without_hooks(self):
         plain = self.run(self.ask_for_fly)
         undo = self.install(Bus())
-        hooked = self.run(self.ask_for_fly)
-        undo()
+        try:
+            hooked = self.run(self.ask_for_fly)
+        finally:
+            undo()
         assert plain == hooked
 
     def test_a_counting_guard_counts_such_calls(self, bus):
         asked = []
 
-        @bus.signal("pre_tool_call").connect_via(role="guard")
+        @bus.signal("pre_tool_call").connect_via(role="guard", when={"name": "fly"})
         def no_loops(sender, name):
             asked.append(name)
             return Block("that is enough")

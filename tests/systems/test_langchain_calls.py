@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from hookbus import Block, Bus, HookBlocked
 from hookbus.adapters import langchain
 
-from .call_contract import HIDDEN, CallContract, Wallet
+from .call_contract import HIDDEN, InjectedContract, UnknownContract, Wallet
 from .test_langchain_contract import Scripted, asking
 from .tool_contract import ANN
 
@@ -68,7 +68,7 @@ def agent_with(pay: Any, **more: Any) -> Any:
 GIVEN = {"messages": [HumanMessage(HIDDEN)], "count": 7}
 
 
-class TestCalls(CallContract):
+class TestCalls(InjectedContract, UnknownContract):
     install = staticmethod(langchain.install)
 
     def inject(self, wallet: Wallet) -> Any:
