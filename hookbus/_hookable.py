@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from inspect import Parameter
 from types import FunctionType
@@ -36,12 +36,14 @@ def hookable(name: F) -> F: ...
 def hookable(
     name: str | None = None, *, bus: Bus = ..., guarded: bool | None = None,
     blocked: Callable[[HookBlocked], Any] | None = None, sender: str | None = None,
-    awaits: bool = False,
+    awaits: bool = False, sealed: bool | None = None,
+    passes: Iterable[type[BaseException]] | None = None, labels: Iterable[str] = (),
 ) -> Callable[[F], F]: ...  # fmt: skip
 def hookable(
     name: Any = None, *, bus: Bus = default_bus, guarded: bool | None = None,
     blocked: Callable[[HookBlocked], Any] | None = None, sender: str | None = None,
-    awaits: bool = False,
+    awaits: bool = False, sealed: bool | None = None,
+    passes: Iterable[type[BaseException]] | None = None, labels: Iterable[str] = (),
 ) -> Any:  # fmt: skip
     """Make a function hookable: `@hookable`, or `@hookable("reply")`.
 
@@ -65,6 +67,15 @@ def hookable(
             function itself.
         awaits: of a plain function: True has it wait for async receivers (not arounds), which run
             on an event loop in a thread of their own; otherwise they are refused.
+        sealed: False lets the contents of arguments change between a guard's verdict and the
+            method; otherwise a `dict`, `list`, `set` or `bytearray` among them, at any depth, that
+            is changed in place after a guard of `pre` judged it blocks the call, as does a result
+            after a guard of `post`. None is as the hookable says that it overrides.
+        passes: exceptions by which a framework takes control back, raised by the method: they are
+            no failure. The call ends as `paused`; no `error` receiver and no `around` sees them but
+            as a `CallPaused`. None is as the hookable says that it overrides.
+        labels: arguments that name a call, such as a tool's name: they are in `Started` and
+            `Finished` without `Bus(values=True)`.
 
     Returns:
         The hookable function, or a decorator that makes one.
@@ -73,7 +84,10 @@ def hookable(
         HookError: if it is not a function, is hookable already under another name, has no argument
             called as `sender` says, or is async and asked to wait.
     """
-    given = given_of(guarded=guarded, blocked=blocked, sender=sender, awaits=awaits)
+    given = given_of(
+        guarded=guarded, blocked=blocked, sender=sender, awaits=awaits, sealed=sealed,
+        passes=passes, labels=labels,
+    )  # fmt: skip
     if name is None or isinstance(name, str):
         return lambda function: hooked(function, name, bus, given)
     return hooked(name, None, bus, given)
@@ -118,6 +132,15 @@ def _check_fit(function: Any, given: Given) -> None:
             f"sender={given.sender!r} is no argument of "
             f"{function.__qualname__}{did_you_mean(str(given.sender), named)}"
         )
+    for option in ("labels", "read_only", "hidden"):
+        for name in getattr(given, option):
+            if name not in kinds:
+                raise HookError(
+                    f"{option}= names {name!r}, which is not an argument of "
+                    f"{function.__qualname__}{did_you_mean(name, kinds)}"
+                )
+    if given.hidden and given.hidden != (*kinds,)[-len(given.hidden) :]:
+        raise HookError(f"hidden={given.hidden!r} must be the last parameters")
     if given.awaits and colour_of(function) != "sync":
         raise HookError(
             f"{function.__qualname__} is {colour_of(function)}: awaits= is for a plain def"

@@ -43,7 +43,10 @@ def instrument(
         above: given each hookable method, returns the plain function that the class is to hold
             instead and that calls it; it stands for the hookable where `explain` and the
             connections look for one.
-        options: `guarded`, `blocked`, `sender` and `awaits`, as `hookable` takes them.
+        options: `guarded`, `blocked`, `sender`, `awaits`, `sealed`, `passes` and `labels`, as
+            `hookable` takes them; and, for adapters of frameworks, `read_only`: arguments whose
+            `dict`s and `list`s receivers get as read-only ones while the body gets plain copies of
+            these, and `hidden`: the last parameters, which no receiver sees.
 
     Returns:
         A function that puts everything back as it was. Calling it twice does nothing.

@@ -188,7 +188,8 @@ class Finished(Event):
 
     Attributes:
         outcome: `returned` (the method's own result, changed or not), `replaced` (a receiver gave
-            the result), `blocked`, `raised`, or `cancelled` (also a stream its consumer left).
+            the result), `blocked`, `raised`, `cancelled` (also a stream its consumer left), or
+            `paused` (the method handed control back by an exception that `passes=` names).
         seconds: how long the call took.
         error: the exception that goes out of a `raised` or `cancelled` call, else None. It is for
             this process alone, as that of `Failed`.
@@ -196,7 +197,7 @@ class Finished(Event):
         labels: those of `Started`.
     """
 
-    outcome: Literal["returned", "replaced", "blocked", "raised", "cancelled"]
+    outcome: Literal["returned", "replaced", "blocked", "raised", "cancelled", "paused"]
     seconds: float
     error: BaseException | None = attrs.field(default=None, repr=_as_type)
     result: Any = HIDDEN

@@ -59,6 +59,21 @@ class HookBlocked(HookError):
         return f"{self.hook} was blocked by {self.receiver}: {self.reason}"
 
 
+class CallPaused(BaseException):
+    """A method handed control back to its framework, by an exception that `passes=` names.
+
+    An `around` gets it from `call_next` in place of that exception. It is no `Exception`, so that a
+    retry or a fallback does not take a pause for a failure; the caller gets the exception itself.
+
+    Attributes:
+        error: the framework's exception.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class ReceiverError(HookError):
     """A receiver connected with `on_error="raise"` failed; its own exception is the `__cause__`.
 

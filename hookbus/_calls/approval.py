@@ -14,6 +14,7 @@ from .._connections.wanted import is_awaitable, not_awaited, unwaited
 from .._surroundings import current_surrounding
 from ..events import Asked
 from ..exceptions import HookError
+from .contents import plain_copy
 from .context import Call
 from .deadline import timed, timed_async, within
 from .loop import elsewhere
@@ -139,7 +140,7 @@ class Approval:
         # What an adapter makes the call with, behind the words of the vocabulary, is none of them.
         not_asked = hook.given.sender, *getattr(hook.body, "__hookbus_carriers__", ())
         given = zip(call.plan.signature.names, values)
-        arguments = {name: value for name, value in given if name not in not_asked}
+        arguments = {name: plain_copy(value) for name, value in given if name not in not_asked}
         try:
             return self.approver.request({
                 "hook": hook.name,

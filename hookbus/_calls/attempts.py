@@ -38,6 +38,8 @@ def check_open(call: Call, is_late: bool) -> None:
     """Refuse to go in further where the call, or an around further out, has ended."""
     if call.blocked is not None:
         stand(call)
+    if call.paused is not None:
+        raise call.paused
     if call.is_over or is_late:
         raise late_call_next()
 

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
 
 from .._connections.senders import describe
 from .._surroundings import NOTHING_AROUND
+from ..exceptions import CallPaused
 from .verdicts import NOTHING
 
 R_co = TypeVar("R_co", covariant=True)
@@ -163,6 +164,7 @@ class Call:
         broken: what goes out as a receiver has failed that asks to raise, whatever an around does
             with it.
         own_cancel: a CancelledError that a receiver raised by itself, which goes out.
+        paused: what arounds get once the method has handed control back to its framework.
         is_over: whether the arounds have ended; what one of them has left running does nothing
             more.
         cancels: how many cancellations the caller's task had been asked for when the call ended: a
@@ -186,6 +188,7 @@ class Call:
     inner: BaseException | None = None
     broken: BaseException | None = None
     own_cancel: BaseException | None = None
+    paused: CallPaused | None = None
     is_over = False
     said = "nothing"
     began = 0.0

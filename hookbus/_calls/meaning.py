@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 from .._connections.failures import is_of_engine
 from .._connections.wanted import close_unawaited, is_awaitable, not_awaited
 from ..exceptions import HookError, article
+from .contents import read_only
 from .context import Call, ReadOnly
 from .outcome import block, failed, tell_block
 from .plan import Seat
@@ -47,6 +48,7 @@ def revised(
     plan.signature.check(after)
     if issubclass(kind, Block):
         block(call, seat, answer)
+    _show(call, after)
     tell_changes(call, seat, before, after)
     if issubclass(kind, Replace):
         tell_change(call, seat, "result", None, answer.result)
@@ -61,8 +63,16 @@ def patched(
     before = dict(zip(signature.names, values))
     after = {**before, **patch}
     signature.check(after)
+    _show(call, after)
     tell_changes(call, seat, before, after)
     return tuple(after[name] for name in signature.names)
+
+
+def _show(call: Call, arguments: dict[str, Any]) -> None:
+    """Have receivers see the contents of arguments as read-only where the hook says so."""
+    for name in call.plan.hook.given.read_only:
+        if name in arguments:
+            arguments[name] = read_only(arguments[name], name)
 
 
 def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None = None) -> Any:

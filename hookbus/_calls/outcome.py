@@ -12,7 +12,7 @@ from .._connections.failures import ERROR, is_of_engine, log, traces_of
 from .._connections.wanted import close_unawaited, is_awaitable
 from .._loops import running_task
 from ..events import Blocked
-from ..exceptions import HookBlocked, HookError, ReceiverError, chain, is_a
+from ..exceptions import CallPaused, HookBlocked, HookError, ReceiverError, chain, is_a
 from .context import Call
 from .plan import Seat
 from .telling import fire, tell, tell_failed
@@ -38,7 +38,10 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
         return "blocked"
     is_cancelled = is_cancelled_error(error) or is_a(error, GeneratorExit)
     is_own = call is not None and error is call.own_cancel
-    return "cancelled" if is_cancelled and not is_own else "raised"
+    if is_cancelled and not is_own:
+        return "cancelled"
+    passes = () if call is None else call.plan.site.passes
+    return "paused" if is_a(error, CallPaused, *passes) else "raised"
 
 
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
@@ -221,6 +224,8 @@ def escaped(call: Call, seat: Seat, error: BaseException) -> None:
         stand(call)
     if call.broken is not None and not is_of_caller and not is_interrupt:
         raise call.broken
+    if call.paused is not None and not is_of_caller and not is_interrupt:
+        raise call.paused
     if error is call.inner or is_of_caller or _stands_for(error, call.inner):
         return
     call.said = "failed"
@@ -240,6 +245,26 @@ def _stands_for(error: BaseException, inner: BaseException | None) -> bool:
     """
     is_stop = is_a(inner, StopIteration, StopAsyncIteration)
     return is_a(error, RuntimeError) and is_stop and error.__cause__ is inner
+
+
+def pause(call: Call, error: BaseException) -> CallPaused:
+    """Return what arounds get instead of an exception by which the method hands control back."""
+    call.inner = paused = CallPaused(error)
+    call.paused = call.paused or paused
+    return paused
+
+
+def end_pause(call: Call) -> NoReturn:
+    """Raise the exception by which the method handed control back, as its caller would get it from
+    the bare method.
+    """
+    error: BaseException = call.paused.error  # type: ignore[union-attr]
+    context = error.__context__
+    try:
+        raise error
+    finally:
+        error.__context__ = context
+        del error, context
 
 
 def note(error: BaseException, text: str) -> None:

@@ -5,7 +5,7 @@ held.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from .._connections.phases import OFFERED
 from .._hooks.shell import declared, passed
@@ -16,18 +16,6 @@ from .text import MINE, fill
 def mine(name: str) -> str:
     """Mark the name of a user."""
     return MINE + name
-
-
-_OF_RUNS: Final = ("agent",)
-_OF_MODELS: Final = ("model", "agent")
-
-LABELS: Final = {
-    "tool_call": ("name", "kind", "call_id", "agent"),
-    "model_call": _OF_MODELS, "model_stream": _OF_MODELS,
-    "agent_run": _OF_RUNS, "agent_stream": _OF_RUNS,
-}  # fmt: skip
-"""The arguments of the vocabulary's hooks that name a call: they are in `Started` without values.
-"""
 
 
 class Pieces:
@@ -63,18 +51,31 @@ class Pieces:
             self.given["sender"] = self.hook.shell
         # An attempt's text is given the sender, whom no name of its own may hold any more.
         owner = f"{sender}, " if is_method or self.hook.given.sender else ""
+        owner += "".join(f"{mine(name)}, " for name in self.hook.given.hidden)
         given = self.hook.parameters
-        labels = [name for name in LABELS.get(self.hook.name, ()) if name in self.names]
+        labels = [name for name in self.hook.given.labels if name in self.names]
         arguments = "".join(f"{mine(name)}, " for name in self.names)
+        passes = passed(given, mine, self._run_with)
         self.pieces |= {
             "sender": sender, "owner": owner, "arguments": arguments,
             "rebound": f"{arguments.rstrip()} = " if arguments else "",
             # Without defaults: whoever calls it, the shell, says every argument.
             "parameters": declared([p.replace(default=p.empty) for p in given], mine),
-            "body": f"body({'first, ' if self.is_in_star else ''}{passed(given, mine)})",
+            "body": f"body({'first, ' if self.is_in_star else ''}{passes})",
+            "containers": " or ".join(f"type({mine(name)}) in CONTAINERS" for name in self.names),
             "shown": _display(self.names),
             "labels": f", {_display(labels)}" if labels else "",
         }  # fmt: skip
+
+    def _run_with(self, name: str) -> str:
+        """Write what the method gets as an argument."""
+        is_shown = name in self.hook.given.read_only
+        return f"plain_copy({mine(name)})" if is_shown else mine(name)
+
+    def shown(self, name: str, value: str) -> str:
+        """Write what receivers get as an argument that has this value."""
+        is_shown = name in self.hook.given.read_only
+        return f"read_only({value}, {name!r})" if is_shown else value
 
     def _odd_draft(self) -> str:
         """Write when what a modifier wrote has to be looked at: it may be wrong, or somebody wants

@@ -190,6 +190,8 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
         return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"
     if said == FIXED_CONTEXT:
         return f"{name} assigned to ctx; return what is to be changed"
+    if said is not None and is_a(error, HookError):
+        return f"{name} wrote in place: {said}"
     if is_a(error, HookBlocked) and (error.receiver, error.hook) == (name, hook):
         return f"{name} calls {hook} in its own turn, which asks it again; end it by a condition"
     return None

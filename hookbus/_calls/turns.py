@@ -186,8 +186,13 @@ class Turns(Pieces):
         return texts[kind]
 
     def _rebinding(self) -> dict[str, str]:
-        rebind = (f"if {name!r} in answer: {mine(name)} = answer[{name!r}]" for name in self.simple)
-        redraft = (f"{mine(name)} = draft[{name!r}]" for name in self.simple)
+        rebind = (
+            f"if {name!r} in answer: {mine(name)} = {self.shown(name, f'answer[{name!r}]')}"
+            for name in self.simple
+        )
+        redraft = (
+            f"{mine(name)} = {self.shown(name, f'draft[{name!r}]')}" for name in self.simple
+        )
         return {"rebind": lines(*rebind) or "pass", "redraft": lines(*redraft) or "pass"}
 
 

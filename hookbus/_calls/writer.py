@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 from .. import events
 from .._hooks.shell import compiled, free_name
 from .._surroundings import current_surrounding
-from ..exceptions import HookBlocked, is_a
-from . import approval, attempts, deadline, loop, meaning, outcome, telling
+from ..exceptions import CallPaused, HookBlocked, is_a
+from . import approval, attempts, contents, deadline, loop, meaning, outcome, seals, telling
 from .background import start
 from .context import ENCLOSING, Call, HookContext, ReadOnly
 from .pieces import mine
@@ -24,7 +24,9 @@ from .turns import Turns, lines
 _HELPERS: Final = {
     meaning: "Block DROPPED PLAIN READY Replace check_untampered claimed decided holds "
     "is_awaitable judged meant misfit patched rescued resolved revised ruled unawaited",
-    outcome: "blocking deferred escaped failed is_own_block over parted stand",
+    outcome: "blocking deferred end_pause escaped failed is_own_block over parted pause stand",
+    contents: "plain_copy read_only",
+    seals: "CONTAINERS break_seal is_broken sealed_contents",
     approval: "weighed",
     telling: "begun finished tell_turn",
     attempts: "attempted check_open closed closed_async judged_around opened recorded tried",
@@ -34,7 +36,8 @@ _HELPERS: Final = {
 
 TOOLS: Final[dict[str, Any]] = {
     **{name: getattr(room, name) for room, names in _HELPERS.items() for name in names.split()},
-    "Call": Call, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked, "HookContext": HookContext,
+    "Call": Call, "CallPaused": CallPaused, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked,
+    "HookContext": HookContext,
     "ReadOnly": ReadOnly, "beside": beside, "clock": time.perf_counter, "is_a": is_a,
     "context": tuple.__new__, "start": start, "surrounding": current_surrounding,
 }  # fmt: skip
@@ -81,12 +84,16 @@ class Writer(Turns):
             "attempted": events.Attempted in heard,
             "stream": hook.is_stream,
             "async": hook.is_async,
-            "eager": observed or wants_ctx or around or hook.is_stream or asked,
+            "eager": observed or wants_ctx or around or hook.is_stream or asked
+            or bool(plan.site.passes),
             "raises": around and any(seat.receiver.on_error == "raise" for seat in plan.answers),
             "noted": asked or events.Attempted in heard,
             "guarded": bool(phases["pre"].guard),
+            "passes": bool(plan.site.passes),
+            **self._seals(),
             "flagged": bool(phases["pre"].modify) or around or rescue or hook.is_stream,
         }
+        holds["resealed"] = holds["result_sealed"] and final
         self.flags |= {name for name, is_so in holds.items() if is_so}
         marks = [f"mark_{i}" for i in range(self.count)]
         self.pieces |= {
@@ -95,6 +102,7 @@ class Writer(Turns):
             "name": self.name,
             "marks": " = ".join(marks),
             "tuple": "".join(f"{mark}, " for mark in marks),
+            "record": self.call,
             "params": self.pieces["arguments"].rstrip(", "),
             "approve": "approve_async" if hook.is_async else "approve",
             "closed": "closed_async" if hook.is_async else "closed",
@@ -103,11 +111,27 @@ class Writer(Turns):
             **(_ASYNC_GENERATOR if hook.is_async else _GENERATOR),
         }
 
+    def _seals(self) -> dict[str, bool]:
+        """Say of what contents are sealed, once guards have judged them."""
+        site, phases = self.plan.site, self.plan.phases
+        judged = {
+            phase for phase in ("pre", "post", "item")
+            if site.is_sealed and any(seat.receiver.options.enforce for seat in phases[phase].guard)
+        }  # fmt: skip
+        return {
+            "sealed": "pre" in judged and bool(self.names),
+            "result_sealed": "post" in judged, "item_sealed": "item" in judged,
+        }  # fmt: skip
+
     @property
     def name(self) -> str:
         own = self.hook.body.__name__
         name = f"call_{own}" if own.isidentifier() else "call_it"
-        return free_name(name, {*self.hook.function_signature.names})
+        return free_name(name, {*self._users_names})
+
+    @property
+    def _users_names(self) -> tuple[str, ...]:
+        return (*self.hook.function_signature.names, *self.hook.given.hidden)
 
     def written(self) -> Written:
         """Return the function."""
@@ -129,6 +153,7 @@ class Writer(Turns):
             **TOOLS,
             "as_items": partial(attempts.as_items, is_async=self.hook.is_async),
             "plan": plan,
+            "passes": plan.site.passes,
             "body": self.hook.body,
             "names": frozenset(self.simple),
             "nest": lambda *given: self._nested(*given),
@@ -137,7 +162,7 @@ class Writer(Turns):
             **self.tools,
             **self.given,
         }
-        source, namespace = sealed(text, self.hook.function_signature.names, tools)
+        source, namespace = sealed(text, self._users_names, tools)
         codes = (each for each in compiled(source).co_consts if isinstance(each, CodeType))
         return source, FunctionType(own_code(next(codes)), namespace)
 
@@ -149,6 +174,8 @@ class Writer(Turns):
             given.append(f"sender = {mine(self.hook.given.sender)}")
         if self.is_in_star:
             given.append(f"first, {self.star} = {self.star}[0], {self.star}[1:]")
+        shown = (name for name in self.hook.given.read_only if name in self.names)
+        given += [f"{mine(name)} = {self.shown(name, mine(name))}" for name in shown]
         self.parts |= {
             "given": lines(*given),
             "changes": self.modifiers(phases["pre"].modify, "patch"),
@@ -163,8 +190,7 @@ class Writer(Turns):
             "items": self._items(),
             "post": lines(
                 self.modifiers(phases["post"].modify, "post"),
-                self.turns(phases["post"].guard, "guard"),
-                self.observers(phases["post"].observe),
+                *self._judged("result", "post"),
             ),
             "final": self.observers(phases["finally"].observe, "leaving") or "pass",
         }
@@ -176,11 +202,24 @@ class Writer(Turns):
         """Write what the arounds are around."""
         return self.fill(story.BODY)
 
+    def _judged(self, name: str, phase: str) -> tuple[str, ...]:
+        """Write what guards and observers do with a result or an item, which no contents survive
+        that were changed after the guards.
+        """
+        seats, seal = self.plan.phases[phase], f"{name}_seal"
+        turns = self.turns(seats.guard, "guard"), self.observers(seats.observe)
+        if f"{name}_sealed" not in self.flags:
+            return turns
+        take = f"{seal} = sealed_contents(({name},)) if type({name}) in CONTAINERS else None"
+        facts = f"{self.call}, {seal}, {{{name!r}: {name}}}, {phase!r}"
+        check = f"if {seal} is not None and is_broken({seal}): break_seal({facts})"
+        return take, *turns, check
+
     def _items(self) -> str:
         item = self.plan.phases["item"]
         if not any(item):
             return ""
-        turns = lines(self.turns(item.guard, "guard"), self.observers(item.observe))
+        turns = lines(*self._judged("item", "item"))
         current = self.fill("if call.arguments is not None: {rebound}call.arguments  #? around")
         if not item.modify:
             return lines(current, turns)

@@ -19,7 +19,7 @@ from .when import moment
 if TYPE_CHECKING:
     from ..journal import Journal
 
-ENDS: Final = ("returned", "replaced", "blocked", "raised", "cancelled")
+ENDS: Final = ("returned", "replaced", "blocked", "raised", "cancelled", "paused")
 OUTCOMES: Final = (*ENDS, "failed", "unfinished")
 
 _OPEN: Final = (
@@ -39,8 +39,8 @@ class Wanted:
     hook: str | None = None
     """Of this hook only."""
     outcome: str | None = None
-    """That ended so only: returned, replaced, blocked, raised or cancelled; failed: in which a
-    receiver failed; unfinished: that have not ended."""
+    """That ended so only: returned, replaced, blocked, raised, cancelled or paused; failed: in
+    which a receiver failed; unfinished: that have not ended."""
     receiver: str | None = None
     """In which this receiver changed something, blocked, failed or was answered."""
     since: str | None = None

@@ -24,7 +24,8 @@ COLOURS: Final = {
     "guard": "bold", "observe": "dim", "blocked": "bold red", "failed": "bold magenta",
     "raised": "bold magenta", "refused": "bold red", "denied": "bold red", "changed": "yellow",
     "pending": "bold yellow", "returned": "green", "approved": "green", "loaded": "green",
-    "cancelled": "yellow", "disabled": "yellow", "fine": "green", "unfinished": "yellow",
+    "cancelled": "yellow", "paused": "yellow",
+    "disabled": "yellow", "fine": "green", "unfinished": "yellow",
 }  # fmt: skip
 """How a cell looks that says one of these words. The word stands there, too."""
 

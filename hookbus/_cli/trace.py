@@ -17,7 +17,7 @@ from .telling import did
 if TYPE_CHECKING:
     from ..journal import Journal
 
-_BAD = {"blocked": "terrible", "raised": "bad", "cancelled": "grey"}
+_BAD = {"blocked": "terrible", "raised": "bad", "cancelled": "grey", "paused": "grey"}
 """The colour of a call that did not go well, as trace viewers name colours."""
 
 

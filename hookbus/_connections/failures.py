@@ -86,9 +86,10 @@ def is_verdict_raised(error: BaseException) -> bool:
 
 def refused_write(error: BaseException) -> str | None:
     """Return the words in which hookbus refused a receiver's write, where it failed by that."""
-    if type(error) is not TypeError and type(error) is not AttributeError:
+    if type(error) not in (TypeError, AttributeError, HookError):
         return None
-    is_ours = any(is_of_engine(trace.tb_frame.f_code) for trace in list(traces_of(error))[-1:])
+    codes = [trace.tb_frame.f_code for trace in list(traces_of(error))[-1:]]
+    is_ours = any(is_of_engine(code) and code.co_name == "_refuse" for code in codes)
     return error.args[0] if is_ours and [type(each) for each in error.args] == [str] else None
 
 

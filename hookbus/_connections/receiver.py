@@ -61,13 +61,15 @@ class Connected:
             costs as much as a receiver.
         held_up: how many of those took long, and `longest` how many seconds.
         lost_results: how often it was seen, as an around, to give None where `call_next` gave more.
+        seals_broken: how often it ran between a verdict and a call that was blocked because of
+            contents changed meanwhile.
         is_logged: whether a failure of it was logged.
     """
 
     is_enabled = True
     is_by_name = is_weak = is_layer = has_fired = has_blocked = is_spent = False
     is_logged = False
-    failures = fail_opens = held_up = lost_results = 0
+    failures = fail_opens = held_up = lost_results = seals_broken = 0
     watched, longest = 8, 0.0
     _last: tuple[type[BaseException], str, str | None] | None = None
     when: When | None = None

@@ -53,7 +53,7 @@ class Hook:
         self.name, self.bus, self.body, self.given = name, bus, body, given
         self.colour: Colour = colour_of(body)
         signature = inspect.signature(body)
-        self.function_signature: Signature = Signature.of(signature)
+        self.function_signature: Signature = Signature.of(signature, given.hidden)
         first = given.sender or next(iter(self.function_signature.positional), "")
         self._shell = Shell(body, signature, self.colour, None if self.is_question else first)
         self.shell: FunctionType = self._shell.function
@@ -252,7 +252,9 @@ class Hook:
         guarded = next((each.guarded for each in said if each.guarded is not None), False)
         guarded = guarded or self.name in self.bus._required
         blocked = next((each.blocked for each in said if each.blocked is not None), None)
-        return Site(attribute, kin[0] is self, guarded, blocked)
+        sealed = next((each.sealed for each in said if each.sealed is not None), True)
+        passes = next((each.passes for each in said if each.passes is not None), ())
+        return Site(attribute, kin[0] is self, guarded, blocked, sealed, passes)
 
     def is_named_in(self, cls: type) -> bool:
         """Tell whether this is the class that its name speaks of."""

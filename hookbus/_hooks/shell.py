@@ -225,12 +225,19 @@ def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> s
     return ", ".join(parts)
 
 
-def passed(parameters: list[Parameter], mark: Callable[[str], str] = str) -> str:
+def passed(
+    parameters: list[Parameter], mark: Callable[[str], str] = str,
+    value: Callable[[str], str] | None = None,
+) -> str:  # fmt: skip
+    """Write the arguments of a call, each the parameter of its name or what `value` writes."""
     forms: dict[Any, str] = {
-        Parameter.VAR_POSITIONAL: "*{0}", Parameter.VAR_KEYWORD: "**{0}",
-        Parameter.KEYWORD_ONLY: "{0}={0}",
+        Parameter.VAR_POSITIONAL: "*{1}", Parameter.VAR_KEYWORD: "**{1}",
+        Parameter.KEYWORD_ONLY: "{0}={1}",
     }  # fmt: skip
-    return ", ".join(forms.get(p.kind, "{0}").format(mark(p.name)) for p in parameters)
+    value = value or mark
+    return ", ".join(
+        forms.get(p.kind, "{1}").format(mark(p.name), value(p.name)) for p in parameters
+    )
 
 
 def free_name(name: str, taken: set[str]) -> str:

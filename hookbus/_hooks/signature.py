@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._connections.wanted import by_kind
@@ -28,11 +28,13 @@ class Signature(NamedTuple):
     reserved: frozenset[str]
 
     @classmethod
-    def of(cls, signature: inspect.Signature) -> Signature:
-        only, either, star, keyword_only, double_star = by_kind(signature.parameters.values())
+    def of(cls, signature: inspect.Signature, hidden: Sequence[str] = ()) -> Signature:
+        """Return the parameters but for hidden ones, which receivers neither see nor change."""
+        seen = {name: each for name, each in signature.parameters.items() if name not in hidden}
+        only, either, star, keyword_only, double_star = by_kind(seen.values())
         reserved = frozenset(either + keyword_only)
         return cls(
-            tuple(signature.parameters), only + either, next(iter(star), None),
+            tuple(seen), only + either, next(iter(star), None),
             next(iter(double_star), None), reserved,
         )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
 from .._connections.callables import is_async_callable
@@ -19,12 +19,17 @@ class Site(NamedTuple):
         is_guarded: whether a call that no guard watches over is blocked; a parent's word holds
             until an override says another.
         blocked: what gives the caller of a blocked call something else than an exception; likewise.
+        is_sealed: whether contents of arguments that change after a guard judged them block the
+            call; likewise.
+        passes: exceptions of the body that pause the call and are not its failure; likewise.
     """
 
     attribute: str | None
     is_owner: bool = True
     is_guarded: bool = False
     blocked: Callable[[Any], Any] | None = None
+    is_sealed: bool = True
+    passes: tuple[type[BaseException], ...] = ()
 
 
 class Given(NamedTuple):
@@ -35,12 +40,23 @@ class Given(NamedTuple):
         blocked: what gives the caller of a blocked call its value; None is as a parent says.
         sender: the argument of a function that is the sender of its calls; None is the function.
         awaits: whether a plain function waits for its async receivers, on a loop of theirs.
+        sealed: whether contents that change after a guard judged them block the call; None is as a
+            parent says.
+        passes: exceptions by which the body hands control back to its framework; likewise.
+        labels: arguments that name a call; they are in `Started` and `Finished` without values.
+        read_only: arguments whose plain containers receivers get as read-only ones.
+        hidden: the last parameters, which no receiver sees and the body gets as they are.
     """
 
     guarded: bool | None = None
     blocked: Callable[[Any], Any] | None = None
     sender: str | None = None
     awaits: bool = False
+    sealed: bool | None = None
+    passes: tuple[type[BaseException], ...] | None = None
+    labels: tuple[str, ...] = ()
+    read_only: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 NOTHING_SAID: Final = Given()
@@ -53,9 +69,15 @@ class HookOptions(TypedDict, total=False):
     blocked: Callable[[HookBlocked], Any] | None
     sender: str | None
     awaits: bool
+    sealed: bool | None
+    passes: Iterable[type[BaseException]] | None
+    labels: Iterable[str]
+    read_only: Iterable[str]
+    hidden: Iterable[str]
 
 
 _OPTIONS: Final = frozenset(Given._fields)
+_LISTS: Final = frozenset({"passes", "labels", "read_only", "hidden"})
 
 
 def given_of(**options: Unpack[HookOptions]) -> Given:
@@ -66,9 +88,11 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
     """
     for name in options.keys() - _OPTIONS:
         raise HookError(f"there is no option {name!r}{did_you_mean(name, _OPTIONS)}")
-    given = Given(**options)
-    for name, value in (("guarded", given.guarded), ("awaits", given.awaits)):
-        if not isinstance(value, bool) and (name != "guarded" or value is not None):
+    lists = {name: _listed(name, options[name]) for name in _LISTS & options.keys()}  # type: ignore[literal-required]
+    given = Given(**{**options, **lists})  # type: ignore[arg-type]
+    for name, is_optional in (("guarded", True), ("sealed", True), ("awaits", False)):
+        value = getattr(given, name)
+        if not isinstance(value, bool) and not (is_optional and value is None):
             raise HookError(f"{name}={value!r:.60} must be True or False")
     if given.blocked is not None and (
         not callable(given.blocked) or is_async_callable(given.blocked)
@@ -77,4 +101,29 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
             f"blocked={given.blocked!r:.60} must be a plain function of the HookBlocked, which "
             "returns what the caller gets"
         )
+    for each in given.passes or ():
+        _check_pause(each)
     return given
+
+
+def _listed(name: str, value: Any) -> tuple[Any, ...] | None:
+    if value is None and name == "passes":
+        return None
+    wanted = "exception classes" if name == "passes" else "names of arguments"
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise HookError(f"{name}={value!r:.60} must be a tuple of {wanted}")
+    found = tuple(value)
+    if name != "passes" and not all(isinstance(each, str) for each in found):
+        raise HookError(f"{name}={value!r:.60} must be a tuple of {wanted}")
+    return found
+
+
+def _check_pause(cls: Any) -> None:
+    """Refuse what would let every failure, or a block, pass as a pause."""
+    if not isinstance(cls, type) or not issubclass(cls, BaseException):
+        raise HookError(f"passes= takes exception classes, not {cls!r:.60}")
+    if issubclass(HookBlocked, cls) or issubclass(cls, HookError):
+        raise HookError(
+            f"passes= must not hold {cls.__qualname__}: name the exceptions by which the framework "
+            "hands control back"
+        )

@@ -154,6 +154,16 @@ def of_observer(receiver: Connected, it: str) -> Iterator[str]:
         yield f"{it} held a call up, {times}, for {receiver.longest:.2g} s: give it a timeout="
 
 
+def of_seals(receiver: Connected, it: str) -> Iterator[str]:
+    """Name what may have changed contents that guards had judged."""
+    if receiver.seals_broken:
+        times = "once" if receiver.seals_broken == 1 else f"{receiver.seals_broken} times"
+        yield (
+            f"{it} ran between a guard's verdict and a call that was blocked because contents were "
+            f"changed in place meanwhile, {times}: return a changed copy from a modifier instead"
+        )
+
+
 def left_behind(bus: Bus, receiver: Connected, signal: HookSignal) -> Iterator[str]:
     """Name the classes that have the name of the one a guard is connected to, and not the guard.
     """

@@ -9,7 +9,8 @@ from .tables import escaped
 COLOURS: Final = {
     "returned": "#4a7ebb", "changed": "#2f9480", "replaced": "#8b6fc9", "blocked": "#d64545",
     "raised": "#b7791f",
-    "failed": "#b7791f", "cancelled": "#888888", "running": "#888888", "left": "#888888",
+    "failed": "#b7791f", "cancelled": "#888888", "paused": "#888888",
+    "running": "#888888", "left": "#888888",
     "dropped": "#2f9480", "shadow": "#d64545",
     "modify": "#2f9480", "guard": "#d64545", "observe": "#4a7ebb", "around": "#8b6fc9",
     "answer": "#b7791f",

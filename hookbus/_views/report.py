@@ -208,6 +208,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
         yield from _misfits(receiver, signal, declared)
         yield from findings.of_itself(receiver, it)
         yield from findings.of_observer(receiver, it)
+        yield from findings.of_seals(receiver, it)
         if receiver.role == "around":
             yield from findings.of_around(receiver, it, declared)
         yield from findings.left_behind(bus, receiver, signal)

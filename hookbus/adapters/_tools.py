@@ -178,6 +178,7 @@ class Gate:
         approver: the store that is asked for a yes, while runs are paused; None leaves that to the
             bus.
         pause: how the framework pauses a run.
+        passes: exceptions by which the framework takes control back; they are no failures.
 
     Attributes:
         say: as given.
@@ -187,12 +188,13 @@ class Gate:
         self, patches: Patches, bus: Bus, results: Results = AS_IT_IS, *,
         words: tuple[str, ...] = ("tool_call",), say: Callable[[HookBlocked], str] = refusal,
         approver: Store | None = None, pause: Pause | None = None,
+        passes: tuple[type[BaseException], ...] = (),
     ) -> None:  # fmt: skip
         self.patches, self._bus, self._results, self.say = patches, bus, results, say
         patches.bus, self._pause = bus, None if approver is None else pause
         if approver is not None:
             approve_by(patches, bus, approver)
-        self.vocabulary = Vocabulary(patches, bus, words)
+        self.vocabulary = Vocabulary(patches, bus, words, passes)
 
     def run(self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0) -> Any:
         """Make a plain call of a tool; `body` runs it with the arguments as they have become."""

@@ -168,8 +168,8 @@ def hook_llama_index(gate: Gate) -> None:
         async def call_tool(flow: Any, ctx: Any, ev: Any) -> Any:
             found = await stock(flow, ctx, ev)
             output = getattr(found, "tool_output", None)
-            text = f"Tool {ev.tool_name} not found."
-            if output is None or not output.is_error or not output.content.startswith(text):
+            text = f"Tool {ev.tool_name} not found. Please select a tool that is available."
+            if output is None or not output.is_error or output.content != text:
                 return found
             call = call_of(ev.tool_name, ev.tool_kwargs, ev.tool_id, flow, None)
             found.tool_output = await gate.run_async(call, lambda _: give(output))
@@ -275,12 +275,30 @@ def hook_semantic_kernel(gate: Gate, kernel: Any) -> None:
 
 
 def hook_agentscope2(gate: Gate, toolkit: Any) -> None:
+    """Hook what a program asks a toolkit for, and what an agent finds out before it does."""
     responses = import_module("agentscope.tool")
+    blocks = import_module("agentscope.message")
+
+    def told(owner: type, stock: Any) -> Any:
+        @functools.wraps(stock)
+        async def _handle_error_tool_call(
+            agent: Any, tool_call: Any, message: Any, *args: Any, **kwargs: Any
+        ) -> Any:
+            if message == _not_there(tool_call):
+                call = call_of(tool_call.name, tool_call.input, tool_call.id, agent, agent)
+                chunk = responses.ToolChunk(content=[blocks.TextBlock(text=message)])
+                found = await gate.run_async(call, lambda _: give([chunk]))
+                message = "".join(block.text for each in found for block in each.content)
+            async with aclosing(stock(agent, tool_call, message, *args, **kwargs)) as events:
+                async for event in events:
+                    yield event
+
+        return _handle_error_tool_call
 
     def hooked(owner: type, stock: Any) -> Any:
         @functools.wraps(stock)
         async def call_tool(own: Any, tool_call: Any, *args: Any, **kwargs: Any) -> Any:
-            text = f"ToolNotFoundError: The tool named '{tool_call.name}' doesn't exist."
+            text = _not_there(tool_call)
             async with aclosing(stock(own, tool_call, *args, **kwargs)) as items:
                 async for item in items:
                     if [getattr(each, "text", None) for each in item.content] != [text]:
@@ -297,3 +315,9 @@ def hook_agentscope2(gate: Gate, toolkit: Any) -> None:
         return call_tool
 
     gate.patches.wrap(toolkit, "call_tool", hooked)
+    agent = import_module("agentscope.agent").Agent
+    gate.patches.wrap(agent, "_handle_error_tool_call", told)
+
+
+def _not_there(tool_call: Any) -> str:
+    return f"ToolNotFoundError: The tool named '{tool_call.name}' doesn't exist."

@@ -7,7 +7,7 @@ from contextlib import aclosing, closing
 from contextvars import ContextVar
 from typing import Any, Final
 
-from hookbus import Bus, HookBlocked, HookError, instrument
+from hookbus import Bus, HookBlocked, instrument
 
 from ._patches import Patches
 
@@ -24,7 +24,7 @@ class Attempt:
 
 
 CALLED: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_called", default=None)
-"""Whose hooked call is made: there its body is found."""
+"""Whose hooked call is made, for an approver that pauses its run."""
 
 INSIDE: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_inside", default=None)
 """Whose body runs. What a receiver calls in its turn is not inside of it."""
@@ -74,18 +74,7 @@ def refusal(blocked: HookBlocked) -> str:
     return f"Error: the call was blocked by {blocked.receiver}: {blocked.reason}"
 
 
-def _attempt() -> Attempt:
-    attempt = CALLED.get()
-    if attempt is None:
-        raise HookError(
-            "call_next was used outside of its call's context: start its thread with "
-            "contextvars.copy_context().run"
-        )
-    return attempt
-
-
-def _run(*arguments: Any) -> Any:
-    attempt = _attempt()
+def _run(attempt: Attempt, *arguments: Any) -> Any:
     token = INSIDE.set(attempt)
     try:
         return attempt.body(*arguments)
@@ -93,8 +82,7 @@ def _run(*arguments: Any) -> Any:
         INSIDE.reset(token)
 
 
-async def _run_async(*arguments: Any) -> Any:
-    attempt = _attempt()
+async def _run_async(attempt: Attempt, *arguments: Any) -> Any:
     token = INSIDE.set(attempt)
     try:
         return await attempt.body(*arguments)
@@ -134,78 +122,85 @@ async def _steps_async(
             yield item
 
 
-def _give(*arguments: Any) -> Generator[Any, Any, None]:
-    return _steps(INSIDE, _attempt(), _run(*arguments))
+def _give(attempt: Attempt, *arguments: Any) -> Generator[Any, Any, None]:
+    return _steps(INSIDE, attempt, _run(attempt, *arguments))
 
 
-def _give_async(*arguments: Any) -> AsyncGenerator[Any, None]:
-    return _steps_async(INSIDE, _attempt(), _run(*arguments))
+def _give_async(attempt: Attempt, *arguments: Any) -> AsyncGenerator[Any, None]:
+    return _steps_async(INSIDE, attempt, _run(attempt, *arguments))
 
 
 class _Words:
-    """The hookables: each has a plain and an async form. What they are given, receivers see."""
+    """The hookables: each has a plain and an async form. Receivers see what they are given,
+    but for the attempt."""
 
     @staticmethod
     def tool_call(
-        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any
-    ) -> Any:
+        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
+        attempt: Attempt,
+    ) -> Any:  # fmt: skip
         """Run a tool; `arguments` can be changed."""
-        return _run(arguments)
+        return _run(attempt, arguments)
 
     @staticmethod
     async def tool_call_async(
-        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any
-    ) -> Any:
+        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
+        attempt: Attempt,
+    ) -> Any:  # fmt: skip
         """Run a tool; `arguments` can be changed."""
-        return await _run_async(arguments)
+        return await _run_async(attempt, arguments)
 
     @staticmethod
-    def model_call(model: Any, messages: Any, options: dict[str, Any], agent: Any) -> Any:
+    def model_call(
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
+    ) -> Any:
         """Ask a model; `messages` and `options` can be changed."""
-        return _run(messages, options)
+        return _run(attempt, messages, options)
 
     @staticmethod
     async def model_call_async(
-        model: Any, messages: Any, options: dict[str, Any], agent: Any
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> Any:
         """Ask a model; `messages` and `options` can be changed."""
-        return await _run_async(messages, options)
+        return await _run_async(attempt, messages, options)
 
     @staticmethod
     def model_stream(
-        model: Any, messages: Any, options: dict[str, Any], agent: Any
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> Generator[Any, Any, Any]:
         """Ask a model that answers in parts; `messages` and `options` can be changed."""
-        yield from _give(messages, options)
+        yield from _give(attempt, messages, options)
 
     @staticmethod
     async def model_stream_async(
-        model: Any, messages: Any, options: dict[str, Any], agent: Any
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
         """Ask a model that answers in parts; `messages` and `options` can be changed."""
-        async with aclosing(_give_async(messages, options)) as items:
+        async with aclosing(_give_async(attempt, messages, options)) as items:
             async for item in items:
                 yield item
 
     @staticmethod
-    def agent_run(agent: Any, input: Any) -> Any:
+    def agent_run(agent: Any, input: Any, attempt: Attempt) -> Any:
         """Run an agent; `input` can be changed."""
-        return _run(input)
+        return _run(attempt, input)
 
     @staticmethod
-    async def agent_run_async(agent: Any, input: Any) -> Any:
+    async def agent_run_async(agent: Any, input: Any, attempt: Attempt) -> Any:
         """Run an agent; `input` can be changed."""
-        return await _run_async(input)
+        return await _run_async(attempt, input)
 
     @staticmethod
-    def agent_stream(agent: Any, input: Any) -> Generator[Any, Any, Any]:
+    def agent_stream(agent: Any, input: Any, attempt: Attempt) -> Generator[Any, Any, Any]:
         """Run an agent that gives parts; `input` can be changed."""
-        yield from _give(input)
+        yield from _give(attempt, input)
 
     @staticmethod
-    async def agent_stream_async(agent: Any, input: Any) -> AsyncGenerator[Any, None]:
+    async def agent_stream_async(
+        agent: Any, input: Any, attempt: Attempt
+    ) -> AsyncGenerator[Any, None]:
         """Run an agent that gives parts; `input` can be changed."""
-        async with aclosing(_give_async(input)) as items:
+        async with aclosing(_give_async(attempt, input)) as items:
             async for item in items:
                 yield item
 
@@ -214,7 +209,15 @@ for _word in [each for each in vars(_Words).values() if isinstance(each, staticm
     _word.__func__.__qualname__ = _word.__func__.__name__  # as tables and errors call it
 
 
-_SENDERS: Final = {"tool": "tool", "model": "model", "agent": "agent"}
+_LABELS: Final = {
+    "tool": ("name", "kind", "call_id", "agent"), "model": ("model", "agent"), "agent": ("agent",)
+}  # fmt: skip
+"""By the first word of a hook, which is also its sender: the arguments that name a call."""
+
+_READ_ONLY: Final = {
+    "tool": ("arguments",), "model": ("messages", "options"), "agent": ("input",)
+}  # fmt: skip
+"""Likewise the arguments whose contents receivers may only read."""
 
 
 class Vocabulary:
@@ -225,18 +228,23 @@ class Vocabulary:
         bus: the bus their signals live on.
         words: which hooks the framework has: `"tool_call"`, `"model_call"`, `"model_stream"`,
             `"agent_run"`, `"agent_stream"`.
+        passes: exceptions by which the framework takes control back; they are no failures.
     """
 
-    def __init__(self, patches: Patches, bus: Bus, words: tuple[str, ...]) -> None:
+    def __init__(
+        self, patches: Patches, bus: Bus, words: tuple[str, ...],
+        passes: tuple[type[BaseException], ...] = (),
+    ) -> None:  # fmt: skip
         self.patches, self._owner = patches, type("Vocabulary", (_Words,), {})
         for word in words:
-            sender = _SENDERS[word.partition("_")[0]]
+            sender = word.partition("_")[0]
             is_whole = not word.endswith("_stream")
             blocked = Refused if word == "tool_call" else None
             for form, awaits in ((word, is_whole), (f"{word}_async", False)):
                 patches.on_restore(instrument(
                     self._owner, {form: word}, bus=bus, sender=sender, blocked=blocked,
-                    awaits=awaits,
+                    awaits=awaits, passes=passes, labels=_LABELS[sender],
+                    read_only=_READ_ONLY[sender], hidden=("attempt",),
                 ))  # fmt: skip
 
     def hookable(self, word: str, *, is_async: bool) -> Callable[..., Any]:
@@ -248,7 +256,7 @@ class Vocabulary:
         """Make a hooked call whose body is the attempt's."""
         token = CALLED.set(attempt)
         try:
-            return self.hookable(word, is_async=False)(*arguments)
+            return self.hookable(word, is_async=False)(*arguments, attempt)
         finally:
             CALLED.reset(token)
 
@@ -256,20 +264,20 @@ class Vocabulary:
         """Make a hooked call whose body is the attempt's, and await it."""
         token = CALLED.set(attempt)
         try:
-            return await self.hookable(word, is_async=True)(*arguments)
+            return await self.hookable(word, is_async=True)(*arguments, attempt)
         finally:
             CALLED.reset(token)
 
     def stream(self, word: str, attempt: Attempt, *arguments: Any) -> Generator[Any, Any, None]:
         """Make a hooked call that gives items."""
-        items = self.hookable(word, is_async=False)(*arguments)
+        items = self.hookable(word, is_async=False)(*arguments, attempt)
         yield from _steps(CALLED, attempt, items)
 
     async def stream_async(
         self, word: str, attempt: Attempt, *arguments: Any
     ) -> AsyncGenerator[Any, None]:
         """Make a hooked call that gives items."""
-        items = self.hookable(word, is_async=True)(*arguments)
+        items = self.hookable(word, is_async=True)(*arguments, attempt)
         async with aclosing(_steps_async(CALLED, attempt, items)) as steps:
             async for item in steps:
                 yield item

@@ -14,6 +14,7 @@ from ._under_way import UnderWay
 
 LEVELS: Final = {
     "returned": logging.INFO, "replaced": logging.INFO, "cancelled": logging.INFO,
+    "paused": logging.INFO,
     "blocked": logging.WARNING, "raised": logging.ERROR,
 }  # fmt: skip
 

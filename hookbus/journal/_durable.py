@@ -11,7 +11,7 @@ from typing import Any
 from .. import Block, Bus, HookBlocked, HookContext, HookError
 from .._plain import name_of_type, place_of_raise, plain
 from ..events import Event
-from ..exceptions import is_a
+from ..exceptions import CallPaused, is_a
 from ._chain import Row, row_of
 from ._queue import Waiting
 from ._writer import Writer
@@ -76,7 +76,7 @@ class Attempt:
         Raises:
             HookError: if that fails, after a body that returned.
         """
-        if error is not None and not isinstance(error, Exception):
+        if error is not None and not isinstance(error, (Exception, CallPaused)):
             self._leave(error)
             return
         try:
@@ -86,7 +86,7 @@ class Attempt:
 
     async def end_async(self, error: BaseException | None = None) -> None:
         """Likewise in a task."""
-        if error is not None and not isinstance(error, Exception):
+        if error is not None and not isinstance(error, (Exception, CallPaused)):
             self._leave(error)
             return
         try:
@@ -116,16 +116,18 @@ class Attempt:
         said = f"its outcome could not be kept: {wrong}"
         if error is None:
             raise HookError(f"{self._ctx.hook} has run, and {said}") from None
-        error.add_note(f"{self._ctx.hook} raised this, and {said}")
+        of = error.error if is_a(error, CallPaused) else error
+        of.add_note(f"{self._ctx.hook} raised this, and {said}")
 
     def _outcome(self, error: BaseException | None) -> Row:
         outcome = "returned"
         if error is not None:
             is_own_block = is_a(error, HookBlocked) and error.call_id == self._ctx.call_id
             outcome = "blocked" if is_own_block else "raised"
-            outcome = outcome if is_a(error, Exception) else "cancelled"
+            if not is_a(error, Exception):
+                outcome = "paused" if is_a(error, CallPaused) else "cancelled"
         seconds = time.perf_counter() - self._began
-        said = error if error is None else {
+        said = None if error is None or outcome == "paused" else {
             "type": name_of_type(type(error)), "place": place_of_raise(error)
         }  # fmt: skip
         return self._row("Outcome", outcome=outcome, seconds=seconds, error=said)

@@ -16,22 +16,22 @@ def hooks_on(bus):
     """Return the hooks of the vocabulary as a small agent has them, and two more."""
 
     class Hooks:
-        @hookable("agent_run", bus=bus)
+        @hookable("agent_run", bus=bus, labels=("agent",))
         def run(self, agent, input):
             self.ask("m-1", [input], {}, agent)
             return self.call("search", {"q": input}, "c-1", "function", None, agent)
 
-        @hookable("model_call", bus=bus)
+        @hookable("model_call", bus=bus, labels=("model", "agent"))
         def ask(self, model, messages, options, agent):
             return {"text": "hi", "usage": {"input_tokens": 7, "output_tokens": 3}}
 
-        @hookable("tool_call", bus=bus)
+        @hookable("tool_call", bus=bus, labels=("name", "call_id", "kind", "agent"))
         def call(self, name, arguments, call_id, kind, tool, agent):
             if name == "breaks":
                 raise LookupError("SECRET")
             return "found"
 
-        @hookable("model_stream", bus=bus)
+        @hookable("model_stream", bus=bus, labels=("model", "agent"))
         def stream(self, model, messages, options, agent):
             yield "a"
             self.call("inner", {}, None, "mcp", None, None)

@@ -12,12 +12,12 @@ class Stage:
         stage, self.bus = self, Bus()
 
         class Agent:
-            @hookable("think", bus=self.bus)
+            @hookable("think", bus=self.bus, sealed=False)
             def think(self, notes):
                 notes.append("body")
                 return stage.body(notes)
 
-            @hookable("reply", bus=self.bus)
+            @hookable("reply", bus=self.bus, sealed=False)
             async def reply(self, notes):
                 notes.append("body")
                 return stage.body(notes)

@@ -1,0 +1,128 @@
+"""Containers that receivers can read and not write, and plain copies of them for the method."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Final, NoReturn
+
+from ..exceptions import HookError
+
+
+def _refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
+    name = self.argument
+    changed = f"{{**{name}, ...}}" if self.is_mapping else f"[*{name}, ...]"
+    raise HookError(
+        f"the contents of {name} are read-only: return {{{name!r}: {changed}}} instead of "
+        "writing in place"
+    )
+
+
+class ReadOnlyDict(dict[Any, Any]):
+    """A `dict` whose writers raise HookError; a copy or pickle of it is a plain `dict`.
+
+    Attributes:
+        argument: the argument that it is, or is inside of.
+        is_mapping: whether that argument is a mapping.
+    """
+
+    __slots__ = ("argument", "is_mapping")
+    argument: str
+    is_mapping: bool
+
+    __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = _refuse
+    update = setdefault = _refuse  # pyright: ignore[reportAssignmentType]
+
+    def copy(self) -> dict[Any, Any]:
+        """Return a plain `dict` of the same items; containers in it stay read-only."""
+        return {**self}
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[Any, Any]:
+        return copy.deepcopy({**self}, memo)
+
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+        return dict, ({**self},)
+
+
+class ReadOnlyList(list[Any]):
+    """A `list` whose writers raise HookError; a copy or pickle of it is a plain `list`.
+
+    Attributes:
+        argument: the argument that it is, or is inside of.
+        is_mapping: whether that argument is a mapping.
+    """
+
+    __slots__ = ("argument", "is_mapping")
+    argument: str
+    is_mapping: bool
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+
+    def copy(self) -> list[Any]:
+        """Return a plain `list` of the same items; containers in it stay read-only."""
+        return [*self]
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        return copy.deepcopy([*self], memo)
+
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+        return list, ([*self],)
+
+
+_COPIED: Final = frozenset({dict, list, tuple, ReadOnlyDict, ReadOnlyList})
+
+
+def read_only(value: Any, argument: str) -> Any:
+    """Return the value of an argument with a read-only copy in place of each `dict` and `list` in
+    it, reached through these and tuples. Any other object stays itself.
+
+    Raises:
+        HookError: where a container holds itself, or too many others in each other.
+    """
+    if type(value) not in _COPIED:
+        return value
+    is_mapping = issubclass(type(value), dict)
+
+    def make(kind: type, items: Any) -> Any:
+        if kind is tuple:
+            return items
+        made = ReadOnlyDict(items) if issubclass(kind, dict) else ReadOnlyList(items)
+        made.argument, made.is_mapping = argument, is_mapping
+        return made
+
+    try:
+        return _copied(value, make)
+    except RecursionError:
+        raise HookError(
+            f"{argument} holds itself, or too many containers in each other: pass plain data"
+        ) from None
+
+
+def plain_copy(value: Any) -> Any:
+    """Return the value with a plain copy in place of each container in it that is read-only, or
+    that such a one is in.
+    """
+    if type(value) not in _COPIED:
+        return value
+    return _copied(value, lambda kind, items: items)
+
+
+def _copied(value: Any, make: Any) -> Any:
+    """Return what `make` gives for the kind of a container and a plain one of its items, copied
+    likewise.
+    """
+    kind = type(value)
+    if issubclass(kind, dict):
+        items: Any = {**value}
+        if not _COPIED.isdisjoint(map(type, items.values())):
+            for key, each in items.items():
+                if type(each) in _COPIED:
+                    items[key] = _copied(each, make)
+    else:
+        items = [_copied(each, make) if type(each) in _COPIED else each for each in value]
+        items = tuple(items) if kind is tuple else items
+    return make(kind, items)
