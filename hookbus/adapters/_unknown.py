@@ -1,5 +1,5 @@
-"""Calls of tools that do not exist: a model has asked for them, and its framework answers. A call of
-one is heard, counted and refused like any other, with `kind="unknown"`.
+"""Calls of tools that do not exist: a model has asked for one, and its framework answers. Such a
+call is heard, counted and refused like any other, with `kind="unknown"`.
 
 A framework that answers in between, with no place of its own for it, is asked once it has: nothing
 has run, and its answer is what the model is going to read.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Mapping
-from contextlib import aclosing
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -25,10 +25,8 @@ from ._tools import Gate, ToolCall
 def call_of(name: str, arguments: Any, call_id: str | None, sender: Any, agent: Any) -> ToolCall:
     """Return the call of a tool that does not exist; what a model wrote is perhaps no object."""
     if isinstance(arguments, str):
-        try:
+        with suppress(ValueError):
             arguments = json.loads(arguments or "{}")
-        except ValueError:
-            pass
     given = dict(arguments) if isinstance(arguments, Mapping) else {"input": arguments}
     return ToolCall(name, given, call_id, "unknown", sender, agent)
 
@@ -210,114 +208,17 @@ def hook_haystack(gate: Gate) -> None:
                 raised = error
                 return ask(asked[0], lambda: fail(raised))
             told = []
-            for each, answer in zip(asked, errors, strict=True):
-                text = answer.tool_call_result.result
+            for each, error in zip(asked, errors, strict=True):
+                answer, text = error, error.tool_call_result.result
                 try:
                     given = ask(each, functools.partial(str, text))
                 except HookBlocked as blocked:
                     given = str(blocked)
-                is_same = given == text
-                told.append(answer if is_same else message.from_tool(given, origin=each, error=True))
+                if given != text:
+                    answer = message.from_tool(given, origin=each, error=True)
+                told.append(answer)
             return calls, tools, told
 
         return _resolve_tool_calls
 
     gate.patches.wrap_function(home, "_resolve_tool_calls", hooked)
-
-
-# -- Semantic Kernel -------------------------------------------------------------------------------
-
-
-def hook_semantic_kernel(gate: Gate, kernel: Any) -> None:
-    contents = import_module("semantic_kernel.contents")
-
-    def is_there(own: Any, asked: Any, behavior: Any) -> bool:
-        try:
-            own.get_function(asked.plugin_name, asked.function_name)
-        except Exception:  # of whatever kind the kernel tells its model about
-            return False
-        filters = getattr(behavior, "filters", None)
-        known = own.get_list_of_function_metadata(filters) if filters else ()
-        return not filters or asked.name in {each.fully_qualified_name for each in known}
-
-    def hooked(owner: type, stock: Any) -> Any:
-        @functools.wraps(stock)
-        async def invoke_function_call(own: Any, function_call: Any, chat_history: Any,
-                                       **options: Any) -> Any:  # fmt: skip
-            run = functools.partial(stock, own, function_call, chat_history, **options)
-            if is_there(own, function_call, options.get("function_behavior")):
-                return await run()
-            name = function_call.function_name or function_call.name or ""
-            call = call_of(name, function_call.arguments, function_call.id, own, None)
-            before = len(chat_history.messages)
-
-            async def body(arguments: dict[str, Any]) -> Any:
-                await run()
-                return str(chat_history.messages.pop().items[0].result)
-
-            try:
-                told = await gate.run_async(call, body)
-            except HookBlocked as blocked:
-                told = gate.say(blocked)
-            del chat_history.messages[before:]
-            result = contents.FunctionResultContent.from_function_call_content_and_result(
-                function_call_content=function_call, result=told
-            )
-            chat_history.add_message(message=result.to_chat_message_content())
-            return None
-
-        return invoke_function_call
-
-    gate.patches.wrap(kernel, "invoke_function_call", hooked)
-
-
-# -- AgentScope 2 ----------------------------------------------------------------------------------
-
-
-def hook_agentscope2(gate: Gate, toolkit: Any) -> None:
-    """Hook what a program asks a toolkit for, and what an agent finds out before it does."""
-    responses = import_module("agentscope.tool")
-    blocks = import_module("agentscope.message")
-
-    def told(owner: type, stock: Any) -> Any:
-        @functools.wraps(stock)
-        async def _handle_error_tool_call(
-            agent: Any, tool_call: Any, message: Any, *args: Any, **kwargs: Any
-        ) -> Any:
-            if message == _not_there(tool_call):
-                call = call_of(tool_call.name, tool_call.input, tool_call.id, agent, agent)
-                chunk = responses.ToolChunk(content=[blocks.TextBlock(text=message)])
-                found = await gate.run_async(call, lambda _: give([chunk]))
-                message = "".join(block.text for each in found for block in each.content)
-            async with aclosing(stock(agent, tool_call, message, *args, **kwargs)) as events:
-                async for event in events:
-                    yield event
-
-        return _handle_error_tool_call
-
-    def hooked(owner: type, stock: Any) -> Any:
-        @functools.wraps(stock)
-        async def call_tool(own: Any, tool_call: Any, *args: Any, **kwargs: Any) -> Any:
-            text = _not_there(tool_call)
-            async with aclosing(stock(own, tool_call, *args, **kwargs)) as items:
-                async for item in items:
-                    if [getattr(each, "text", None) for each in item.content] != [text]:
-                        yield item
-                        continue
-                    call = call_of(tool_call.name, tool_call.input, tool_call.id, own, None)
-                    chunk, whole = item, responses.ToolResponse(id=tool_call.id)
-                    for each in await gate.run_async(call, lambda _: give([chunk])):
-                        yield each
-                        whole.append_chunk(each)
-                    yield whole
-                    return
-
-        return call_tool
-
-    gate.patches.wrap(toolkit, "call_tool", hooked)
-    agent = import_module("agentscope.agent").Agent
-    gate.patches.wrap(agent, "_handle_error_tool_call", told)
-
-
-def _not_there(tool_call: Any) -> str:
-    return f"ToolNotFoundError: The tool named '{tool_call.name}' doesn't exist."

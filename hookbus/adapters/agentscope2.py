@@ -19,10 +19,10 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._agentscope2_unknown import hook_agentscope2
 from ._models import first_of, hook_models
 from ._patches import Between, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
-from ._unknown import hook_agentscope2
 from ._vocabulary import Once, Vocabulary, depth_of, refusal
 
 SUPPORTED: Final = Between("2.0.6", "2.0.11")

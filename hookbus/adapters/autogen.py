@@ -14,12 +14,15 @@ from hookbus import Bus, HookBlocked, HookError, default_bus
 
 from ._cancelled import follow, stop_if_cancelled
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
 SUPPORTED: Final = Between("0.7.1", "0.7.5")
 """Versions of autogen-core; autogen-agentchat has the same."""
+
+PASSES: Final = ("autogen_agentchat.base._termination:TerminatedException",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
@@ -51,7 +54,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         tools = import_module("autogen_core.tools")
         client = import_module("autogen_core.models").ChatCompletionClient
         words = "tool_call", "model_call", "model_stream"
-        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say)
+        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say,
+                    passes=exceptions(*PASSES))  # fmt: skip
         gate.seam(tools.Workbench, "call_tool", _worked)
         gate.seam(tools.BaseTool, "run_json", _run, layer=1)
         streams = functools.partial(_streamed, gate, _worked, 0)

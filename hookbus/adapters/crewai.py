@@ -20,12 +20,15 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._cancelled import follow
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._unknown import call_of
 from ._vocabulary import refusal
 
 SUPPORTED: Final = Between("1.15.10", "1.15.30")
+
+PASSES: Final = ("crewai.flow.async_feedback.types:HumanFeedbackPending",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
@@ -56,7 +59,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         structured = import_module("crewai.tools.structured_tool").CrewStructuredTool
         base = import_module("crewai.tools.base_tool").BaseTool
         results = Results(_shown, _packed, _refused)
-        gate = Gate(patches, bus, results, words=("tool_call", "model_call"), say=say)
+        gate = Gate(patches, bus, results, words=("tool_call", "model_call"), say=say,
+                    passes=exceptions(*PASSES))  # fmt: skip
         gate.seam(structured, "invoke", _invoked)
         gate.seam(structured, "ainvoke", _invoked)
         gate.seam(base, "arun", _run, layer=1)

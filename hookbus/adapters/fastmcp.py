@@ -10,12 +10,15 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._mcp_results import Parts, fitting, parts, shown
-from ._patches import Between, InPlace, Patches, Uninstall
+from ._patches import Between, InPlace, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import call_of
 from ._vocabulary import refusal
 
-SUPPORTED: Final = Between("4.0.0", "4.1.6")
+SUPPORTED: Final = Between("4.0.0", "4.2.3")
+
+PASSES: Final = ("mcp:UrlElicitationRequiredError",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
@@ -47,7 +50,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         HookError: if fastmcp is not installed, is another version, or runs on hookbus already.
     """
     with Patches("fastmcp", SUPPORTED) as patches:
-        gate = Gate(patches, bus, RESULTS, say=say)
+        gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
         tool = import_module("fastmcp.tools").Tool
         gate.seam(tool, "_run", _run)
         gate.seam(tool, "run", _run, layer=1)
@@ -74,7 +77,8 @@ def guarded(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Raises:
         HookError: if fastmcp is not installed or is another version.
     """
-    gate = Gate(InPlace("fastmcp", SUPPORTED), bus, RESULTS, say=say)
+    patches, passes = InPlace("fastmcp", SUPPORTED), exceptions(*PASSES)
+    gate = Gate(patches, bus, RESULTS, say=say, passes=passes)
 
     class Guarded(import_module("fastmcp.server.middleware").Middleware):  # type: ignore[misc]
         async def on_call_tool(self, context: Any, call_next: Callable[[Any], Any]) -> Any:

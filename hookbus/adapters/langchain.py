@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._langchain_tools import BY_INTERRUPT, RESULTS, hook_tools
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate
 from ._vocabulary import Attempt, refusal
 
 if TYPE_CHECKING:
     from hookbus.approvals import Store
 
-SUPPORTED: Final = Between("1.6.0", "1.7.2")
+SUPPORTED: Final = Between("1.6.0", "1.8.4")
 """Versions of langchain-core, which has the tools of LangChain and LangGraph."""
+
+PASSES: Final = ("langgraph.errors:GraphBubbleUp",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 def install(
@@ -49,7 +52,7 @@ def install(
         import_module("langchain_core.tools.structured")
         words = "tool_call", "model_call", "model_stream"
         gate = Gate(patches, bus, RESULTS, words=words, say=say, approver=approver,
-                    pause=BY_INTERRUPT)  # fmt: skip
+                    pause=BY_INTERRUPT, passes=exceptions(*PASSES))  # fmt: skip
         hook_tools(gate, base)
         _hook_models(gate)
     return patches.restore

@@ -16,13 +16,16 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._injected import is_written
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._unknown import hook_llama_index
 from ._vocabulary import refusal
 
 SUPPORTED: Final = Between("0.14.15", "0.14.25")
 """Versions of llama-index-core."""
+
+PASSES: Final = ("workflows.runtime.types.results:WaitingForEvent",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 _WORDS: Final = "tool_call", "model_call", "model_stream"
 _MODELS: Final = {
@@ -61,7 +64,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         types = import_module("llama_index.core.tools.types")
         adapted = types.BaseToolAsyncAdapter
         passing = {name: vars(adapted)[name] for name in ("call", "acall")}
-        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=_WORDS, say=say)
+        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=_WORDS, say=say,
+                    passes=exceptions(*PASSES))  # fmt: skip
         gate.seam(types.BaseTool, "__call__", _called)
         gate.seam(types.AsyncBaseTool, "acall", _called, layer=1)
         gate.seam(types.AsyncBaseTool, "call", _called, layer=2)

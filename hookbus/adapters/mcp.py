@@ -13,7 +13,7 @@ from hookbus import Bus, HookBlocked, HookError, default_bus
 
 from ._mcp_asks import BY_ELICITATION, Wire
 from ._mcp_results import Parts, fitting, parts, shown
-from ._patches import Between, InPlace, Patches, Uninstall
+from ._patches import Between, InPlace, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 SUPPORTED: Final = Between("2.0.0", "2.3.0")
 """Versions of mcp, the SDK."""
+
+PASSES: Final = ("mcp:UrlElicitationRequiredError",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 _BARE: Final = "bare"
 
@@ -65,7 +68,8 @@ def install(
     if not (client or server):
         raise HookError("client=False and server=False leave nothing to hook")
     with Patches("mcp", SUPPORTED) as patches:
-        gate = Gate(patches, bus, RESULTS, say=say, approver=approver, pause=BY_ELICITATION)
+        gate = Gate(patches, bus, RESULTS, say=say, approver=approver, pause=BY_ELICITATION,
+                    passes=exceptions(*PASSES))  # fmt: skip
         if client:
             gate.seam(import_module("mcp").ClientSession, "call_tool", _asked_for)
         if server:
@@ -97,7 +101,8 @@ class Guarded:
     def __init__(
         self, bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal
     ) -> None:
-        self._gate = Gate(InPlace("mcp", SUPPORTED), bus, RESULTS, say=say)
+        patches, passes = InPlace("mcp", SUPPORTED), exceptions(*PASSES)
+        self._gate = Gate(patches, bus, RESULTS, say=say, passes=passes)
 
     async def __call__(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
         params = ctx.params if isinstance(ctx.params, Mapping) else {}

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from ._pydantic_ai_output import Output, hook_outputs
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._pauses import Pause, answered, shown
+from ._pydantic_ai_output import Output, hook_outputs
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_pydantic_ai
 from ._vocabulary import Attempt, Once, refusal
@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 PACKAGE: Final = "pydantic-ai-slim"
 SUPPORTED: Final = Between("2.23.0", "2.68.0")
 """Versions of pydantic-ai-slim, which is the most of pydantic-ai."""
+
+PASSES: Final = (
+    *(f"pydantic_ai.exceptions:{name}" for name in (
+        "CallDeferred", "ApprovalRequired", "ModelRetry", "ToolRetryError", "SkipModelRequest",
+        "SkipToolExecution",
+    )),
+)
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 def install(
@@ -64,7 +72,8 @@ def install(
     with Patches(PACKAGE, SUPPORTED) as patches:
         words = "tool_call", "model_call", "agent_run"
         gate = Gate(patches, bus, RESULTS, words=words, say=say, approver=approver,
-                    pause=Pause(lambda call: call.call_id, _deferred))  # fmt: skip
+                    pause=Pause(lambda call: call.call_id, _deferred),
+                    passes=exceptions(*PASSES))  # fmt: skip
         manager = import_module("pydantic_ai.tool_manager").ToolManager
         gate.seam(manager, "_raw_execute", _managed)
         hook_pydantic_ai(gate, manager)
@@ -96,7 +105,7 @@ def guarded(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     """
     patches = Patches(PACKAGE, SUPPORTED)
     patches.is_live = True  # and it stays so: nothing is patched, the capability is the agent's
-    gate = Gate(patches, bus, RESULTS, say=say)
+    gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
     wrapper: Any = import_module("pydantic_ai.toolsets").WrapperToolset
     capability: Any = import_module("pydantic_ai.capabilities").AbstractCapability
 

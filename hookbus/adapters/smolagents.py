@@ -16,11 +16,14 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._injected import is_written
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._vocabulary import Once, Vocabulary, refusal
 
 SUPPORTED: Final = Between("1.23.0", "1.26.0")
+
+PASSES: Final = ("smolagents.local_python_executor:FinalAnswerException",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 _WORDS: Final = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
 
@@ -52,7 +55,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         agents, models, tools = (
             import_module(f"smolagents.{name}") for name in ("agents", "models", "tools")
         )
-        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=_WORDS, say=say)
+        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=_WORDS, say=say,
+                    passes=exceptions(*PASSES))  # fmt: skip
         gate.seam(tools.BaseTool, "__call__", _called)
         gate.seam(agents.MultiStepAgent, "__call__", _managed)
         agent = agents.ToolCallingAgent

@@ -18,12 +18,15 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._injected import split
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Attempt, Once, refusal
 
 SUPPORTED: Final = Between("1.45.0", "1.62.0")
 """Versions of strands-agents."""
+
+PASSES: Final = ("strands.interrupt:InterruptException",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 _KINDS: Final = {
     "MCPAgentTool": "mcp",
@@ -58,7 +61,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     with Patches("strands-agents", SUPPORTED) as patches:
         results = Results(_shown, _packed, _refused)
         gate = Gate(
-            patches, bus, results, words=("tool_call", "model_stream", "agent_stream"), say=say
+            patches, bus, results, words=("tool_call", "model_stream", "agent_stream"), say=say,
+            passes=(_Interrupted, *exceptions(*PASSES)),
         )
         _hook_tools(gate)
         _hook_models(gate)

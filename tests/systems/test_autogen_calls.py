@@ -8,7 +8,7 @@ from autogen_core.tools import FunctionTool, StaticWorkbench
 from hookbus.adapters import autogen
 
 from .call_contract import InjectedContract, UnknownContract, Wallet
-from .test_autogen_contract import agent_of, asking, scripted, tool_of, told
+from .test_autogen_contract import agent_of, asking, scripted, told, tool_of
 from .tool_contract import ANN
 
 FLY = {"to": "moon"}

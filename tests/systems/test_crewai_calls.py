@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from crewai.flow.async_feedback.types import HumanFeedbackPending, PendingFeedbackContext
 
 from hookbus.adapters import crewai
 
-from .call_contract import Installed, UnknownContract, Wallet
+from .call_contract import Installed, PauseContract, UnknownContract, Wallet, pytest_generate_tests  # noqa: F401
 from .crewai_parts import QUIET, acting, agent_of, asking, calling, crew_of, tool_of, writing
 from .tool_contract import ANN
 
 pytestmark = QUIET
 
+WAITING = PendingFeedbackContext(
+    flow_id="1", flow_class="Flow", method_name="pay", method_output="", message="may it?"
+)
 FLY = {"to": "moon"}
 
 
@@ -60,3 +64,13 @@ class TestAgents(Installed):
         outer = agent_of(model, role="manager", allow_delegation=True)
         crew_of(outer, inner).kickoff()
         assert seen == [("delegate_work_to_coworker", "manager"), ("pay", "payer")]
+
+
+class TestPauses(PauseContract):
+    is_async = False
+    install = staticmethod(crewai.install)
+    pauses = {"feedback": lambda: HumanFeedbackPending(WAITING)}
+
+    def pause(self, body):
+        agent = agent_of(calling(asking("pay", ANN)), tool_of(lambda amount, to: body()))
+        return crew_of(agent).kickoff()

@@ -6,10 +6,18 @@ from typing import Any
 
 from fastmcp import Client, Context, FastMCP
 from fastmcp.dependencies import Depends
+from mcp import UrlElicitationRequiredError
 
 from hookbus.adapters import fastmcp
 
-from .call_contract import HIDDEN, InjectedContract, UnknownContract, Wallet
+from .call_contract import (  # noqa: F401
+    HIDDEN,
+    InjectedContract,
+    PauseContract,
+    UnknownContract,
+    Wallet,
+    pytest_generate_tests,
+)
 from .test_fastmcp_contract import server_of, tool_of
 from .tool_contract import ANN
 
@@ -54,3 +62,17 @@ class TestMounted(UnknownContract):
         outer = FastMCP("shop")
         outer.mount(server_of(tool_of(Wallet())))
         return outer
+
+
+class TestPauses(PauseContract):
+    install = staticmethod(fastmcp.install)
+    pauses = {"elicitation": lambda: UrlElicitationRequiredError([])}
+
+    async def pause(self, body: Any) -> Any:
+        server = FastMCP("bank")
+
+        @server.tool
+        def pay(amount: int, to: str) -> str:
+            return body()
+
+        return await server.call_tool("pay", ANN)

@@ -6,11 +6,19 @@ from typing import Any
 
 from google.adk.runners import InMemoryRunner
 from google.adk.tools import FunctionTool, ToolContext
+from google.adk.workflow._errors import NodeInterruptedError
 from google.genai import types
 
 from hookbus.adapters import google_adk
 
-from .call_contract import HIDDEN, InjectedContract, UnknownContract, Wallet
+from .call_contract import (  # noqa: F401
+    HIDDEN,
+    InjectedContract,
+    PauseContract,
+    UnknownContract,
+    Wallet,
+    pytest_generate_tests,
+)
 from .test_google_adk_contract import agent_of, asks, content, scripted, tool_of
 from .tool_contract import ANN
 
@@ -43,3 +51,17 @@ class TestCalls(InjectedContract, UnknownContract):
         await run(agent_of("clerk", model, tool_of(Wallet())))
         parts: list[types.Part] = model.read[-1][-1].parts
         return str(parts[0].function_response.response)
+
+
+class TestPauses(PauseContract):
+    install = staticmethod(google_adk.install)
+    pauses = {"interrupt": NodeInterruptedError}
+
+    async def pause(self, body: Any) -> Any:
+        def pay(amount: int, to: str) -> str:
+            """Pay somebody."""
+            return body()
+
+        model = scripted([asks("pay", ANN)], "done")
+        await run(agent_of("clerk", model, FunctionTool(pay)))
+        return len(model.read)

@@ -1,4 +1,4 @@
-"""LangChain and LangGraph: what is injected, tools that do not exist, whose call it is and what kind."""
+"""LangChain and LangGraph: what is injected, unknown tools, whose call it is and what kind."""
 
 from __future__ import annotations
 
@@ -11,14 +11,23 @@ from langchain.tools import InjectedState, InjectedStore, InjectedToolCallId, To
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import InjectedToolArg, StructuredTool, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphInterrupt, NodeInterrupt, ParentCommand
 from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from hookbus import Block, Bus, HookBlocked
 from hookbus.adapters import langchain
 
-from .call_contract import HIDDEN, InjectedContract, UnknownContract, Wallet
+from .call_contract import (  # noqa: F401
+    HIDDEN,
+    InjectedContract,
+    PauseContract,
+    UnknownContract,
+    Wallet,
+    pytest_generate_tests,
+)
 from .test_langchain_contract import Scripted, asking
 from .tool_contract import ANN
 
@@ -216,3 +225,31 @@ def test_a_refused_hand_off_does_not_happen(bus):
     assert went == [] and "stay" in found[-2].content
     with pytest.raises(HookBlocked):
         escalate.invoke({"why": "?"})
+
+
+class TestPauses(PauseContract):
+    is_async = False
+    install = staticmethod(langchain.install)
+    pauses = {
+        "interrupt": lambda: interrupt("may it?"), "GraphInterrupt": GraphInterrupt,
+        "NodeInterrupt": lambda: NodeInterrupt("wait"),
+        "ParentCommand": lambda: ParentCommand(Command(goto="boss", graph="boss")),
+    }  # fmt: skip
+
+    def agent(self, body: Any) -> Any:
+        pay = StructuredTool.from_function(lambda amount, to: body(), name="pay", description="P.")
+        return create_agent(model_of(asking([ANN])), [pay], checkpointer=InMemorySaver())
+
+    def pause(self, body: Any) -> Any:
+        config = {"configurable": {"thread_id": "1"}}
+        found = self.agent(body).invoke({"messages": ["go"]}, config)
+        return [each.value for each in found.get("__interrupt__", ())]
+
+
+class TestPausesAsync(TestPauses):
+    is_async = True
+
+    async def pause(self, body: Any) -> Any:
+        config = {"configurable": {"thread_id": "1"}}
+        found = await self.agent(body).ainvoke({"messages": ["go"]}, config)
+        return [each.value for each in found.get("__interrupt__", ())]

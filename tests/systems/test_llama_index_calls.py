@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from llama_index.core.agent.workflow import AgentWorkflow
 from llama_index.core.tools import FunctionTool
-from llama_index.core.workflow import Context
+from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent
 
 from hookbus.adapters import llama_index
 
-from .call_contract import HIDDEN, InjectedContract, UnknownContract, Wallet
+from .call_contract import (  # noqa: F401
+    HIDDEN,
+    InjectedContract,
+    PauseContract,
+    UnknownContract,
+    Wallet,
+    pytest_generate_tests,
+)
 from .llama_index_parts import DONE, QUIET, agent_of, asking, tool_of
 from .tool_contract import ANN
 
@@ -53,3 +61,26 @@ class TestWorkflow(UnknownContract):
         return AgentWorkflow(agents=[agent], root_agent="clerk")
 
 
+class TestPauses(PauseContract):
+    """A tool that waits for an event runs again once it is there; here nobody sends one."""
+
+    install = staticmethod(llama_index.install)
+    pauses = {"event": lambda: None}
+
+    async def pause(self, body: Any) -> Any:
+        async def pay(ctx: Context, amount: int, to: str) -> str:
+            """Pay somebody."""
+            with contextlib.suppress(TypeError):  # of raising None
+                body()
+            await ctx.wait_for_event(HumanResponseEvent, InputRequiredEvent())
+            return "paid"
+
+        pay.__annotations__.update(ctx=Context, amount=int, to=str)
+        tool = FunctionTool.from_defaults(async_fn=pay)
+        handler = agent_of(asking("pay", ANN), DONE, tools=[tool]).run("go")
+        async for event in handler.stream_events():
+            if isinstance(event, InputRequiredEvent):
+                break
+        await handler.cancel_run()
+        with contextlib.suppress(Exception):
+            await handler

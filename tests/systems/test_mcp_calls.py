@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-
+from mcp import UrlElicitationRequiredError
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 
 from hookbus.adapters import mcp
 
-from .call_contract import InjectedContract, UnknownContract, Wallet
+from .call_contract import (  # noqa: F401
+    InjectedContract,
+    PauseContract,
+    UnknownContract,
+    Wallet,
+    pytest_generate_tests,
+)
 from .mcp_parts import server_of
 from .tool_contract import ANN
 
@@ -37,3 +43,15 @@ class TestCalls(InjectedContract, UnknownContract):
             return str(error)
 
 
+class TestPauses(PauseContract):
+    install = staticmethod(lambda bus: mcp.install(bus, client=False))
+    pauses = {"elicitation": lambda: UrlElicitationRequiredError([])}
+
+    async def pause(self, body):
+        server = MCPServer("bank")
+
+        @server.tool()
+        def pay(amount: int, to: str) -> str:
+            return body()
+
+        return await server.call_tool("pay", ANN)

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from agents import Agent, RunConfig, RunContextWrapper, Runner, function_tool
+from agents import (
+    Agent,
+    GuardrailFunctionOutput,
+    InputGuardrail,
+    InputGuardrailTripwireTriggered,
+    OutputGuardrailTripwireTriggered,
+    RunConfig,
+    RunContextWrapper,
+    Runner,
+    ToolInputGuardrailTripwireTriggered,
+    ToolOutputGuardrailTripwireTriggered,
+    function_tool,
+)
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from hookbus.adapters import openai_agents
 
-from .call_contract import HIDDEN, InjectedContract, UnknownContract, Wallet
+from .call_contract import (  # noqa: F401
+    HIDDEN,
+    InjectedContract,
+    PauseContract,
+    UnknownContract,
+    Wallet,
+    pytest_generate_tests,
+)
 from .test_openai_agents_contract import scripted, tool_of
 from .tool_contract import ANN
 
@@ -46,3 +65,32 @@ class TestUnknownThatEndsTheRun(UnknownContract):
         with pytest.raises(Exception, match="fly not found") as raised:
             await Runner.run(agent, "go")
         return f"{type(raised.value).__name__}: {raised.value}"
+
+
+class _Found(NamedTuple):
+    guardrail: Any
+    output: Any
+
+
+FOUND = _Found(InputGuardrail(lambda *args: None), GuardrailFunctionOutput(None, True))
+
+
+class TestPauses(PauseContract):
+    """A tripwire of another agent, which is the tool."""
+
+    install = staticmethod(openai_agents.install)
+    pauses = {
+        "input": lambda: InputGuardrailTripwireTriggered(FOUND),
+        "output": lambda: OutputGuardrailTripwireTriggered(FOUND),
+        "tool input": lambda: ToolInputGuardrailTripwireTriggered(None, FOUND.output),
+        "tool output": lambda: ToolOutputGuardrailTripwireTriggered(None, FOUND.output),
+    }
+
+    async def pause(self, body: Any) -> Any:
+        def pay(amount: int, to: str) -> str:
+            """Pay somebody."""
+            return body()
+
+        tool = function_tool(pay, failure_error_function=None)
+        agent = Agent("clerk", model=scripted([ANN]), tools=[tool])
+        return (await Runner.run(agent, "go")).final_output

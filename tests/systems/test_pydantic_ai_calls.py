@@ -7,14 +7,30 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent, RunContext, ToolOutput
+from pydantic_ai import (
+    Agent,
+    ApprovalRequired,
+    CallDeferred,
+    DeferredToolRequests,
+    ModelRetry,
+    RunContext,
+    ToolOutput,
+)
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
 
 from hookbus import Block
 from hookbus.adapters import pydantic_ai
 
-from .call_contract import HIDDEN, Installed, InjectedContract, UnknownContract, Wallet
+from .call_contract import (  # noqa: F401
+    HIDDEN,
+    InjectedContract,
+    Installed,
+    PauseContract,
+    UnknownContract,
+    Wallet,
+    pytest_generate_tests,
+)
 from .test_pydantic_ai_contract import paying, plain, scripted
 from .tool_contract import ANN
 
@@ -78,3 +94,38 @@ class TestOutput(Installed):
         given = {"response": 5} if kind is int else {"amount": 5}
         found = await Agent(answering(given), output_type=ToolOutput(kind)).run("go")
         assert found.output == {Receipt: Receipt(amount=7), int: 7, Bill: Bill(7)}[kind]
+
+
+class TestPauses(PauseContract):
+    install = staticmethod(pydantic_ai.install)
+    pauses = {
+        "CallDeferred": CallDeferred, "ApprovalRequired": ApprovalRequired,
+        "ModelRetry": lambda: ModelRetry("another account, please"),
+    }  # fmt: skip
+
+    async def pause(self, body: Any) -> Any:
+        def pay(amount: int, to: str) -> str:
+            return body()
+
+        agent = Agent(paying([ANN]), tools=[pay], output_type=[str, DeferredToolRequests])
+        found = await agent.run("go")
+        said = [part.content for each in found.all_messages() for part in each.parts
+                if part.part_kind == "retry-prompt"]  # fmt: skip
+        return type(found.output).__name__, said
+
+
+class TestPausesOfOutput(PauseContract):
+    install = staticmethod(pydantic_ai.install)
+    pauses = {"ModelRetry": lambda: ModelRetry("another one, please")}
+
+    async def pause(self, body: Any) -> Any:
+        left = [body, lambda: 7]
+
+        def answer(amount: int) -> int:
+            return left.pop(0)()
+
+        model = answering({"amount": 1})
+        try:
+            return (await Agent(model, output_type=answer, retries=0).run("go")).output
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from strands import Agent, ToolContext, tool
+from strands.interrupt import Interrupt, InterruptException
 
 from hookbus.adapters import strands
 
-from .call_contract import HIDDEN, InjectedContract, UnknownContract, Wallet
+from .call_contract import (  # noqa: F401
+    HIDDEN,
+    InjectedContract,
+    PauseContract,
+    UnknownContract,
+    Wallet,
+    pytest_generate_tests,
+)
 from .test_strands_contract import Scripted, asks, tool_of
 from .tool_contract import ANN
 
@@ -50,3 +58,18 @@ class TestDirectCalls(InjectedContract):
         agent = Agent(Scripted("done"), tools=[pay], callback_handler=None)
         agent.own = HIDDEN
         agent.tool.pay(**ANN, agent=agent, record_direct_tool_call=False)
+
+
+class TestPauses(PauseContract):
+    install = staticmethod(strands.install)
+    pauses = {"interrupt": lambda: InterruptException(Interrupt("1", "may it?", "why"))}
+
+    def pause(self, body: Any) -> Any:
+        @tool
+        def pay(amount: int, to: str) -> str:
+            """Pay somebody."""
+            return body()
+
+        agent = Agent(Scripted([asks("pay", ANN)], "done"), tools=[pay], callback_handler=None)
+        found = agent("go")
+        return found.stop_reason, [each.name for each in found.interrupts or ()]
