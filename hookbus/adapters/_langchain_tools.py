@@ -250,7 +250,7 @@ def _interrupted(call: ToolCall, request: Request, is_new: bool) -> Approved | D
             value = interrupt(shown(request))
         except (RuntimeError, KeyError):  # no graph runs
             return None
-        said: Any = answered(value, request, by="whoever resumed the graph")
+        said = answered(value, request, by="whoever resumed the graph")
         if said is not None:
             return said
 

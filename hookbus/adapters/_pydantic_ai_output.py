@@ -100,5 +100,6 @@ def _with(output: Any, arguments: dict[str, Any]) -> Any:
     if hasattr(output, "model_validate"):
         return type(output).model_validate(arguments)
     if dataclasses.is_dataclass(output):
-        return type(output)(**arguments)
+        made: Any = type(output)
+        return made(**arguments)
     return arguments if isinstance(output, dict) else arguments["output"]

@@ -208,8 +208,8 @@ def hook_haystack(gate: Gate) -> None:
                 raised = error
                 return ask(asked[0], lambda: fail(raised))
             told = []
-            for each, error in zip(asked, errors, strict=True):
-                answer, text = error, error.tool_call_result.result
+            for each, answer in zip(asked, errors, strict=True):
+                text = answer.tool_call_result.result
                 try:
                     given = ask(each, functools.partial(str, text))
                 except HookBlocked as blocked:
