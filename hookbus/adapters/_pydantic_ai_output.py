@@ -72,12 +72,11 @@ def _structured(gate: Gate, owner: type, stock: Any) -> Any:
         def run(given: Any) -> Any:
             return stock(processor, given, run_context=run_context, **options)
 
-        ctx = run_context
-        is_call = ctx.tool_name is not None and not ctx.partial_output
-        if not is_call or processor._function_schema is not None:
+        ctx, name = run_context, run_context.tool_name
+        if name is None or ctx.partial_output or processor._function_schema is not None:
             return await run(output)
         before = _fields(output)
-        asked = ToolCall(ctx.tool_name, before, ctx.tool_call_id, "output", processor, ctx.agent)
+        asked = ToolCall(name, before, ctx.tool_call_id, "output", processor, ctx.agent)
 
         def changed(arguments: dict[str, Any]) -> Any:
             return run(output if arguments == before else _with(output, arguments))

@@ -135,23 +135,6 @@ def _hook_agents(gate: Gate) -> None:
     writing, native = (import_module(f"crewai.utilities.{each}")
                        for each in ("tool_utils", "agent_utils"))  # fmt: skip
 
-    def named(stock: Any) -> Any:
-        if inspect.iscoroutinefunction(stock):
-
-            @functools.wraps(stock)
-            async def run_async(*args: Any, **kwargs: Any) -> Any:
-                with _as(kwargs.get("agent")):
-                    return await stock(*args, **kwargs)
-
-            return run_async
-
-        @functools.wraps(stock)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            with _as(kwargs.get("agent")):
-                return stock(*args, **kwargs)
-
-        return run
-
     def single(stock: Any) -> Any:
         @functools.wraps(stock)
         def execute(tool_call: Any, **given: Any) -> Any:
@@ -177,12 +160,30 @@ def _hook_agents(gate: Gate) -> None:
         return execute
 
     for name in ("execute_tool_and_check_finality", "aexecute_tool_and_check_finality"):
-        patches.wrap_function(writing, name, named)
+        patches.wrap_function(writing, name, _named)
     patches.wrap_function(native, "execute_single_native_tool_call", single)
     executor = import_module("crewai.agents.agent_executor").AgentExecutor
     patches.wrap(executor, "_execute_single_native_tool_call", single_of_executor)
     usage = import_module("crewai.tools.tool_usage").ToolUsage
     patches.wrap(usage, "_select_tool", functools.partial(_selected, gate))
+
+
+def _named(stock: Any) -> Any:
+    if inspect.iscoroutinefunction(stock):
+
+        @functools.wraps(stock)
+        async def run_async(*args: Any, **kwargs: Any) -> Any:
+            with _as(kwargs.get("agent")):
+                return await stock(*args, **kwargs)
+
+        return run_async
+
+    @functools.wraps(stock)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with _as(kwargs.get("agent")):
+            return stock(*args, **kwargs)
+
+    return run
 
 
 @contextmanager
