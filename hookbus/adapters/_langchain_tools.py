@@ -140,7 +140,10 @@ def _hook_nodes(gate: Gate) -> None:
         tool = args[1] if tool is None and len(args) > 1 else tool
         if not patches.is_live or tool is None:
             return found
-        names = _declared(tool, found["args"])
+        # What stayed as the model wrote it is an argument, whatever it is called.
+        written, given = tool_call["args"], found["args"]
+        names = {each for each in _declared(tool, given)
+                 if each not in written or written[each] is not given[each]}  # fmt: skip
         return {**found, "args": Injected(found["args"], names)} if names else found
 
     def unknown(own: Any, request: Any, config: Any) -> ToolCall:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._injected import is_written
 from ._patches import Between, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_haystack
@@ -62,7 +63,9 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
 _INJECTED: Final[ContextVar[tuple[Any, dict[str, Any]] | None]] = ContextVar(
     "hookbus_haystack", default=None
 )
-"""A tool that an agent runs, and what of its arguments the agent takes from its state."""
+"""A tool that an agent runs, and what of its arguments the agent puts there and no model can write.
+Text and numbers of its state are seen: another tool may have written them.
+"""
 
 
 def _invoked(stock: Any, tool: Any, /, **arguments: Any) -> Any:
@@ -77,14 +80,14 @@ def _invoked(stock: Any, tool: Any, /, **arguments: Any) -> Any:
 
 
 def _hook_state(patches: Patches) -> None:
-    """Have known what an agent takes from its state, which no model has written."""
+    """Have known what objects an agent puts among the arguments: its state, and what is in it."""
     home = import_module("haystack.components.agents.tool_calling")
 
     def injected(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         asked = given["tool_call"].arguments
         return given["tool"], {
             name: value for name, value in given["args"].items()
-            if asked.get(name, _INJECTED) is not value
+            if asked.get(name, _INJECTED) is not value and not is_written(value)
         }  # fmt: skip
 
     def bound(stock: Any) -> Any:

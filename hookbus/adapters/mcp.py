@@ -135,7 +135,10 @@ def _asked_for(
 
 def _called(stock: Any, server: Any, name: str, arguments: Any, context: Any = None) -> Any:
     tool = server._tool_manager.get_tool(name)
-    ctx, kind = context and context._request_context, "function" if tool else "unknown"
+    ctx = context and context._request_context
+    # An override may have tools of its own; the SDK's method knows all that it can call.
+    is_stock = stock.__module__.startswith("mcp.server.")
+    kind = "unknown" if tool is None and is_stock else "function"
     call = _call(name, arguments, ctx, tool or server, kind=kind)
     return call, lambda changed: stock(server, name, changed, context)
 

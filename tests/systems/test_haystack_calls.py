@@ -17,19 +17,24 @@ from .test_haystack_contract import GO, PARAMETERS, scripted, tool_of
 from .tool_contract import ANN
 
 
+class Key:
+    def __repr__(self) -> str:
+        return HIDDEN
+
+
 class TestCalls(InjectedContract, UnknownContract):
     install = staticmethod(haystack.install)
 
     def agent(self, wallet: Any) -> Agent:
-        def pay(amount: int, to: str, key: str, state: State) -> str:
+        def pay(amount: int, to: str, key: Key, state: State) -> str:
             return wallet(amount, to, key, state)
 
         tool = Tool("pay", "Pay.", PARAMETERS, pay, inputs_from_state={"secret": "key"})
         return Agent(chat_generator=scripted([ANN]), tools=[tool],
-                     state_schema={"secret": {"type": str}})  # fmt: skip
+                     state_schema={"secret": {"type": Key}})  # fmt: skip
 
     def inject(self, wallet: Wallet) -> Any:
-        self.agent(wallet).run(GO, secret=HIDDEN)
+        self.agent(wallet).run(GO, secret=Key())
 
     def ask_for_fly(self) -> str:
         asked = ChatMessage.from_assistant(tool_calls=[Asked("fly", {"to": "moon"}, id="1")])
@@ -45,13 +50,13 @@ class TestCalls(InjectedContract, UnknownContract):
         )
         agent = self.agent(wallet)
         agent.chat_generator = scripted([{**ANN, "key": "forged"}])
-        agent.run(GO, secret=HIDDEN)
+        agent.run(GO, secret=Key())
         assert seen == [{**ANN, "key": "forged"}] and wallet.injected[0][0] == "forged"
 
 
 class TestCallsAsync(TestCalls):
     async def inject(self, wallet: Wallet) -> None:
-        await self.agent(wallet).run_async(GO, secret=HIDDEN)
+        await self.agent(wallet).run_async(GO, secret=Key())
 
 
 class TestUnknownThatRaises(UnknownContract):

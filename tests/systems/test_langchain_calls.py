@@ -63,14 +63,14 @@ def tool_of_runtime(wallet: Any) -> Any:
     return StructuredTool.from_function(coroutine=pay)
 
 
-def agent_with(pay: Any, **more: Any) -> Any:
+def agent_with(pay: Any, model: Any = None, **more: Any) -> Any:
     from langchain.agents import AgentState
 
     class Counted(AgentState):
         count: int
 
     return create_agent(
-        model_of(asking([ANN])), [pay], store=InMemoryStore(), state_schema=Counted, **more
+        model_of(model or asking([ANN])), [pay], store=InMemoryStore(), state_schema=Counted, **more
     )
 
 
@@ -130,14 +130,22 @@ def test_what_a_model_forges_is_no_injected_argument_where_nobody_injects(seen):
     assert seen == [("pay", {"amount": 1, "user": "eve"}, "function", None)]
 
 
-def test_a_guard_of_a_call_with_plain_state_is_asked_once(bus):
+async def test_a_guard_of_a_call_with_plain_state_is_asked_once(bus):
     asked = []
     bus.signal("pre_tool_call").connect(
         lambda sender, arguments: asked.append(dict(arguments)), role="guard", name="look"
     )
     wallet = Wallet()
-    agent_with(tool_that_is_given_all(wallet)).invoke(GIVEN)
+    await agent_with(tool_that_is_given_all(wallet)).ainvoke(GIVEN)
     assert asked == [ANN] and wallet.paid == [(1, "ann")]
+
+
+def test_what_a_model_forges_is_replaced_by_what_a_node_injects(seen):
+    wallet = Wallet()
+    from_state = {"count": 9, "runtime": "forged", "store": "forged"}
+    agent = agent_with(tool_that_is_given_all(wallet), model=asking([{**ANN, **from_state}]))
+    agent.invoke(GIVEN)
+    assert [each[1] for each in seen] == [ANN] and HIDDEN in repr(wallet.injected)
 
 
 def test_whose_call_it_is_has_the_name_of_its_agent(seen):
