@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 from ._injected import Injected, Split, split
+from ._patches import Patches
 from ._pauses import Pause, answered, shown
 from ._tools import Gate, Refusal, Results, ToolCall
 
@@ -130,7 +131,11 @@ def _hook_nodes(gate: Gate) -> None:
         node = import_module("langgraph.prebuilt.tool_node").ToolNode
     except ModuleNotFoundError:
         return  # LangChain without LangGraph
-    patches = gate.patches
+    _hook_injection(gate.patches, node)
+    _hook_unknown(gate, node)
+
+
+def _hook_injection(patches: Patches, node: Any) -> None:
     inject = patches.look_for(node, "_inject_tool_args")
 
     @functools.wraps(inject)
@@ -146,14 +151,18 @@ def _hook_nodes(gate: Gate) -> None:
                  if each not in written or written[each] is not given[each]}  # fmt: skip
         return {**found, "args": Injected(found["args"], names)} if names else found
 
+    patches.replace(node, "_inject_tool_args", _inject_tool_args)
+
+
+def _hook_unknown(gate: Gate, node: Any) -> None:
+    execute = gate.patches.look_for(node, "_execute_tool_sync")
+    execute_async = gate.patches.look_for(node, "_execute_tool_async")
+
     def unknown(own: Any, request: Any, config: Any) -> ToolCall:
         asked = request.tool_call
         return ToolCall(
             asked["name"], dict(asked["args"]), asked["id"], "unknown", own, _agent(config)
         )
-
-    execute = patches.look_for(node, "_execute_tool_sync")
-    execute_async = patches.look_for(node, "_execute_tool_async")
 
     @functools.wraps(execute)
     def _execute_tool_sync(own: Any, request: Any, input_type: Any, config: Any) -> Any:
@@ -171,8 +180,8 @@ def _hook_nodes(gate: Gate) -> None:
             call, lambda _: execute_async(own, request, input_type, config)
         )
 
-    for each in (_inject_tool_args, _execute_tool_sync, _execute_tool_async):
-        patches.replace(node, each.__name__, each)
+    for each in (_execute_tool_sync, _execute_tool_async):
+        gate.patches.replace(node, each.__name__, each)
 
 
 # -- structured output -----------------------------------------------------------------------------
