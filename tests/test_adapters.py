@@ -13,7 +13,7 @@ import pytest
 import hookbus
 from hookbus import HookError, adapters
 from hookbus.adapters.__main__ import SEAMS, main, rows
-from hookbus.adapters._patches import Patches, require_version
+from hookbus.adapters._patches import Between, Patches, require_version
 from hookbus.exceptions import HookWarning
 
 
@@ -142,6 +142,20 @@ def test_a_version_that_is_not_supported_is_refused_with_the_supported_ones():
     ):
         require_version("no-such-package", "1.0")
     assert require_version("pytest", PYTEST) == PYTEST
+
+
+def test_what_to_install_is_a_range_and_names_who_else_requires_the_package(monkeypatch):
+    class Other:
+        name, version = "pytest-shop", "2.0"
+        requires = ("pytest>=9; python_version>'3'", "pytest-xdist", "pytest<2; extra == 'old'")
+
+    monkeypatch.setattr(metadata, "distributions", lambda: [Other])
+    with pytest.raises(HookError) as refused:
+        require_version("pytest", Between("1.2.0", "1.4.7"))
+    assert str(refused.value) == (
+        f"pytest {PYTEST} is installed, and this adapter supports 1.2.0 to 1.4.7: "
+        "pip install 'pytest>=1.2.0,<1.5' (pytest-shop 2.0 requires pytest>=9)"
+    )
 
 
 # -- agent frameworks ------------------------------------------------------------------------------

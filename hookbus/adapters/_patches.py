@@ -8,7 +8,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from importlib import metadata
+from importlib import import_module, metadata
 from types import ModuleType, TracebackType
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
 
@@ -235,6 +235,19 @@ def carries(*names: str) -> Callable[[F], F]:
     return mark
 
 
+def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
+    """Return the classes that are there of those named, such as `"langgraph.errors:GraphBubbleUp"`:
+    a package may not be installed, and an older release may lack one."""
+    found: list[type[BaseException]] = []
+    for path in paths:
+        module, _, name = path.partition(":")
+        try:
+            found.append(getattr(import_module(module), name))
+        except (ImportError, AttributeError):
+            continue
+    return tuple(found)
+
+
 def require_version(package: str, *supported: str | Between) -> str:
     """Return the installed version of a package.
 
@@ -242,8 +255,7 @@ def require_version(package: str, *supported: str | Between) -> str:
         HookError: if it is not installed, or none of the supported versions.
     """
     known = " or ".join(map(str, supported))
-    last = supported[-1]
-    advice = f"pip install '{package}=={last.newest if isinstance(last, Between) else last}'"
+    advice = f"pip install '{package}{_wanted(supported[-1])}'"
     try:
         version = metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -254,5 +266,26 @@ def require_version(package: str, *supported: str | Between) -> str:
                for each in supported):  # fmt: skip
         raise HookError(
             f"{package} {version} is installed, and this adapter supports {known}: {advice}"
+            f"{_required(package)}"
         )
     return version
+
+
+def _wanted(supported: str | Between) -> str:
+    if isinstance(supported, str):
+        return f"=={supported}"
+    major, minor = _numbers(supported.newest)[:2]
+    return f">={supported.oldest},<{major}.{minor + 1}"
+
+
+def _required(package: str) -> str:
+    """Return what else is installed that requires a package, and may have to change with it."""
+    plain = re.compile(r"[\w.-]+")
+    found = sorted({
+        f"{each.name} {each.version} requires {wants.partition(';')[0].strip()}"
+        for each in metadata.distributions() for wants in each.requires or ()
+        if (name := plain.match(wants)) is not None
+        and name[0].lower().replace("_", "-") == package and "extra ==" not in wants
+        and each.name != "hookbus"
+    })  # fmt: skip
+    return f" ({'; '.join(found)})" if found else ""

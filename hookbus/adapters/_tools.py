@@ -30,7 +30,7 @@ class ToolCall:
         name: as the model called it.
         arguments: parsed.
         call_id: the framework's number of the call, where it has one.
-        kind: function, mcp, agent, handoff, output or builtin.
+        kind: function, mcp, agent, handoff, output, builtin, or unknown: there is no such tool.
         tool: the framework's object, the sender; what carries the call where there is none.
         agent: whose call it is, where that is known.
         context: what the adapter needs to pack or refuse; receivers do not see it.
@@ -179,6 +179,9 @@ class Gate:
             bus.
         pause: how the framework pauses a run.
         passes: exceptions by which the framework takes control back; they are no failures.
+
+    Attributes:
+        say: as given.
     """
 
     def __init__(
@@ -187,7 +190,7 @@ class Gate:
         approver: Store | None = None, pause: Pause | None = None,
         passes: tuple[type[BaseException], ...] = (),
     ) -> None:  # fmt: skip
-        self.patches, self._bus, self._results, self._say = patches, bus, results, say
+        self.patches, self._bus, self._results, self.say = patches, bus, results, say
         patches.bus, self._pause = bus, None if approver is None else pause
         if approver is not None:
             approve_by(patches, bus, approver)
@@ -240,7 +243,7 @@ class Gate:
             blocked = value.blocked
             if under_way.paused is not None and under_way.paused[0] == getattr(blocked, "id", None):
                 return _pause(under_way.paused[1])
-            return self._results.refused(Refusal(self._say(blocked), blocked, under_way.call))
+            return self._results.refused(Refusal(self.say(blocked), blocked, under_way.call))
         if value is under_way.value:
             return under_way.raw
         return self._results.packed(under_way.call, under_way.raw, value)

@@ -16,12 +16,20 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
+from ._unknown import hook_agent_framework
 from ._vocabulary import Once, refusal
 
 SUPPORTED: Final = Between("1.10.0", "1.23.0")
 """Versions of agent-framework-core."""
+
+PASSES: Final = (
+    "agent_framework.exceptions:UserInputRequiredException",
+    "agent_framework:MiddlewareTermination", "agent_framework._middleware:MiddlewareFailure",
+    "agent_framework._workflows._functional:WorkflowInterrupted",
+)  # fmt: skip
+"""What hands control back to the framework, and is no failure of a call."""
 
 _HOST_DATA: Final = "_function_result_carrier"
 """Where a call's context holds what an MCP server sent besides the text."""
@@ -50,8 +58,9 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     with Patches("agent-framework-core", SUPPORTED) as patches:
         results = Results(_shown, _packed, _refused)
         gate = Gate(patches, bus, results, words=("tool_call", "model_call", "model_stream"),
-                    say=say)  # fmt: skip
+                    say=say, passes=exceptions(*PASSES))  # fmt: skip
         gate.seam(_framework().FunctionTool, "invoke", _invoke)
+        hook_agent_framework(gate)
         _hook_hand_offs(gate)
         _hook_clients(gate)
     return patches.restore

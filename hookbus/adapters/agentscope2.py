@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._agentscope2_unknown import hook_agentscope2
 from ._models import first_of, hook_models
 from ._patches import Between, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
@@ -64,6 +65,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
         gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say)
         patches.wrap(tools.Toolkit, "call_tool", _numbered)
+        hook_agentscope2(gate, tools.Toolkit)
         patches.wrap(tools.ToolBase, "call", functools.partial(_called, gate, 1))
         patches.wrap(tools.ToolBase, "__call__", functools.partial(_overridden, gate))
         _hook_models(gate.vocabulary)

@@ -14,12 +14,15 @@ from hookbus import Bus, HookBlocked, HookError, default_bus
 
 from ._cancelled import follow, stop_if_cancelled
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
 SUPPORTED: Final = Between("0.7.1", "0.7.5")
 """Versions of autogen-core; autogen-agentchat has the same."""
+
+PASSES: Final = ("autogen_agentchat.base._termination:TerminatedException",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
@@ -51,7 +54,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         tools = import_module("autogen_core.tools")
         client = import_module("autogen_core.models").ChatCompletionClient
         words = "tool_call", "model_call", "model_stream"
-        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say)
+        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say,
+                    passes=exceptions(*PASSES))  # fmt: skip
         gate.seam(tools.Workbench, "call_tool", _worked)
         gate.seam(tools.BaseTool, "run_json", _run, layer=1)
         streams = functools.partial(_streamed, gate, _worked, 0)
@@ -61,7 +65,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         patches.wrap(tools.BaseStreamTool, "run_json_stream", streams)
         asks = {"create": "model_call", "create_stream": "model_stream"}
         hook_models(gate.vocabulary, client, asks, is_async=True)
-        _hook_agents(patches, say)
+        _hook_agents(gate, say)
     return patches.restore
 
 
@@ -74,7 +78,10 @@ def _worked(
 ) -> Any:  # fmt: skip
     given, repack = _read(arguments)
     tool = _tool_of(bench, name)
+    static = import_module("autogen_core.tools").StaticWorkbench
     kind = _kind(bench if tool is None else tool)
+    if tool is None and isinstance(bench, static):
+        kind = "unknown"
     call = ToolCall(name, given, call_id, kind, bench if tool is None else tool, context=bench)
     return call, _body(stock, (bench, name), repack, cancellation_token, call_id)
 
@@ -191,7 +198,7 @@ def _refused(refused: Refusal) -> Any:
 # -- hand-offs, and runs that are cancelled --------------------------------------------------------
 
 
-def _hook_agents(patches: Patches, say: Callable[[HookBlocked], str]) -> None:
+def _hook_agents(gate: Gate, say: Callable[[HookBlocked], str]) -> None:
     """Have a refused hand-off be a result that its model reads, and nothing else; and nothing begin
     in a run that was cancelled.
 
@@ -199,6 +206,7 @@ def _hook_agents(patches: Patches, say: Callable[[HookBlocked], str]) -> None:
     in which such a tool raises never ends. It leaves the tools of a cancelled run under way, but
     for its own `CancellationToken`.
     """
+    patches = gate.patches
     try:
         agents = import_module("autogen_agentchat.agents")
     except ModuleNotFoundError:
@@ -213,7 +221,11 @@ def _hook_agents(patches: Patches, say: Callable[[HookBlocked], str]) -> None:
     @functools.wraps(execute)
     async def _execute_tool_call(tool_call: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return await execute(tool_call, *args, **kwargs)
+            found = await execute(tool_call, *args, **kwargs)
+            text = f"Error: tool '{tool_call.name}' not found in any workbench"
+            if found[1].is_error and found[1].content == text:
+                await _report_unknown(gate, tool_call, found)
+            return found
         except HookError as error:
             text = say(error) if isinstance(error, HookBlocked) else f"Error: {error}"
             options = {"call_id": tool_call.id, "name": tool_call.name, "is_error": True}
@@ -222,6 +234,20 @@ def _hook_agents(patches: Patches, say: Callable[[HookBlocked], str]) -> None:
     patches.replace(agent, "_execute_tool_call", staticmethod(_execute_tool_call))
     for name in ("_check_and_handle_handoff", "_summarize_tool_use"):
         patches.replace(agent, name, staticmethod(_with_those_that_happened(agent, name, patches)))
+
+
+async def _report_unknown(gate: Gate, tool_call: Any, found: Any) -> None:
+    """Have a call be heard of a tool that no workbench of an agent has; raise what refuses it."""
+
+    async def body(arguments: dict[str, Any]) -> Any:
+        return found[1].content
+
+    try:
+        given = json.loads(tool_call.arguments)
+    except ValueError:
+        given = tool_call.arguments
+    arguments, _ = _read(given)
+    await gate.run_async(ToolCall(tool_call.name, arguments, tool_call.id, "unknown"), body)
 
 
 def _with_those_that_happened(agent: Any, name: str, patches: Patches) -> Any:

@@ -4,7 +4,9 @@ through a hook of hookbus.
 The CLI has a hook before a tool and one after it; the two are one call here. What other PreToolUse
 hooks, `can_use_tool` and settings change of the arguments is not seen: the CLI asks them side by
 side or later. The text of a tool that failed can be added to, not changed. Tools that Anthropic
-runs and models are the CLI's alone. A session that is open when hookbus is installed has no hook.
+runs and models are the CLI's alone. A guard that asks has the bus's approver asked, never the
+user of the CLI: its own "ask" says nothing of who agreed, and in some modes nobody is asked. A
+session that is open when hookbus is installed has no hook.
 """
 
 from __future__ import annotations

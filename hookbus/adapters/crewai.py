@@ -7,20 +7,28 @@ turns that off); functions that a program hands to `LLM.call` and that are no to
 from __future__ import annotations
 
 import functools
+import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._cancelled import follow
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall, named
+from ._unknown import call_of
 from ._vocabulary import refusal
 
 SUPPORTED: Final = Between("1.15.10", "1.15.30")
+
+PASSES: Final = ("crewai.flow.async_feedback.types:HumanFeedbackPending",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
@@ -51,11 +59,13 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         structured = import_module("crewai.tools.structured_tool").CrewStructuredTool
         base = import_module("crewai.tools.base_tool").BaseTool
         results = Results(_shown, _packed, _refused)
-        gate = Gate(patches, bus, results, words=("tool_call", "model_call"), say=say)
+        gate = Gate(patches, bus, results, words=("tool_call", "model_call"), say=say,
+                    passes=exceptions(*PASSES))  # fmt: skip
         gate.seam(structured, "invoke", _invoked)
         gate.seam(structured, "ainvoke", _invoked)
         gate.seam(base, "arun", _run, layer=1)
         gate.seam(base, "run", _run, layer=2)
+        _hook_agents(gate)
         llm = import_module("crewai.llms.base_llm").BaseLLM
         hook_models(gate.vocabulary, llm, {"call": "model_call", "acall": "model_call"})
         follow(patches, import_module("crewai.crew").Crew, "kickoff_async", "akickoff")
@@ -97,7 +107,7 @@ def _parsed(input: Any) -> Any:
 def _call(tool: Any, arguments: dict[str, Any]) -> ToolCall:
     tool = getattr(tool, "_original_tool", None) or tool
     cls: type = type(tool)
-    return ToolCall(_name(tool.name), arguments, None, _kind(cls), tool)
+    return ToolCall(_name(tool.name), arguments, None, _kind(cls), tool, _AGENT.get())
 
 
 @functools.lru_cache(1000)
@@ -112,6 +122,113 @@ def _kind(cls: type) -> str:
         return "agent"
     is_remote = {"crewai.tools.mcp_native_tool", "crewai.tools.mcp_tool_wrapper"} & homes
     return "mcp" if is_remote else "function"
+
+
+# -- whose call it is, and tools that do not exist -------------------------------------------------
+
+_AGENT: Final[ContextVar[str | None]] = ContextVar("hookbus_crewai_agent", default=None)
+"""The role of the agent that calls: CrewAI names agents by it."""
+
+
+def _hook_agents(gate: Gate) -> None:
+    patches = gate.patches
+    writing, native = (import_module(f"crewai.utilities.{each}")
+                       for each in ("tool_utils", "agent_utils"))  # fmt: skip
+
+    def single(stock: Any) -> Any:
+        @functools.wraps(stock)
+        def execute(tool_call: Any, **given: Any) -> Any:
+            with _as(given["agent"]):
+                found = stock(tool_call, **given)
+                if found.func_name not in given["available_functions"] and found.tool_message:
+                    found.result = _unknown(gate, tool_call, found.result, given["agent"])
+                    found.tool_message["content"] = found.result
+                return found
+
+        return execute
+
+    def single_of_executor(owner: type, stock: Any) -> Any:
+        @functools.wraps(stock)
+        def execute(executor: Any, tool_call: Any) -> Any:
+            with _as(executor.agent):
+                found = stock(executor, tool_call)
+                failure = found.get("tool_failure")
+                if failure is not None and failure.reason.name == "UNKNOWN_TOOL":
+                    found["result"] = _unknown(gate, tool_call, found["result"], executor.agent)
+                return found
+
+        return execute
+
+    for name in ("execute_tool_and_check_finality", "aexecute_tool_and_check_finality"):
+        patches.wrap_function(writing, name, _named)
+    patches.wrap_function(native, "execute_single_native_tool_call", single)
+    executor = import_module("crewai.agents.agent_executor").AgentExecutor
+    patches.wrap(executor, "_execute_single_native_tool_call", single_of_executor)
+    usage = import_module("crewai.tools.tool_usage").ToolUsage
+    patches.wrap(usage, "_select_tool", functools.partial(_selected, gate))
+
+
+def _named(stock: Any) -> Any:
+    if inspect.iscoroutinefunction(stock):
+
+        @functools.wraps(stock)
+        async def run_async(*args: Any, **kwargs: Any) -> Any:
+            with _as(kwargs.get("agent")):
+                return await stock(*args, **kwargs)
+
+        return run_async
+
+    @functools.wraps(stock)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with _as(kwargs.get("agent")):
+            return stock(*args, **kwargs)
+
+    return run
+
+
+@contextmanager
+def _as(agent: Any) -> Iterator[None]:
+    role = getattr(agent, "role", None)
+    token = _AGENT.set(role if isinstance(role, str) else None)
+    try:
+        yield
+    finally:
+        _AGENT.reset(token)
+
+
+def _unknown(gate: Gate, tool_call: Any, told: str, agent: Any) -> str:
+    """Have a call be heard of a tool that an agent does not have; return what its model reads."""
+    asked = import_module("crewai.utilities.agent_utils").extract_tool_call_info(tool_call)
+    call_id, name, arguments = asked
+    call = call_of(name, arguments, call_id, agent, _AGENT.get())
+    found = gate.run(call, lambda _: told)
+    return found.as_agent_message() if isinstance(found, _failure()) else str(found)
+
+
+def _selected(gate: Gate, owner: type, stock: Any) -> Any:
+    """Hear of it where a model writes its actions: CrewAI looks for the tool several times."""
+    told: WeakKeyDictionary[Any, Exception] = WeakKeyDictionary()
+
+    @functools.wraps(stock)
+    def _select_tool(usage: Any, tool_name: str) -> Any:
+        try:
+            return stock(usage, tool_name)
+        except Exception as error:  # CrewAI raises this very class
+            if usage in told:
+                raise told[usage] from None
+            told[usage] = missing = error
+        asked = getattr(usage.action, "tool_input", None)
+
+        def body(arguments: dict[str, Any]) -> Any:
+            raise missing
+
+        call = call_of(tool_name, asked, None, usage.agent, _AGENT.get())
+        found = gate.run(call, body)
+        text = found.as_agent_message() if isinstance(found, _failure()) else str(found)
+        told[usage] = Exception(text)
+        raise told[usage]
+
+    return _select_tool
 
 
 # -- results ---------------------------------------------------------------------------------------

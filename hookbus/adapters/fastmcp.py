@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -9,11 +10,15 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._mcp_results import Parts, fitting, parts, shown
-from ._patches import Between, InPlace, Patches, Uninstall
+from ._patches import Between, InPlace, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
+from ._unknown import call_of
 from ._vocabulary import refusal
 
-SUPPORTED: Final = Between("4.0.0", "4.1.6")
+SUPPORTED: Final = Between("4.0.0", "4.2.3")
+
+PASSES: Final = ("mcp:UrlElicitationRequiredError",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
@@ -45,10 +50,12 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         HookError: if fastmcp is not installed, is another version, or runs on hookbus already.
     """
     with Patches("fastmcp", SUPPORTED) as patches:
-        gate = Gate(patches, bus, RESULTS, say=say)
+        gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
         tool = import_module("fastmcp.tools").Tool
         gate.seam(tool, "_run", _run)
         gate.seam(tool, "run", _run, layer=1)
+        server = import_module("fastmcp").FastMCP
+        patches.wrap(server, "call_tool", functools.partial(_unknown, gate))
         patches.wrap(_mounted(), "_run", _handed_on)
         patches.wrap(_mounted(), "run", _handed_on)
     return patches.restore
@@ -70,7 +77,8 @@ def guarded(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Raises:
         HookError: if fastmcp is not installed or is another version.
     """
-    gate = Gate(InPlace("fastmcp", SUPPORTED), bus, RESULTS, say=say)
+    patches, passes = InPlace("fastmcp", SUPPORTED), exceptions(*PASSES)
+    gate = Gate(patches, bus, RESULTS, say=say, passes=passes)
 
     class Guarded(import_module("fastmcp.server.middleware").Middleware):  # type: ignore[misc]
         async def on_call_tool(self, context: Any, call_next: Callable[[Any], Any]) -> Any:
@@ -101,6 +109,30 @@ def _run(stock: Any, tool: Any, arguments: Any, *args: Any, **kwargs: Any) -> An
     kind = "mcp" if isinstance(tool, (_mounted(), _proxy())) else "function"
     call = ToolCall(tool.name, dict(arguments or ()), _number(), kind, tool)
     return call, lambda changed: stock(tool, changed, *args, **kwargs)
+
+
+def _unknown(gate: Gate, owner: type, stock: Any) -> Any:
+    """Have calls of tools that a server does not have be heard, behind its middleware."""
+    missing = import_module("fastmcp.exceptions").NotFoundError
+
+    @functools.wraps(stock)
+    async def call_tool(server: Any, name: str, arguments: Any = None, **options: Any) -> Any:
+        if options.get("run_middleware", True):
+            return await stock(server, name, arguments, **options)
+        try:
+            return await stock(server, name, arguments, **options)
+        except missing as error:
+            if str(error) != f"Unknown tool: {name!r}":
+                raise
+            raised = error
+
+        async def body(arguments: dict[str, Any]) -> Any:
+            raise raised
+
+        call = call_of(name, arguments or {}, _number(), server, None)
+        return await gate.run_async(call, body)
+
+    return call_tool
 
 
 def _handed_on(owner: type, seam: Any) -> Any:

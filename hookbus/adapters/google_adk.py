@@ -18,12 +18,16 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
+from ._unknown import hook_google_adk
 from ._vocabulary import INSIDE, Attempt, Once, Vocabulary, refusal
 
 SUPPORTED: Final = Between("2.10.0", "2.13.0")
 """Versions of google-adk."""
+
+PASSES: Final = ("google.adk.workflow._errors:NodeInterruptedError",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 _KINDS: Final = {
     "TransferToAgentTool": "handoff",
@@ -58,8 +62,10 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     with Patches("google-adk", SUPPORTED) as patches:
         results = Results(packed=_packed, refused=_refused)
         words = "tool_call", "model_call", "model_stream", "agent_stream"
-        gate = Gate(patches, bus, results, words=words, say=say)
+        gate = Gate(patches, bus, results, words=words, say=say,
+                    passes=exceptions(*PASSES))  # fmt: skip
         gate.seam(import_module("google.adk.tools.base_tool").BaseTool, "run_async", _run)
+        hook_google_adk(gate)
         _hook_tasks(gate)
         _hook_models(gate)
         _hook_runners(gate)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._injected import is_written
 from ._patches import Between, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
+from ._unknown import hook_haystack
 from ._vocabulary import refusal
 
 SUPPORTED: Final = Between("3.1.0", "3.4.1")
@@ -49,14 +53,69 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         gate = Gate(patches, bus, Results(_shown, _packed, refused), say=say)
         gate.seam(tools.Tool, "invoke_async", _invoked)
         gate.seam(tools.Tool, "invoke", _invoked, layer=1)
+        _hook_state(patches)
+        hook_haystack(gate)
         if mcp := _mcp():
             gate.seam(mcp.MCPTool, "ainvoke", _invoked)
     return patches.restore
 
 
+_INJECTED: Final[ContextVar[tuple[Any, dict[str, Any]] | None]] = ContextVar(
+    "hookbus_haystack", default=None
+)
+"""A tool that an agent runs, and what of its arguments the agent puts there and no model can write.
+Text and numbers of its state are seen: another tool may have written them.
+"""
+
+
 def _invoked(stock: Any, tool: Any, /, **arguments: Any) -> Any:
-    call = ToolCall(tool.name, arguments, kind=_kind(tool), tool=tool)
-    return call, lambda changed: stock(tool, **changed)
+    owner, injected = _INJECTED.get() or (None, {})
+    hidden = {
+        name: value for name, value in arguments.items()
+        if owner is tool and injected.get(name, _INJECTED) is value
+    }  # fmt: skip
+    shown = {name: value for name, value in arguments.items() if name not in hidden}
+    call = ToolCall(tool.name, shown, kind=_kind(tool), tool=tool)
+    return call, lambda changed: stock(tool, **{**changed, **hidden})
+
+
+def _hook_state(patches: Patches) -> None:
+    """Have known what objects an agent puts among the arguments: its state, and what is in it."""
+    home = import_module("haystack.components.agents.tool_calling")
+
+    def injected(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        asked = given["tool_call"].arguments
+        return given["tool"], {
+            name: value for name, value in given["args"].items()
+            if asked.get(name, _INJECTED) is not value and not is_written(value)
+        }  # fmt: skip
+
+    def bound(stock: Any) -> Any:
+        @functools.wraps(stock)
+        def make(**given: Any) -> Any:
+            token = _INJECTED.set(injected(given))
+            try:
+                return stock(**given)  # which takes its context along
+            finally:
+                _INJECTED.reset(token)
+
+        return make
+
+    def bound_async(stock: Any) -> Any:
+        @functools.wraps(stock)
+        def make(**given: Any) -> Any:
+            run = stock(**given)
+
+            async def runner() -> Any:
+                _INJECTED.set(injected(given))  # a task of its own
+                return await run()
+
+            return runner
+
+        return make
+
+    patches.wrap_function(home, "_make_context_bound_invoke", bound)
+    patches.wrap_function(home, "_make_bounded_invoke_async", bound_async)
 
 
 def _mcp() -> Any:

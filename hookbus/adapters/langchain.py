@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from ._patches import Between, Patches, Uninstall
-from ._pauses import Pause, answered, shown
-from ._tools import Gate, Refusal, Results, ToolCall
+from ._langchain_tools import BY_INTERRUPT, RESULTS, hook_tools
+from ._patches import Between, Patches, Uninstall, exceptions
+from ._tools import Gate
 from ._vocabulary import Attempt, refusal
 
 if TYPE_CHECKING:
-    from hookbus.approvals import Approved, Denied, Request, Store
+    from hookbus.approvals import Store
 
-SUPPORTED: Final = Between("1.6.0", "1.7.2")
+SUPPORTED: Final = Between("1.6.0", "1.8.4")
 """Versions of langchain-core, which has the tools of LangChain and LangGraph."""
+
+PASSES: Final = ("langgraph.errors:GraphBubbleUp",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 def install(
@@ -47,88 +50,12 @@ def install(
     with Patches("langchain-core", SUPPORTED) as patches:
         base = import_module("langchain_core.tools").BaseTool
         import_module("langchain_core.tools.structured")
-        results = Results(_shown, _packed, _refused)
         words = "tool_call", "model_call", "model_stream"
-        gate = Gate(patches, bus, results, words=words, say=say, approver=approver,
-                    pause=Pause(lambda call: call.call_id, _interrupted))  # fmt: skip
-        gate.seam(base, "ainvoke", _invoked)
-        gate.seam(base, "run", _run, layer=1)
-        gate.seam(base, "arun", _run, layer=1)
+        gate = Gate(patches, bus, RESULTS, words=words, say=say, approver=approver,
+                    pause=BY_INTERRUPT, passes=exceptions(*PASSES))  # fmt: skip
+        hook_tools(gate, base)
         _hook_models(gate)
     return patches.restore
-
-
-# -- tools -----------------------------------------------------------------------------------------
-
-
-def _invoked(stock: Any, tool: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
-    is_call = isinstance(input, dict) and input.get("type") == "tool_call"
-    given, call_id = (input["args"], input.get("id")) if is_call else (input, None)
-    call, repack = _read(tool, given, call_id)
-
-    def body(arguments: dict[str, Any]) -> Any:
-        changed = repack(arguments)
-        return stock(tool, {**input, "args": changed} if is_call else changed, *args, **kwargs)
-
-    return call, body
-
-
-def _run(
-    stock: Any, tool: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None,
-    **kwargs: Any,
-) -> Any:  # fmt: skip
-    call, repack = _read(tool, tool_input, tool_call_id)
-    return call, lambda arguments: stock(
-        tool, repack(arguments), *args, tool_call_id=tool_call_id, **kwargs
-    )
-
-
-def _read(tool: Any, given: Any, call_id: str | None) -> tuple[ToolCall, Callable[[Any], Any]]:
-    """Return the call, and what makes of its arguments what LangChain was given: perhaps a text."""
-    if isinstance(given, dict):
-        return ToolCall(tool.name, dict(given), call_id, tool=tool), lambda arguments: arguments
-    name = next(iter(tool.args), "input")
-    call = ToolCall(tool.name, {name: given}, call_id, tool=tool)
-    return call, lambda arguments: arguments[name] if [*arguments] == [name] else arguments
-
-
-def _message() -> Any:
-    return import_module("langchain_core.messages").ToolMessage
-
-
-def _shown(raw: Any) -> Any:
-    return raw.content if isinstance(raw, _message()) else raw
-
-
-def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
-    if isinstance(raw, _message()):
-        return raw.model_copy(update={"content": value, "artifact": None})
-    if call.call_id is None or isinstance(value, _message()):
-        return value
-    return _message()(value, tool_call_id=call.call_id, name=call.name)
-
-
-def _refused(refused: Refusal) -> Any:
-    call = refused.call
-    if call.call_id is None:  # a program waits
-        raise refused.blocked
-    return _message()(refused.text, tool_call_id=call.call_id, name=call.name, status="error")
-
-
-def _interrupted(call: ToolCall, request: Request, is_new: bool) -> Approved | Denied | None:
-    """Return the answer that a graph was resumed with, or interrupt it."""
-    try:
-        interrupt = import_module("langgraph.types").interrupt
-    except ImportError:
-        return None
-    while True:  # each value that it was resumed with; where there is no more, this raises
-        try:
-            value = interrupt(shown(request))
-        except (RuntimeError, KeyError):  # no graph runs
-            return None
-        said = answered(value, request, by="whoever resumed the graph")
-        if said is not None:
-            return said
 
 
 # -- models ----------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ._own_hooks import View
 from ._patches import Between, Patches, Uninstall
 from ._vocabulary import INSIDE, Attempt, Vocabulary
 
-SUPPORTED: Final = Between("1.106.0", "1.106.2")
+SUPPORTED: Final = Between("1.106.0", "1.110.2")
 """Versions of litellm. Before, its Router retried what guardrails refuse."""
 
 _END: Final = object()

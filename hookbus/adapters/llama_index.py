@@ -14,13 +14,18 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._injected import is_written
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall, named
+from ._unknown import hook_llama_index
 from ._vocabulary import refusal
 
 SUPPORTED: Final = Between("0.14.15", "0.14.25")
 """Versions of llama-index-core."""
+
+PASSES: Final = ("workflows.runtime.types.results:WaitingForEvent",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 _WORDS: Final = "tool_call", "model_call", "model_stream"
 _MODELS: Final = {
@@ -59,12 +64,14 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         types = import_module("llama_index.core.tools.types")
         adapted = types.BaseToolAsyncAdapter
         passing = {name: vars(adapted)[name] for name in ("call", "acall")}
-        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=_WORDS, say=say)
+        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=_WORDS, say=say,
+                    passes=exceptions(*PASSES))  # fmt: skip
         gate.seam(types.BaseTool, "__call__", _called)
         gate.seam(types.AsyncBaseTool, "acall", _called, layer=1)
         gate.seam(types.AsyncBaseTool, "call", _called, layer=2)
         for name, stock in passing.items():  # the tool behind it is called, and is the sender
             patches.replace(adapted, name, stock)
+        hook_llama_index(gate)
         llm = import_module("llama_index.core.base.llms.base").BaseLLM
         hook_models(gate.vocabulary, llm, _MODELS)
     return patches.restore
@@ -73,7 +80,9 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
 def _called(stock: Any, tool: Any, *args: Any, **kwargs: Any) -> Any:
     context = getattr(tool, "ctx_param_name", None)
     own = {context: kwargs.pop(context)} if context in kwargs else {}
-    given = {**getattr(tool, "partial_params", {}), **kwargs}
+    # Objects that a tool was made with are put back by LlamaIndex; no model can write one.
+    bound = getattr(tool, "partial_params", {})
+    given = {**{name: each for name, each in bound.items() if is_written(each)}, **kwargs}
     arguments, spread = named(_names(tool) if args else (), args, given)
 
     def body(arguments: dict[str, Any]) -> Any:

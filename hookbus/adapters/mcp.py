@@ -13,7 +13,7 @@ from hookbus import Bus, HookBlocked, HookError, default_bus
 
 from ._mcp_asks import BY_ELICITATION, Wire
 from ._mcp_results import Parts, fitting, parts, shown
-from ._patches import Between, InPlace, Patches, Uninstall
+from ._patches import Between, InPlace, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 SUPPORTED: Final = Between("2.0.0", "2.3.0")
 """Versions of mcp, the SDK."""
+
+PASSES: Final = ("mcp:UrlElicitationRequiredError",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 _BARE: Final = "bare"
 
@@ -65,7 +68,8 @@ def install(
     if not (client or server):
         raise HookError("client=False and server=False leave nothing to hook")
     with Patches("mcp", SUPPORTED) as patches:
-        gate = Gate(patches, bus, RESULTS, say=say, approver=approver, pause=BY_ELICITATION)
+        gate = Gate(patches, bus, RESULTS, say=say, approver=approver, pause=BY_ELICITATION,
+                    passes=exceptions(*PASSES))  # fmt: skip
         if client:
             gate.seam(import_module("mcp").ClientSession, "call_tool", _asked_for)
         if server:
@@ -97,7 +101,8 @@ class Guarded:
     def __init__(
         self, bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal
     ) -> None:
-        self._gate = Gate(InPlace("mcp", SUPPORTED), bus, RESULTS, say=say)
+        patches, passes = InPlace("mcp", SUPPORTED), exceptions(*PASSES)
+        self._gate = Gate(patches, bus, RESULTS, say=say, passes=passes)
 
     async def __call__(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
         params = ctx.params if isinstance(ctx.params, Mapping) else {}
@@ -129,8 +134,12 @@ def _asked_for(
 
 
 def _called(stock: Any, server: Any, name: str, arguments: Any, context: Any = None) -> Any:
-    tool = server._tool_manager.get_tool(name) or server
-    call = _call(name, arguments, context and context._request_context, tool)
+    tool = server._tool_manager.get_tool(name)
+    ctx = context and context._request_context
+    # An override may have tools of its own; the SDK's method knows all that it can call.
+    is_stock = stock.__module__.startswith("mcp.server.")
+    kind = "unknown" if tool is None and is_stock else "function"
+    call = _call(name, arguments, ctx, tool or server, kind=kind)
     return call, lambda changed: stock(server, name, changed, context)
 
 
@@ -140,12 +149,15 @@ def _run(stock: Any, tool: Any, arguments: Any, context: Any, convert_result: bo
     return call, lambda changed: stock(tool, changed, context, convert_result=convert_result)
 
 
-def _call(name: str, arguments: Any, ctx: Any, tool: Any, *, is_converted: bool = True) -> ToolCall:
+def _call(
+    name: str, arguments: Any, ctx: Any, tool: Any, *, is_converted: bool = True,
+    kind: str = "function",
+) -> ToolCall:  # fmt: skip
     number = None if ctx is None or ctx.request_id is None else str(ctx.request_id)
     # A program that has no need of MCP's results gets what the tool's function gives.
     wire = None if ctx is None else Wire.of(ctx)
     context = wire if is_converted else _BARE
-    return ToolCall(name, dict(arguments or ()), number, tool=tool, context=context)
+    return ToolCall(name, dict(arguments or ()), number, kind, tool, context=context)
 
 
 # -- low-level servers -----------------------------------------------------------------------------

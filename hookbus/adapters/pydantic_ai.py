@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._pauses import Pause, answered, shown
+from ._pydantic_ai_output import Output, hook_outputs
 from ._tools import Gate, Refusal, Results, ToolCall
+from ._unknown import hook_pydantic_ai
 from ._vocabulary import Attempt, Once, refusal
 
 if TYPE_CHECKING:
@@ -31,6 +33,14 @@ PACKAGE: Final = "pydantic-ai-slim"
 SUPPORTED: Final = Between("2.23.0", "2.68.0")
 """Versions of pydantic-ai-slim, which is the most of pydantic-ai."""
 
+PASSES: Final = (
+    *(f"pydantic_ai.exceptions:{name}" for name in (
+        "CallDeferred", "ApprovalRequired", "ModelRetry", "ToolRetryError", "SkipModelRequest",
+        "SkipToolExecution",
+    )),
+)
+"""What hands control back to the framework, and is no failure of a call."""
+
 
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
@@ -38,8 +48,9 @@ def install(
 ) -> Uninstall:  # fmt: skip
     """Let the agents of Pydantic AI run on hookbus, those there are and those to come.
 
-    `tool_call` is every call of a tool, whatever toolset it is in, and of an output function.
-    Sender is the `Tool`, of MCP and other toolsets the toolset, and the output function.
+    `tool_call` is every call of a tool, whatever toolset it is in, of an output function, and
+    structured output that a model gives as a call. Sender is the `Tool`, of MCP and other toolsets
+    the toolset, the output function, and what has an output tool validated.
     `model_call` (sender: the `Model`) is a request that is answered at once, and `agent_run`
     (sender: the agent) a `run` or `run_sync`.
     A refused call is a `ToolFailed`, which the model reads and which takes none of its retries; of
@@ -61,14 +72,17 @@ def install(
     with Patches(PACKAGE, SUPPORTED) as patches:
         words = "tool_call", "model_call", "agent_run"
         gate = Gate(patches, bus, RESULTS, words=words, say=say, approver=approver,
-                    pause=Pause(lambda call: call.call_id, _deferred))  # fmt: skip
-        gate.seam(import_module("pydantic_ai.tool_manager").ToolManager, "_raw_execute", _managed)
+                    pause=Pause(lambda call: call.call_id, _deferred),
+                    passes=exceptions(*PASSES))  # fmt: skip
+        manager = import_module("pydantic_ai.tool_manager").ToolManager
+        gate.seam(manager, "_raw_execute", _managed)
+        hook_pydantic_ai(gate, manager)
         functions = import_module("pydantic_ai.toolsets").FunctionToolset
         gate.seam(functions, "call_tool", _called, layer=1)
         with suppress(ImportError):  # MCP is an extra of Pydantic AI
             mcp = import_module("pydantic_ai.mcp").MCPToolset
             gate.seam(mcp, "direct_call_tool", _sent, layer=1)
-        _hook_outputs(gate)
+        hook_outputs(gate)
         _hook_models(gate)
         _hook_runs(gate)
     return patches.restore
@@ -91,7 +105,7 @@ def guarded(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     """
     patches = Patches(PACKAGE, SUPPORTED)
     patches.is_live = True  # and it stays so: nothing is patched, the capability is the agent's
-    gate = Gate(patches, bus, RESULTS, say=say)
+    gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
     wrapper: Any = import_module("pydantic_ai.toolsets").WrapperToolset
     capability: Any = import_module("pydantic_ai.capabilities").AbstractCapability
 
@@ -164,16 +178,9 @@ def _deferred(call: ToolCall, request: Request, is_new: bool) -> Approved | Deni
     raise import_module("pydantic_ai").ApprovalRequired(metadata=shown(request))
 
 
-class _Output:
-    """The result of an output function, which is the program's and stays what it is."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
 def _shown(raw: Any) -> Any:
     """Return what the model reads of a result: a `ToolReturn` may have more for it."""
-    if isinstance(raw, _Output):
+    if isinstance(raw, Output):
         return raw.value
     if _is_tool_return(raw):
         value = _plain(raw.return_value)
@@ -210,50 +217,6 @@ def _refused(refused: Refusal) -> Any:
 
 
 RESULTS: Final = Results(_shown, _packed, _refused)
-
-
-# -- output functions ------------------------------------------------------------------------------
-
-
-class _Gated:
-    """An output function's schema, whose function is called through the gate."""
-
-    def __init__(self, gate: Gate, schema: Any) -> None:
-        self._gate, self._schema = gate, schema
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._schema, name)
-
-    async def call(self, arguments: dict[str, Any], ctx: Any) -> Any:
-        schema = self._schema
-        name = ctx.tool_name or schema.name
-        call = ToolCall(name, arguments, ctx.tool_call_id, "output", schema.function, ctx.agent)
-        return await _put_out(self._gate, call, lambda changed: schema.call(changed, ctx))
-
-
-async def _put_out(gate: Gate, call: ToolCall, run: Callable[[dict[str, Any]], Any]) -> Any:
-    async def body(arguments: dict[str, Any]) -> Any:
-        return _Output(await run(arguments))
-
-    found = await gate.run_async(call, body)
-    return found.value if isinstance(found, _Output) else found
-
-
-def _hook_outputs(gate: Gate) -> None:
-    home, patches = import_module("pydantic_ai._output"), gate.patches
-    function: Any = home.execute_output_function
-    action: Any = getattr(home, "execute_choice_action", None)
-
-    async def execute_output_function(schema: Any, **options: Any) -> Any:
-        return await function(_Gated(gate, schema), **options)
-
-    async def execute_choice_action(chosen: Any) -> Any:
-        call = ToolCall(getattr(chosen, "__name__", "action"), {}, kind="output", tool=chosen)
-        return await _put_out(gate, call, lambda arguments: action(chosen))
-
-    patches.replace_everywhere(home, "execute_output_function", execute_output_function)
-    if action is not None:  # older releases have none
-        patches.replace_everywhere(home, "execute_choice_action", execute_choice_action)
 
 
 # -- models and runs -------------------------------------------------------------------------------

@@ -5,20 +5,24 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextvars import ContextVar
 from copy import copy
 from importlib import import_module
 from typing import Any, Final, cast
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._injected import is_written
 from ._models import hook_models
-from ._patches import Between, InPlace, Patches, Uninstall
+from ._patches import Between, InPlace, Patches, Uninstall, exceptions
+from ._semantic_kernel_asked import ASKED, Asked, asked_for, hook_unknown
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
 SUPPORTED: Final = Between("1.36.0", "1.45.0")
 """Versions of semantic-kernel."""
+
+PASSES: Final = ("semantic_kernel.exceptions:OperationCancelledException",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
@@ -52,10 +56,12 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         function = import_module("semantic_kernel.functions").KernelFunction
         chats = import_module("semantic_kernel.connectors.ai.chat_completion_client_base")
         words = "tool_call", "model_call", "model_stream"
-        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say)
+        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say,
+                    passes=exceptions(*PASSES))  # fmt: skip
         patches.wrap(function, "_invoke_internal", functools.partial(_seam, gate))
         patches.wrap(function, "_invoke_internal_stream", functools.partial(_seam, gate))
-        patches.wrap(kernel, "invoke_function_call", _asked)
+        patches.wrap(kernel, "invoke_function_call", asked_for)
+        hook_unknown(gate, kernel)
         patches.wrap(kernel, "invoke", _invoked)
         hook_models(gate.vocabulary, chats.ChatCompletionClientBase, {
             "_inner_get_chat_message_contents": "model_call",
@@ -86,50 +92,14 @@ class Guarded:
 
     def __init__(self, bus: Bus = default_bus) -> None:
         results = Results(_shown, _packed)
-        self.bus, self._gate = bus, Gate(InPlace("semantic-kernel", SUPPORTED), bus, results)
+        patches, passes = InPlace("semantic-kernel", SUPPORTED), exceptions(*PASSES)
+        self.bus, self._gate = bus, Gate(patches, bus, results, passes=passes)
 
     async def __call__(self, context: Any, next: Callable[[Any], Awaitable[None]]) -> None:
         await _call(self._gate, next, context)
 
 
 # -- tools -----------------------------------------------------------------------------------------
-
-_ASKED: Final[ContextVar[_Asked | None]] = ContextVar("hookbus_asked", default=None)
-
-
-class _Asked:
-    """A model's request for a function.
-
-    Attributes:
-        is_to_go_on: whether it would end the model's turn, and was refused.
-    """
-
-    is_to_go_on = False
-
-    def __init__(self, content: Any) -> None:
-        self.content = content
-
-    def is_for(self, function: Any) -> bool:
-        names = self.content.plugin_name or None, self.content.function_name
-        return names == (function.plugin_name or None, function.name)
-
-
-def _asked(owner: type, stock: Any) -> Any:
-    @functools.wraps(stock)
-    async def invoke_function_call(
-        kernel: Any, function_call: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        asked = _Asked(function_call)
-        token = _ASKED.set(asked)
-        try:
-            ended = await stock(kernel, function_call, *args, **kwargs)
-        finally:
-            _ASKED.reset(token)
-        # A hand-off ends the turn, also where it did not happen.
-        return None if asked.is_to_go_on else ended
-
-    return invoke_function_call
-
 
 def _invoked(owner: type, stock: Any) -> Any:
     @functools.wraps(stock)
@@ -158,14 +128,15 @@ def _seam(gate: Gate, owner: type, stock: Any) -> Any:
 async def _call(
     gate: Gate, run: Callable[[Any], Awaitable[None]], context: Any, depth: int = 0
 ) -> None:
-    function, asked = context.function, _ASKED.get()
+    function, asked = context.function, ASKED.get()
     if asked is not None and asked.is_for(function):
-        _ASKED.set(None)  # what the function calls is asked for by a program
+        ASKED.set(None)  # what the function calls is asked for by a program
     else:
         asked = None
     given = context.arguments
     names = _parameters(function) or [*given]
-    arguments = {name: given[name] for name in names if name in given}
+    hidden = _injected(function, given, asked)
+    arguments = {name: given[name] for name in names if name in given and name not in hidden}
     call = ToolCall(
         function.name, arguments, asked.content.id if asked else None,
         _KINDS.get(_home(function), "function"), function, context=asked,
@@ -190,6 +161,19 @@ def _parameters(function: Any) -> list[str]:
     """Return what a function is given of the arguments of its call; nothing where it may be all."""
     names = [each.name for each in function.parameters]
     return [] if function.is_prompt or "arguments" in names else names
+
+
+def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
+    """Return what of the arguments a program gives for its model: what that did not write, and
+    cannot be told to write or cannot write at all."""
+    kept = {each.name for each in function.parameters if not each.include_in_function_choices}
+    if asked is None:
+        return {name for name in kept & {*given} if not is_written(given[name])}
+    written = asked.content.to_kernel_arguments() or {}
+    return {
+        name for name in given
+        if name not in written and (name in kept or not is_written(given[name]))
+    }
 
 
 def _home(function: Any) -> str:
@@ -238,6 +222,8 @@ async def _one_by_one(parts: _Parts) -> AsyncGenerator[Any, None]:
 
 
 def _shown(raw: Any) -> Any:
+    if isinstance(raw, str):  # what a model reads of a function that does not exist
+        return raw
     value: Any = None if raw is None else raw.value
     if isinstance(value, list):
         flat = [each for part in value for each in (part if isinstance(part, list) else [part])]
@@ -254,6 +240,8 @@ def _content() -> Any:
 
 
 def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
+    if call.kind == "unknown":
+        return value
     if raw is None:
         return _result(call, value)
     given = {name: raw.metadata[name] for name in _GIVEN if name in raw.metadata}

@@ -10,16 +10,20 @@ import functools
 from collections.abc import Callable
 from contextvars import ContextVar
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._injected import is_written
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._vocabulary import Once, Vocabulary, refusal
 
 SUPPORTED: Final = Between("1.23.0", "1.26.0")
+
+PASSES: Final = ("smolagents.local_python_executor:FinalAnswerException",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 _WORDS: Final = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
 
@@ -51,10 +55,13 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         agents, models, tools = (
             import_module(f"smolagents.{name}") for name in ("agents", "models", "tools")
         )
-        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=_WORDS, say=say)
+        gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=_WORDS, say=say,
+                    passes=exceptions(*PASSES))  # fmt: skip
         gate.seam(tools.BaseTool, "__call__", _called)
         gate.seam(agents.MultiStepAgent, "__call__", _managed)
-        patches.wrap(agents.ToolCallingAgent, "execute_tool_call", _waited_for)
+        agent = agents.ToolCallingAgent
+        patches.wrap(agent, "execute_tool_call", functools.partial(_waited_for, gate))
+        patches.wrap(agent, "_substitute_state_variables", _substituted)
         hook_models(
             gate.vocabulary, models.Model,
             {"generate": "model_call", "generate_stream": "model_stream"},
@@ -65,14 +72,26 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
 
 # -- tools -----------------------------------------------------------------------------------------
 
-_WAITS: Final[ContextVar[tuple[Any, str] | None]] = ContextVar("hookbus_smolagents", default=None)
-"""The agent that waits for a text, and the name of what it calls."""
+class _Waiting(NamedTuple):
+    """The agent that waits for a text, the name of what it calls, and what it put in place of a
+    name of its state: from the argument, that name and what no model can write."""
+
+    agent: Any
+    name: str
+    state: dict[str, tuple[str, Any]]
 
 
-def _waited_for(owner: type, stock: Any) -> Any:
+_WAITS: Final[ContextVar[_Waiting | None]] = ContextVar("hookbus_smolagents", default=None)
+
+
+def _waited_for(gate: Gate, owner: type, stock: Any) -> Any:
     @functools.wraps(stock)
     def execute_tool_call(agent: Any, tool_name: str, arguments: Any) -> Any:
-        token = _WAITS.set((agent, tool_name))
+        if tool_name not in agent.tools and tool_name not in agent.managed_agents:
+            given = arguments if isinstance(arguments, dict) else {"input": arguments}
+            call = ToolCall(tool_name, dict(given), None, "unknown", agent, agent)
+            return gate.run(call, lambda _: stock(agent, tool_name, arguments))
+        token = _WAITS.set(_Waiting(agent, tool_name, {}))
         try:
             return stock(agent, tool_name, arguments)
         finally:
@@ -81,12 +100,27 @@ def _waited_for(owner: type, stock: Any) -> Any:
     return execute_tool_call
 
 
-def _who_waits(called: Any) -> Any:
-    agent, name = _WAITS.get() or (None, "")
-    if agent is None:
+def _substituted(owner: type, stock: Any) -> Any:
+    @functools.wraps(stock)
+    def _substitute_state_variables(agent: Any, arguments: Any) -> Any:
+        found, waiting = stock(agent, arguments), _WAITS.get()
+        if waiting is not None and waiting.agent is agent and isinstance(found, dict):
+            waiting.state.update({
+                name: (arguments[name], value) for name, value in found.items()
+                if value is not arguments[name] and not is_written(value)
+            })  # fmt: skip
+        return found
+
+    return _substitute_state_variables
+
+
+def _who_waits(called: Any) -> _Waiting | None:
+    waiting = _WAITS.get()
+    if waiting is None:
         return None
+    agent, name, _ = waiting
     own = agent.tools.get(name), agent.managed_agents.get(name)
-    return agent if any(each is called for each in own) else None
+    return waiting if any(each is called for each in own) else None
 
 
 def _called(stock: Any, tool: Any, *args: Any, **kwargs: Any) -> Any:
@@ -107,18 +141,27 @@ def _managed(stock: Any, agent: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _read(stock: Any, tool: Any, kind: str, given: Any, own: dict[str, Any]) -> Any:
-    """Return the call and its body; `own` are options of smolagents' own."""
+    """Return the call and its body; `own` are options of smolagents' own. An image and the like of
+    an agent's state is seen by the name that the model gave."""
     arguments, spread = given
+    waiting = _who_waits(tool)
+    state = {
+        name: kept for name, kept in (waiting.state if waiting else {}).items()
+        if arguments.get(name) is kept[1]
+    }  # fmt: skip
+    arguments = {**arguments, **{name: kept[0] for name, kept in state.items()}}
 
     def body(arguments: dict[str, Any]) -> Any:
-        by_place, by_name = spread(arguments)
+        back = {name: kept[1] for name, kept in state.items() if arguments.get(name) == kept[0]}
+        by_place, by_name = spread({**arguments, **back})
         token = _WAITS.set(None)
         try:
             return stock(tool, *by_place, **by_name, **own)
         finally:
             _WAITS.reset(token)
 
-    return ToolCall(tool.name, arguments, None, kind, tool, _who_waits(tool)), body
+    agent = waiting.agent if waiting else None
+    return ToolCall(tool.name, arguments, None, kind, tool, agent), body
 
 
 @functools.cache

@@ -17,12 +17,16 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from ._patches import Between, Patches, Uninstall
+from ._injected import split
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Attempt, Once, refusal
 
 SUPPORTED: Final = Between("1.45.0", "1.62.0")
 """Versions of strands-agents."""
+
+PASSES: Final = ("strands.interrupt:InterruptException",)
+"""What hands control back to the framework, and is no failure of a call."""
 
 _KINDS: Final = {
     "MCPAgentTool": "mcp",
@@ -57,7 +61,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     with Patches("strands-agents", SUPPORTED) as patches:
         results = Results(_shown, _packed, _refused)
         gate = Gate(
-            patches, bus, results, words=("tool_call", "model_stream", "agent_stream"), say=say
+            patches, bus, results, words=("tool_call", "model_stream", "agent_stream"), say=say,
+            passes=(_Interrupted, *exceptions(*PASSES)),
         )
         _hook_tools(gate)
         _hook_models(gate)
@@ -127,11 +132,15 @@ def _hook_tools(gate: Gate) -> None:
     def streamed(owner: type, stock: Any) -> Any:
         @functools.wraps(stock)
         def stream(tool: Any, tool_use: Any, invocation_state: Any, **options: Any) -> Any:
+            # A program that calls `agent.tool` may bring the agent, or its context, along.
+            found = split(tool_use.get("input") or {}, lambda: ("agent", _context_of(tool)))
+
             def run(arguments: dict[str, Any]) -> Any:
-                return stock(tool, {**tool_use, "input": arguments}, invocation_state, **options)
+                use = {**tool_use, "input": found.whole(arguments)}
+                return stock(tool, use, invocation_state, **options)
 
             call = ToolCall(
-                tool_use["name"], dict(tool_use.get("input") or {}), tool_use.get("toolUseId"),
+                tool_use["name"], found.shown, tool_use.get("toolUseId"),
                 _kind(tool, tool_use["name"]), tool, (invocation_state or {}).get("agent"),
                 options.get("structured_output_context"),
             )  # fmt: skip
@@ -141,6 +150,28 @@ def _hook_tools(gate: Gate) -> None:
 
     base = import_module("strands.types.tools").AgentTool
     gate.patches.wrap(base, "stream", streamed)
+    home = import_module("strands.tools.executors._executor")
+    if hasattr(home, "_run_tool"):  # older releases answer for such tools in between
+        gate.patches.wrap_function(home, "_run_tool", functools.partial(_unknown, gate))
+
+
+def _context_of(tool: Any) -> str:
+    return getattr(getattr(tool, "_metadata", None), "_context_param", None) or "tool_context"
+
+
+def _unknown(gate: Gate, stock: Any) -> Any:
+    """Have calls of tools that an agent does not have be heard."""
+
+    @functools.wraps(stock)
+    def _run_tool(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        if ctx.tool is not None:
+            return stock(ctx, *args, **kwargs)
+        use = ctx.tool_use
+        call = ToolCall(use["name"], dict(use.get("input") or {}), use.get("toolUseId"), "unknown",
+                        ctx.agent, ctx.agent)  # fmt: skip
+        return _Stream(gate, 0, call, lambda arguments: stock(ctx, *args, **kwargs)).parts()
+
+    return _run_tool
 
 
 def _events() -> Any:

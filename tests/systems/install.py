@@ -61,7 +61,8 @@ SYSTEMS = {
     "haystack": System("haystack", "3.12", extras=("haystack",), packages=("mcp-haystack",)),
     "langchain": System(
         "langchain", "3.11", extras=("langchain", "cli"),
-        packages=("langchain[anthropic,mcp]==1.4.7", "langgraph-checkpoint-sqlite"),
+        packages=("langchain[anthropic,mcp]==1.5.2", "langgraph-checkpoint-sqlite", "deepagents",
+                  "langgraph-supervisor", "langgraph-swarm"),
         source="langchain",
     ),  # fmt: skip
     "litellm": System("litellm", "3.12", extras=("litellm",), packages=("tenacity",)),

@@ -159,3 +159,21 @@ async def test_an_interrupted_tool_stays_interrupted_when_its_result_is_changed(
     task.cancel()
     (part,) = await task
     assert text_of(part) == "changed" and part.is_interrupted
+
+
+async def test_a_tool_that_is_not_there_is_unknown_and_a_structured_answer_is_an_output(
+    either, bus
+):
+    kinds = []
+
+    def hear(sender, name, kind):
+        kinds.append((name, kind))
+
+    bus.signal("pre_tool_call").connect(hear, role="observe", name="hear")
+    toolkit, agent = Toolkit(), ReActAgent(
+        "clerk", "Answer.", Model(), DashScopeChatFormatter(), memory=InMemoryMemory()
+    )
+    toolkit.register_tool_function(agent.generate_response)
+    await called(toolkit, name="fly")
+    await called(toolkit, name="generate_response")
+    assert kinds == [("fly", "unknown"), ("generate_response", "output")]

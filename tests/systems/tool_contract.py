@@ -246,6 +246,18 @@ class ToolContract:
         acted = {"guard": "blocked", "around": "raised"}.get(role, "isolated")
         assert {each.action for each in failures} == {acted}  # some frameworks try again
 
+    def test_an_around_may_run_the_tool_from_a_plain_thread(self, bus, mode, tool):
+        @bus.signal("around_tool_call").connect_via(when=self.pay)
+        def elsewhere(sender, call_next):
+            found = []
+            thread = threading.Thread(target=lambda: found.append(call_next()))
+            thread.start()
+            thread.join()
+            return found[0]
+
+        told = self.run(mode, tool, ANN)
+        assert tool.paid == [(1, "ann")] and SECRET in told.answers[0] and told.went_on
+
     # -- what receivers see ------------------------------------------------------------------------
 
     def test_receivers_see_the_vocabulary(self, bus, mode, tool):

@@ -45,16 +45,23 @@ def hook_tools(patches: Patches, bus: Bus, module: Any) -> None:
             async with aclosing(await stock(toolkit, {**tool_call, "input": arguments})) as parts:
                 return [part async for part in parts]
 
-        kind = "mcp" if getattr(tool, "source", "") == "mcp_server" else "function"
         call = ToolCall(
-            tool_call["name"], dict(tool_call.get("input") or {}), tool_call.get("id"), kind, tool
-        )
+            tool_call["name"], dict(tool_call.get("input") or {}), tool_call.get("id"),
+            "unknown" if tool is toolkit else _kind(tool), tool,
+        )  # fmt: skip
         return _given(await gate.run_async(call, body))
 
     # Below what AgentScope puts in front of it, so that what its middlewares change is seen.
     hooked = module.trace_toolkit(module._apply_middlewares(call_tool_function))
     hooked.__hookable__ = gate.vocabulary.hookable("tool_call", is_async=True)
     patches.replace(module.Toolkit, "call_tool_function", hooked)
+
+
+def _kind(tool: Any) -> str:
+    if getattr(tool, "source", "") == "mcp_server":
+        return "mcp"
+    home = getattr(getattr(tool, "original_func", None), "__qualname__", "")
+    return "output" if home == "ReActAgent.generate_response" else "function"
 
 
 def _results(response: Any, text_block: Any) -> Results:

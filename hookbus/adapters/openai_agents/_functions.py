@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from .._tools import Gate, Refusal, ToolCall
+from .._unknown import call_of
 from ._words import Told, module, read
 
 
@@ -49,6 +50,55 @@ def hook_functions(gate: Gate) -> None:
 
     gate.patches.wrap_function(home, "_invoke_function_tool_with_metadata", hooked)
     _hook_stopping(gate)
+    _hook_unknown(gate)
+
+
+def _hook_unknown(gate: Gate) -> None:
+    """Have calls of tools that an agent does not have be heard, whether they end the run or not."""
+    home, error = module("run_internal.turn_resolution"), module("exceptions").ModelBehaviorError
+
+    def told(stock: Any) -> Any:
+        @functools.wraps(stock)
+        async def _resolve(**given: Any) -> Any:
+            async def body(arguments: dict[str, Any]) -> Any:
+                return await stock(**given)
+
+            name, call_id = given["tool_name"], given["call_id"]
+            call = call_of(name, given["tool_call"].arguments, call_id, home, None)
+            found = await gate.run_async(call, body)
+            return found.text if isinstance(found, Refusal) else str(found)
+
+        return _resolve
+
+    def raised(stock: Any) -> Any:
+        @functools.wraps(stock)
+        def process_model_response(*, agent: Any, response: Any, **given: Any) -> Any:
+            try:
+                return stock(agent=agent, response=response, **given)
+            except error as failed:
+                asked, ends = _missing(response, str(failed)), failed
+            if asked is None:
+                raise ends
+
+            def body(arguments: dict[str, Any]) -> Any:
+                raise ends
+
+            text = getattr(asked, "arguments", None) or getattr(asked, "input", "")
+            gate.run(call_of(asked.name, text, asked.call_id, agent, agent), body)
+            raise ends  # also where it was refused: nobody would read another answer
+
+        return process_model_response
+
+    if hasattr(home, "_resolve_tool_not_found_message"):  # older releases always end the run
+        gate.patches.wrap_function(home, "_resolve_tool_not_found_message", told)
+    gate.patches.wrap_function(home, "process_model_response", raised)
+
+
+def _missing(response: Any, text: str) -> Any:
+    """Return what a model has asked for that its agent does not have, by the text that says so."""
+    asked = (each for each in response.output if getattr(each, "call_id", None) is not None)
+    return next((each for each in asked if f"{getattr(each, 'name', None)} not found in" in text),
+                None)  # fmt: skip
 
 
 def _hook_stopping(gate: Gate) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from .._patches import Between, Patches, Uninstall
+from .._patches import Between, Patches, Uninstall, exceptions
 from .._tools import Gate, Results
 from .._vocabulary import refusal
 from ._actions import hook_actions
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 SUPPORTED: Final = Between("0.22.0", "0.24.0")
 """Versions of openai-agents. Its tools run in functions of private modules, which move."""
+
+PASSES: Final = tuple(
+    f"agents.exceptions:{part}GuardrailTripwireTriggered"
+    for part in ("Input", "Output", "ToolInput", "ToolOutput")
+)
+"""What hands control back to the SDK, and is no failure of a call."""
 
 
 def install(
@@ -60,7 +66,7 @@ def install(
         words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
         results = Results(plain, packed, refused=lambda refused: refused)
         gate = Gate(patches, bus, results, words=words, say=say, approver=approver,
-                    pause=BY_RUN_STATE)  # fmt: skip
+                    pause=BY_RUN_STATE, passes=exceptions(*PASSES))  # fmt: skip
         for hook in (hook_functions, hook_actions, hook_handoffs, hook_models, hook_runs):
             hook(gate)
         if approver is not None:
