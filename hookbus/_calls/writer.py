@@ -90,6 +90,7 @@ class Writer(Turns):
             "noted": asked or events.Attempted in heard,
             "guarded": bool(phases["pre"].guard),
             "passes": bool(plan.site.passes),
+            "answers": self._whole is not None,
             **self._seals(),
             "flagged": bool(phases["pre"].modify) or around or rescue or hook.is_stream,
         }
@@ -124,6 +125,11 @@ class Writer(Turns):
         }  # fmt: skip
 
     @property
+    def _whole(self) -> Any:
+        """The class of the last item that holds the result of a stream, where its body has one."""
+        return getattr(self.hook.body, "__hookbus_whole__", None) if self.hook.is_stream else None
+
+    @property
     def name(self) -> str:
         own = self.hook.body.__name__
         name = f"call_{own}" if own.isidentifier() else "call_it"
@@ -151,7 +157,10 @@ class Writer(Turns):
 
         tools = {
             **TOOLS,
-            "as_items": partial(attempts.as_items, is_async=self.hook.is_async),
+            "as_items": partial(
+                attempts.as_items, is_async=self.hook.is_async, whole=self._whole
+            ),
+            "Whole": self._whole,
             "plan": plan,
             "passes": plan.site.passes,
             "body": self.hook.body,
