@@ -21,6 +21,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._models import first_of, hook_models
 from ._patches import Between, Patches, Uninstall
+from ._streams import Forms, ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Once, Vocabulary, depth_of, refusal
 
@@ -221,13 +222,17 @@ class _Request(Once):
         first part fails where it is retried."""
         if not self.of.stream:
             return await words.run_async("model_call", self, *told)
-        parts = words.stream_async("model_stream", self, *told)
+        parts = ask_in_parts_async(words, self, _LAST, *told)
         begun = []
         async for part in parts:
             begun.append(part)
             if not self.is_whole:
                 break
         return begun[-1] if self.is_whole and begun else _on(begun, parts)
+
+
+_LAST: Final = Forms(lambda parts: parts[-1], lambda answer: [answer])
+"""Each part of an answer has all of it so far."""
 
 
 async def _on(begun: list[Any], parts: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:

@@ -17,6 +17,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._own_hooks import View
 from ._patches import Between, Patches, Uninstall
+from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import INSIDE, Attempt, Vocabulary
 
 SUPPORTED: Final = Between("1.106.0", "1.106.2")
@@ -111,8 +112,21 @@ class _Call:
         return bool(outer.model == self.model and outer.messages == self.messages)
 
     @property
+    def forms(self) -> Forms:
+        return Forms(import_module("litellm").stream_chunk_builder, _chunks)
+
+    @property
     def told(self) -> tuple[Any, ...]:
         return self.model, self.messages, self.options, None
+
+
+def _chunks(answer: Any) -> list[Any]:
+    litellm = import_module("litellm")
+    if isinstance(answer, str):
+        message = litellm.Message(content=answer, role="assistant")
+        answer = litellm.ModelResponse(choices=[litellm.Choices(message=message)])
+    iterator = import_module("litellm.llms.base_llm.base_model_iterator")
+    return [iterator.convert_model_response_to_streaming(answer)]
 
 
 def _names(stock: Any) -> list[str]:
@@ -138,7 +152,7 @@ def _plain(words: Vocabulary, layer: int, stock: Any) -> Any:
             yield from call.attempt.answer
 
         call.attempt.body = parts
-        parts_of = words.stream("model_stream", call.attempt, *call.told)
+        parts_of = ask_in_parts(words, call.attempt, call.forms, *call.told)
         first = [part for part in [next(parts_of, _END)] if part is not _END]
         return _Parts(call.attempt.answer, _parts=parts_of, _first=first)
 
@@ -173,7 +187,7 @@ async def _answered(words: Vocabulary, call: _Call) -> Any:
             await attempt.answer.aclose()
 
     attempt.body = parts
-    parts_of = words.stream_async("model_stream", attempt, *call.told)
+    parts_of = ask_in_parts_async(words, attempt, call.forms, *call.told)
     first = [part for part in [await anext(parts_of, _END)] if part is not _END]
     return _AsyncParts(attempt.answer, _parts=parts_of, _first=first)
 
