@@ -90,7 +90,7 @@ class Writer(Turns):
             "noted": asked or events.Attempted in heard,
             "guarded": bool(phases["pre"].guard),
             "passes": bool(plan.site.passes),
-            "answers": self._whole is not None,
+            "answers": self.hook.whole is not None,
             **self._seals(),
             "flagged": bool(phases["pre"].modify) or around or rescue or hook.is_stream,
         }
@@ -125,11 +125,6 @@ class Writer(Turns):
         }  # fmt: skip
 
     @property
-    def _whole(self) -> Any:
-        """The class of the last item that holds the result of a stream, where its body has one."""
-        return getattr(self.hook.body, "__hookbus_whole__", None) if self.hook.is_stream else None
-
-    @property
     def name(self) -> str:
         own = self.hook.body.__name__
         name = f"call_{own}" if own.isidentifier() else "call_it"
@@ -158,9 +153,9 @@ class Writer(Turns):
         tools = {
             **TOOLS,
             "as_items": partial(
-                attempts.as_items, is_async=self.hook.is_async, whole=self._whole
+                attempts.as_items, is_async=self.hook.is_async, whole=self.hook.whole
             ),
-            "Whole": self._whole,
+            "Whole": self.hook.whole,
             "plan": plan,
             "passes": plan.site.passes,
             "body": self.hook.body,

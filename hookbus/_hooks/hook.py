@@ -98,6 +98,14 @@ class Hook:
         return "generator" in self.colour
 
     @property
+    def whole(self) -> Any:
+        """The class of the last item of its stream, which holds the result as a whole and is none
+        to its caller; None where there is none. What replaces such a result is no iterable of
+        items, and leaves as one.
+        """
+        return getattr(self.body, "__hookbus_whole__", None) if self.is_stream else None
+
+    @property
     def is_async(self) -> bool:
         return "async" in self.colour
 

@@ -82,7 +82,8 @@ def _is_async(receiver: Any) -> bool:
     )
 
 
-def _is_seen_in_parts(words: Vocabulary, model: Any) -> bool:
+def is_seen_in_parts(words: Vocabulary, model: Any) -> bool:
+    """Tell whether anything looks at each part of an answer."""
     return any(_receivers(words, model, phase, "model_stream") for phase in _PHASES)
 
 
@@ -90,7 +91,7 @@ def give_items(
     words: Vocabulary, attempt: Attempt, model: Any, messages: Any, options: Any, agent: Any
 ) -> Generator[Any, Any, None]:
     """Give the items of a request that was asked about, past who looks at each."""
-    if not _is_seen_in_parts(words, model):
+    if not is_seen_in_parts(words, model):
         return give(attempt, messages, options)
     return words.stream("model_stream", attempt, model, messages, options, agent)
 
@@ -99,7 +100,7 @@ def give_items_async(
     words: Vocabulary, attempt: Attempt, model: Any, messages: Any, options: Any, agent: Any
 ) -> AsyncGenerator[Any, None]:
     """The same of items that are awaited."""
-    if not _is_seen_in_parts(words, model):
+    if not is_seen_in_parts(words, model):
         return give_async(attempt, messages, options)
     return words.stream_async("model_stream", attempt, model, messages, options, agent)
 
