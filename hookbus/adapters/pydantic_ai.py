@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from ._pydantic_models import hook_models
 from ._patches import Between, Patches, Uninstall
 from ._pauses import Pause, answered, shown
+from ._pydantic_models import hook_models
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Attempt, refusal
 
@@ -40,8 +40,9 @@ def install(
 
     `tool_call` is every call of a tool, whatever toolset it is in, and of an output function.
     Sender is the `Tool`, of MCP and other toolsets the toolset, and the output function.
-    `model_call` (sender: the `Model`) is every request to a model, whole or streamed; `model_stream`
-    has the events of a streamed one. `agent_run` (sender: the agent) is a `run` or `run_sync`.
+    `model_call` (sender: the `Model`) is every request to a model, whole or streamed, and
+    `model_stream` has the events of a streamed one. `agent_run` (sender: the agent) is a `run` or
+    `run_sync`.
     A refused call is a `ToolFailed`, which the model reads and which takes none of its retries; of
     an output function it is a `ModelRetry`, as the run has no output yet.
 

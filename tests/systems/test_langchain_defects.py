@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
-    AgentMiddleware, ModelFallbackMiddleware, ModelRetryMiddleware,
+    AgentMiddleware,
+    ModelFallbackMiddleware,
+    ModelRetryMiddleware,
 )  # fmt: skip
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel

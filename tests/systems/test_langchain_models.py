@@ -12,7 +12,12 @@ from langchain_core.outputs import ChatGenerationChunk
 from hookbus.adapters import langchain
 
 from .model_contract import (  # noqa: F401
-    ANSWER, PARTS, PIN, ModelContract, pytest_generate_tests, way,
+    ANSWER,
+    PARTS,
+    PIN,
+    ModelContract,
+    pytest_generate_tests,
+    way,
 )  # fmt: skip
 
 

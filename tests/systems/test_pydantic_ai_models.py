@@ -14,7 +14,12 @@ from hookbus import Block, HookBlocked
 from hookbus.adapters import pydantic_ai
 
 from .model_contract import (  # noqa: F401
-    ANSWER, PARTS, PIN, ModelContract, pytest_generate_tests, way,
+    ANSWER,
+    PARTS,
+    PIN,
+    ModelContract,
+    pytest_generate_tests,
+    way,
 )  # fmt: skip
 
 
