@@ -231,8 +231,15 @@ class _Request(Once):
         return begun[-1] if self.is_whole and begun else _on(begun, parts)
 
 
-_LAST: Final = Forms(lambda parts: parts[-1], lambda answer: [answer])
-"""Each part of an answer has all of it so far."""
+def _complete(parts: list[Any]) -> Any:
+    """Return the last part, which has all of the answer, or one that has what all parts have."""
+    if parts[-1].is_last:
+        return parts[-1]
+    blocks = [block for part in parts for block in part.content]
+    return import_module("agentscope.model").ChatResponse(blocks, is_last=True)
+
+
+_LAST: Final = Forms(_complete, lambda answer: [answer])
 
 
 async def _on(begun: list[Any], parts: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:

@@ -43,6 +43,14 @@ class ModelContract:
         """Return an answer with the pin taken out of it."""
         raise NotImplementedError
 
+    def text(self, result: Any) -> str:
+        """Return the text of an answer."""
+        return str(result)
+
+    def said(self, messages: Any) -> str:
+        """Return the text of a request."""
+        return str(messages)
+
     def run(self, way: str) -> list[str]:
         method = getattr(self, way)
         made = method()
@@ -64,7 +72,7 @@ class ModelContract:
 
         @bus.signal("pre_model_call").connect_via(role="guard")
         def no(model, messages):
-            seen.append(str(messages))
+            seen.append(self.said(messages))
             return Block("not this")
 
         bus.require("model_call")
@@ -77,8 +85,8 @@ class ModelContract:
 
         @bus.signal("post_model_call").connect_via(role="guard")
         def no_pin(model, result):
-            seen.append(str(result))
-            return Block("a pin") if PIN in str(result) else None
+            seen.append(self.text(result))
+            return Block("a pin") if PIN in seen[-1] else None
 
         left: list[str] = []
         self.left = left
@@ -100,7 +108,7 @@ class ModelContract:
     def test_observers_get_the_answer_as_a_whole_and_one_call_is_told(self, bus, way):
         seen = []
         bus.signal("post_model_call").connect(
-            lambda model, result: seen.append(str(result)), role="observe"
+            lambda model, result: seen.append(self.text(result)), role="observe"
         )
         with record(bus) as fired:
             assert ANSWER in "".join(self.run(way))
