@@ -36,6 +36,19 @@ def _adk_items(answer: Any) -> list[Any]:
 ADK = Forms(_adk_whole, _adk_items)
 
 
+# -- AgentScope 2: the last part has all, as most models give it -----------------------------------
+
+
+def _complete(parts: list[Any]) -> Any:
+    if parts[-1].is_last:
+        return parts[-1]
+    blocks = [block for part in parts for block in part.content]
+    return import_module("agentscope.model").ChatResponse(blocks, is_last=True)
+
+
+AGENTSCOPE2 = Forms(_complete, lambda answer: [answer])
+
+
 # -- Agent Framework -------------------------------------------------------------------------------
 
 

@@ -19,9 +19,10 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._answers import AGENTSCOPE2
 from ._models import first_of, hook_models
 from ._patches import Between, Patches, Uninstall
-from ._streams import Forms, ask_in_parts_async
+from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Once, Vocabulary, depth_of, refusal
 
@@ -222,24 +223,13 @@ class _Request(Once):
         first part fails where it is retried."""
         if not self.of.stream:
             return await words.run_async("model_call", self, *told)
-        parts = ask_in_parts_async(words, self, _LAST, *told)
+        parts = ask_in_parts_async(words, self, AGENTSCOPE2, *told)
         begun = []
         async for part in parts:
             begun.append(part)
             if not self.is_whole:
                 break
         return begun[-1] if self.is_whole and begun else _on(begun, parts)
-
-
-def _complete(parts: list[Any]) -> Any:
-    """Return the last part, which has all of the answer, or one that has what all parts have."""
-    if parts[-1].is_last:
-        return parts[-1]
-    blocks = [block for part in parts for block in part.content]
-    return import_module("agentscope.model").ChatResponse(blocks, is_last=True)
-
-
-_LAST: Final = Forms(_complete, lambda answer: [answer])
 
 
 async def _on(begun: list[Any], parts: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:

@@ -29,12 +29,11 @@ _END: Final = object()
 def install(bus: Bus = default_bus) -> Uninstall:
     """Let LiteLLM's chat completions run on hookbus, wherever the functions were imported.
 
-    `model_call` and `model_stream` are those of `completion` and `acompletion`: of a program, the
-    `Router`, another framework. A model is a name here: connect to one with
-    `when={"model": "openai/gpt-5"}`. A stream's first part is waited for in the call, so that a
-    refusal is raised there; receivers of a plain stream are plain. A refused call is a
-    `HookBlocked`: the `Router` neither retries it nor falls back to another model, and no
-    deployment cools down.
+    `model_call` is every `completion` and `acompletion`, whole or streamed: of a program, the
+    `Router`, another framework; `model_stream` has the parts of a streamed one. A model is a name
+    here: connect to one with `when={"model": "openai/gpt-5"}`. A stream's first part is waited for
+    in the call, so that a refusal is raised there. A refused call is a `HookBlocked`: the `Router`
+    neither retries it nor falls back to another model, and no deployment cools down.
 
     Args:
         bus: the bus the signals live on.

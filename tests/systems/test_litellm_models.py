@@ -17,6 +17,8 @@ from .model_contract import (  # noqa: F401
     way,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
 HELLO = [{"role": "user", "content": "hello"}]
 
 
