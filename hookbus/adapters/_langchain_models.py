@@ -87,7 +87,8 @@ class _Answer(Once):
         if manager is not None and is_held_back(words, model, is_async=True):
             manager = (_AsyncManager if is_async else _Manager)(manager)
         self._ask = functools.partial(stock, model)
-        self._manager, self._raw, self._kept = manager, None, Kept(None)
+        self._manager: Any = manager
+        self._raw, self._kept = None, Kept(None)
 
     def _asked(self, messages: Any, options: dict[str, Any]) -> Any:
         self._forget()
