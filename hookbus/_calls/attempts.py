@@ -146,8 +146,13 @@ async def closed_async(call: Call, opened: list[Any]) -> None:
     call.inner = inner
 
 
-def as_items(items: Any, *, is_async: bool) -> Any:
-    """Return something to pull items from by `send`, `throw` and `close`."""
+def as_items(items: Any, *, is_async: bool, whole: Any = None) -> Any:
+    """Return something to pull items from by `send`, `throw` and `close`.
+
+    Where a stream has a result as a whole, that is what replaces it, and is its one item.
+    """
+    if whole is not None:
+        items = items, whole(items)
     if hasattr(type(items), "asend" if is_async else "send"):
         return items
     return _each_async(items) if is_async else _each(items)

@@ -172,7 +172,7 @@ def rescued(call: Call, seat: Seat, answer: Any) -> Replace:
 def check_items(call: Call, seat: Seat, verdict: Replace) -> None:
     """Refuse a `Replace` for a stream that has no items to give."""
     hook = call.plan.hook
-    if hook.is_stream:
+    if hook.is_stream and hook.whole is None:
         kinds = ("__iter__", "__aiter__") if hook.is_async else ("__iter__",)
         if not any(hasattr(type(verdict.result), kind) for kind in kinds):
             wrong_return(seat, verdict.result, "Replace(iterable): the hook is a stream")

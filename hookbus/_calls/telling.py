@@ -40,8 +40,11 @@ _THEN: Final[dict[Action, str]] = {
 }
 
 
-_NAMES: Final = ("name", "model_name", "model", "model_id")
+_NAMES: Final = ("name", "model_name", "model", "model_id", "_model_name", "ai_model_id")
 """Where objects of frameworks hold what they are called."""
+
+_SETTINGS: Final = ("config", "_create_args")
+"""Where they hold what they were made with, in which that may be."""
 
 _LONGEST_LABEL: Final = 200
 
@@ -85,7 +88,8 @@ def _label(value: Any) -> str:
         value = str(value)
     elif type(value) is not str:
         held = attributes_of(value)
-        named = (held[name] for name in _NAMES if type(held.get(name)) is str)
+        boxes = [held, *(held[box] for box in _SETTINGS if type(held.get(box)) is dict)]
+        named = (box[name] for box in boxes for name in _NAMES if type(box.get(name)) is str)
         value = next(named, type(value).__qualname__)
     is_short = len(value) <= _LONGEST_LABEL
     return value if is_short else f"<text of {len(value)} characters>"

@@ -64,6 +64,7 @@ class Writer(Turns):
             "noted": asked or events.Attempted in heard,
             "guarded": bool(phases["pre"].guard),
             "passes": bool(plan.site.passes),
+            "answers": self.hook.whole is not None,
             **self._seals(),
             "flagged": bool(phases["pre"].modify) or around or rescue or hook.is_stream,
         }
@@ -122,7 +123,10 @@ class Writer(Turns):
         """Return the source of a text and the function in it, which does not see itself."""
         tools = {
             **TOOLS,
-            "as_items": partial(attempts.as_items, is_async=self.hook.is_async),
+            "as_items": partial(
+                attempts.as_items, is_async=self.hook.is_async, whole=self.hook.whole
+            ),
+            "Whole": self.hook.whole,
             "plan": self.plan,
             "passes": self.plan.site.passes,
             "body": self.hook.body,

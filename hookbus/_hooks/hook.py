@@ -1,5 +1,4 @@
-"""One hookable function: what it looks like, how it is switched on, and where it sits in a class.
-"""
+"""One hookable function: what it looks like, how it is switched on, where it sits in a class."""
 
 from __future__ import annotations
 
@@ -17,13 +16,12 @@ from ..exceptions import HookError
 from .identity import Own, Run, Table, Unshipped, attributes_of_class, release
 from .shell import Shell
 from .signature import Signature, colour_of
-from .site import NOTHING_SAID, Given, Site
+from .site import NOTHING_SAID, Given, Site, site_of
 
 _SHIPPED: Final = (
     "name", "bus", "body", "shell", "colour", "function_signature", "method_signature", "_shell",
     "given",
 )  # fmt: skip
-
 
 _DICT: Final = re.compile(r"\b(?:[dD]ict|(?:Mutable)?Mapping|JSON|TypedDict)\b")
 """What the annotation of an argument has in it that is a dict."""
@@ -72,8 +70,7 @@ class Hook:
         return f"<hook {self.name!r}: {self.body.__module__}.{self.body.__qualname__}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Only picklers that ship functions by value come by here (cloudpickle, for a class of
-        # __main__).
+        # Only for picklers that ship functions by value (cloudpickle, a class of __main__).
         return type(self).__new__, (type(self),), {key: getattr(self, key) for key in _SHIPPED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -83,8 +80,8 @@ class Hook:
 
     def _make_caches(self) -> None:
         outer = self.body.__qualname__.rpartition(".")[0]
-        is_inside = bool(outer) and not outer.endswith("<locals>")
-        self.looks_like_method = is_inside and self.given.sender is None
+        is_inside = outer and not outer.endswith("<locals>") and self.given.sender is None
+        self.looks_like_method = bool(is_inside)
         self.is_retired = False
         self._own_changed = self._settling = object()
         self._shell.give(find=self.find, runs=Table().get, own=Unshipped().get)
@@ -97,12 +94,20 @@ class Hook:
     def served(self, *, as_method: bool) -> Served:
         """Return what its receivers have to know of it, as a method or as a function."""
         signature = self.method_signature if as_method else self.function_signature
-        sender, awaits = self.given.sender, self.given.awaits
-        return Served(self.name, self.colour, signature.names, sender, awaits)
+        given = self.given
+        return Served(self.name, self.colour, signature.names, given.sender, given.awaits)
 
     @property
     def is_stream(self) -> bool:
         return "generator" in self.colour
+
+    @property
+    def whole(self) -> Any:
+        """The class of the last item of its stream, which holds the result as a whole and is none
+        to its caller; None where there is none. What replaces such a result is no iterable of
+        items, and leaves as one.
+        """
+        return getattr(self.body, "__hookbus_whole__", None) if self.is_stream else None
 
     @property
     def is_async(self) -> bool:
@@ -270,13 +275,8 @@ class Hook:
     def site_as(self, attribute: str | None, kin: list[Hook] | None = None) -> Site:
         """Return what it is under this name, among the hookables of it in an MRO."""
         kin = kin or [self]
-        said = [hook.given for hook in kin]
-        guarded = next((each.guarded for each in said if each.guarded is not None), False)
-        guarded = guarded or self.name in self.bus._required
-        blocked = next((each.blocked for each in said if each.blocked is not None), None)
-        sealed = next((each.sealed for each in said if each.sealed is not None), True)
-        passes = next((each.passes for each in said if each.passes is not None), ())
-        return Site(attribute, kin[0] is self, guarded, blocked, sealed, passes)
+        is_required = self.name in self.bus._required
+        return site_of([hook.given for hook in kin], attribute, kin[0] is self, is_required)
 
     def is_named_in(self, cls: type) -> bool:
         """Tell whether this is the class that its name speaks of."""

@@ -62,6 +62,17 @@ class Given(NamedTuple):
 NOTHING_SAID: Final = Given()
 
 
+def site_of(
+    settings: list[Given], attribute: str | None, is_owner: bool, is_required: bool
+) -> Site:
+    """Return what a hookable is by its own settings and, after them, those of what it overrides."""
+    guarded = next((each.guarded for each in settings if each.guarded is not None), False)
+    blocked = next((each.blocked for each in settings if each.blocked is not None), None)
+    sealed = next((each.sealed for each in settings if each.sealed is not None), True)
+    passes = next((each.passes for each in settings if each.passes is not None), ())
+    return Site(attribute, is_owner, guarded or is_required, blocked, sealed, passes)
+
+
 class HookOptions(TypedDict, total=False):
     """What `hookable` and `instrument` take by keyword, besides the bus."""
 

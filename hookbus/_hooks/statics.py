@@ -12,7 +12,7 @@ from .._connections.senders import own_class
 from .hook import Hook, hook_of
 from .identity import attributes_of_class
 from .overrides import with_subclasses
-from .site import Site
+from .site import Site, site_of
 
 
 def static_holders(hooks: Iterable[Hook]) -> Iterator[tuple[Hook, type]]:
@@ -62,11 +62,11 @@ def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
     if site.attribute is None:
         statics = [each for each, _ in kin]
         senders += line[:-1] if any(not is_static for _, is_static in kin) else ()
-    said = [each.given for each in (hook, *statics)]
-    guarded = next((each.guarded for each in said if each.guarded is not None), False)
-    blocked = next((each.blocked for each in said if each.blocked is not None), None)
-    is_guarded = site.is_guarded or guarded
-    return site._replace(is_guarded=is_guarded, blocked=site.blocked or blocked), senders
+    settings = [each.given for each in (hook, *statics)]
+    made = site_of(settings, site.attribute, site.is_owner, site.is_guarded)
+    return site._replace(
+        is_guarded=made.is_guarded, blocked=site.blocked or made.blocked
+    ), senders
 
 
 def _held_under(cls: type, attribute: str, hook: Hook) -> Iterator[tuple[Hook, bool]]:

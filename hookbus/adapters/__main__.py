@@ -51,14 +51,14 @@ SEAMS: Final = {
         "openai-agents", f"{_CALLS} agent_run agent_stream",
         "_invoke_function_tool_with_metadata, five actions, execute_handoffs"),
     "pydantic_ai": Seam(
-        "pydantic-ai-slim", "tool_call model_call agent_run",
+        "pydantic-ai-slim", "tool_call model_call model_stream agent_run",
         "ToolManager._raw_execute, FunctionToolset.call_tool, execute_output_function"),
     "semantic_kernel": Seam(
         "semantic-kernel", _CALLS, "KernelFunction._invoke_internal, _invoke_internal_stream"),
     "smolagents": Seam(
         "smolagents", f"{_CALLS} agent_run agent_stream",
         "BaseTool.__call__, MultiStepAgent.__call__"),
-    "strands": Seam("strands-agents", "tool_call model_stream agent_stream", "AgentTool.stream"),
+    "strands": Seam("strands-agents", f"{_CALLS} agent_stream", "AgentTool.stream"),
 }  # fmt: skip
 
 

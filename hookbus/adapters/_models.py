@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from typing import Any
 
+from hookbus import HookError
+
+from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import Once, Vocabulary
 
 
 def hook_models(
-    vocabulary: Vocabulary, cls: Any, words: dict[str, str], *, is_async: bool | None = None
-) -> None:
+    vocabulary: Vocabulary, cls: Any, words: dict[str, str], forms: Forms | None = None, *,
+    is_async: bool | None = None,
+) -> None:  # fmt: skip
     """Have methods of a framework's models come through hooks, with their overrides in subclasses,
     those that there are and those that will be.
 
@@ -22,18 +26,22 @@ def hook_models(
         vocabulary: which has the hooks.
         cls: the class; it is enough that subclasses have the methods.
         words: the hook of each method, such as `{"generate": "model_call"}`. One of `model_stream`
-            gives items, or a coroutine of what gives them.
+            gives items, or a coroutine of what gives them: a `model_call`, too.
+        forms: how an answer of those looks in parts and as a whole.
         is_async: whether they are, where that cannot be seen of each: a plain function may return
             an async generator.
     """
+    if forms is None and "model_stream" in words.values():
+        raise HookError("a model that answers in parts needs forms=")
     for name, word in words.items():
-        make = functools.partial(_seam, vocabulary, name, word, is_async)
+        make = functools.partial(_seam, vocabulary, name, word, forms, is_async)
         vocabulary.patches.wrap(cls, name, make)
 
 
 def _seam(
-    vocabulary: Vocabulary, name: str, word: str, declared: bool | None, owner: type, stock: Any
-) -> Any:
+    vocabulary: Vocabulary, name: str, word: str, forms: Forms | None, declared: bool | None,
+    owner: type, stock: Any,
+) -> Any:  # fmt: skip
     seen = inspect.iscoroutinefunction(stock) or inspect.isasyncgenfunction(stock)
     is_async = seen if declared is None else declared
     is_stream, named = word == "model_stream", first_of(stock)
@@ -41,15 +49,18 @@ def _seam(
     @functools.wraps(stock)
     def seam(model: Any, /, *args: Any, **kwargs: Any) -> Any:
         def body(messages: Any, options: dict[str, Any]) -> Any:
-            answer = stock(model, messages, *rest, **options)
-            return _items(answer) if is_async and is_stream else answer
+            return stock(model, messages, *rest, **options)
 
         attempt = Once(model, name, owner, body)
         if not vocabulary.patches.is_live or attempt.is_asked:
             return stock(model, *args, **kwargs)
         messages, rest, options = named(args, kwargs)
-        make = _MAKERS[is_stream, is_async]
-        return make(vocabulary, word, attempt, model, messages, options, None)
+        told = model, messages, options, None
+        if forms is not None and is_stream:
+            ask = ask_in_parts_async if is_async else ask_in_parts
+            return ask(vocabulary, attempt, forms, *told)
+        run = vocabulary.run_async if is_async else vocabulary.run
+        return run(word, attempt, *told)
 
     found: Any = seam
     if inspect.iscoroutinefunction(stock):
@@ -62,20 +73,6 @@ def _seam(
         found = seam_async
     found.__hookable__ = vocabulary.hookable(word, is_async=is_async)
     return found
-
-
-_MAKERS: dict[tuple[bool, bool], Callable[..., Any]] = {
-    (False, False): Vocabulary.run,
-    (False, True): Vocabulary.run_async,
-    (True, False): Vocabulary.stream,
-    (True, True): Vocabulary.stream_async,
-}
-"""By whether it gives items, and whether it is async."""
-
-
-async def _items(answer: Any) -> AsyncGenerator[Any, None]:
-    async for item in await answer if inspect.isawaitable(answer) else answer:
-        yield item
 
 
 def first_of(stock: Any) -> Callable[[Any, Any], tuple[Any, tuple[Any, ...], dict[str, Any]]]:

@@ -138,20 +138,23 @@ class Patches:
         made = make(self.look_for(home, name))
         self.replace_everywhere(home, name, made, also_outside=also_outside)
 
-    def wrap(self, cls: type, name: str, make: Callable[[type, Any], Any]) -> None:
+    def wrap(
+        self, cls: type, name: str, make: Callable[[type, Any], Any], *, is_optional: bool = False
+    ) -> None:
         """Replace a method in a class and wherever a subclass has its own, also in those to come.
 
         Args:
             cls: the class; it is enough that subclasses have the method.
             name: the method.
             make: given the class that holds one and the function, returns what is to stand there.
+            is_optional: whether it is enough that a class to come has it.
 
         Raises:
             HookError: if no class there is has it.
         """
         classes = [*_with_subclasses(cls)]
         found = [each for each in classes if inspect.isfunction(vars(each).get(name))]
-        if not found:
+        if not found and not is_optional:
             raise self._missing(f"{cls.__qualname__}.{name}")
         for each in found:
             self.replace(each, name, make(each, vars(each)[name]))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import aclosing, closing
+from contextlib import aclosing
 from contextvars import ContextVar
 from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, instrument
 
+from ._parts import Whole, steps, steps_async
 from ._patches import Patches
 
 
@@ -90,49 +91,17 @@ async def _run_async(attempt: Attempt, *arguments: Any) -> Any:
         INSIDE.reset(token)
 
 
-def _steps(
-    variable: ContextVar[Attempt | None], attempt: Attempt, items: Any
-) -> Generator[Any, Any, None]:
-    """Give items, each made while a variable holds the attempt, in the context of who asks."""
-    with closing(items):
-        while True:
-            token = variable.set(attempt)
-            try:
-                item = next(items)
-            except StopIteration:
-                return
-            finally:
-                variable.reset(token)
-            yield item
+def give(attempt: Attempt, *arguments: Any) -> Generator[Any, Any, None]:
+    return steps(INSIDE, attempt, _run(attempt, *arguments))
 
 
-async def _steps_async(
-    variable: ContextVar[Attempt | None], attempt: Attempt, items: Any
-) -> AsyncGenerator[Any, None]:
-    """The same of items that are awaited."""
-    async with aclosing(items):
-        while True:
-            token = variable.set(attempt)
-            try:
-                item = await anext(items)
-            except StopAsyncIteration:
-                return
-            finally:
-                variable.reset(token)
-            yield item
-
-
-def _give(attempt: Attempt, *arguments: Any) -> Generator[Any, Any, None]:
-    return _steps(INSIDE, attempt, _run(attempt, *arguments))
-
-
-def _give_async(attempt: Attempt, *arguments: Any) -> AsyncGenerator[Any, None]:
-    return _steps_async(INSIDE, attempt, _run(attempt, *arguments))
+def give_async(attempt: Attempt, *arguments: Any) -> AsyncGenerator[Any, None]:
+    return steps_async(INSIDE, attempt, _run(attempt, *arguments))
 
 
 class _Words:
     """The hookables: each has a plain and an async form. Receivers see what they are given,
-    but for the attempt."""
+    but for the attempt. A streamed request is a `model_call`, too, with forms of its own."""
 
     @staticmethod
     def tool_call(
@@ -165,18 +134,34 @@ class _Words:
         return await _run_async(attempt, messages, options)
 
     @staticmethod
-    def model_stream(
+    def model_call_stream(
         model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> Generator[Any, Any, Any]:
         """Ask a model that answers in parts; `messages` and `options` can be changed."""
-        yield from _give(attempt, messages, options)
+        yield from attempt.body(messages, options)
+
+    @staticmethod
+    async def model_call_stream_async(
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
+    ) -> AsyncGenerator[Any, None]:
+        """Ask a model that answers in parts; `messages` and `options` can be changed."""
+        async with aclosing(attempt.body(messages, options)) as parts:
+            async for part in parts:
+                yield part
+
+    @staticmethod
+    def model_stream(
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
+    ) -> Generator[Any, Any, Any]:
+        """Give the items of a streamed `model_call`, inside of it."""
+        yield from give(attempt, messages, options)
 
     @staticmethod
     async def model_stream_async(
         model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
-        """Ask a model that answers in parts; `messages` and `options` can be changed."""
-        async with aclosing(_give_async(attempt, messages, options)) as items:
+        """Give the items of a streamed `model_call`, inside of it."""
+        async with aclosing(give_async(attempt, messages, options)) as items:
             async for item in items:
                 yield item
 
@@ -193,20 +178,22 @@ class _Words:
     @staticmethod
     def agent_stream(agent: Any, input: Any, attempt: Attempt) -> Generator[Any, Any, Any]:
         """Run an agent that gives parts; `input` can be changed."""
-        yield from _give(attempt, input)
+        yield from give(attempt, input)
 
     @staticmethod
     async def agent_stream_async(
         agent: Any, input: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
         """Run an agent that gives parts; `input` can be changed."""
-        async with aclosing(_give_async(attempt, input)) as items:
+        async with aclosing(give_async(attempt, input)) as items:
             async for item in items:
                 yield item
 
 
 for _word in [each for each in vars(_Words).values() if isinstance(each, staticmethod)]:
     _word.__func__.__qualname__ = _word.__func__.__name__  # as tables and errors call it
+for _streamed in (_Words.model_call_stream, _Words.model_call_stream_async):
+    _streamed.__dict__["__hookbus_whole__"] = Whole
 
 
 _LABELS: Final = {
@@ -226,8 +213,8 @@ class Vocabulary:
     Args:
         patches: the adapter's, which take the hooks back.
         bus: the bus their signals live on.
-        words: which hooks the framework has: `"tool_call"`, `"model_call"`, `"model_stream"`,
-            `"agent_run"`, `"agent_stream"`.
+        words: which hooks the framework has: `"tool_call"`, `"model_call"`, `"model_stream"` (the
+            items of a streamed `model_call`), `"agent_run"`, `"agent_stream"`.
         passes: exceptions by which the framework takes control back; they are no failures.
     """
 
@@ -235,12 +222,16 @@ class Vocabulary:
         self, patches: Patches, bus: Bus, words: tuple[str, ...],
         passes: tuple[type[BaseException], ...] = (),
     ) -> None:  # fmt: skip
-        self.patches, self._owner = patches, type("Vocabulary", (_Words,), {})
+        self.patches, self.bus = patches, bus
+        self._owner = type("Vocabulary", (_Words,), {})
         for word in words:
             sender = word.partition("_")[0]
             is_whole = not word.endswith("_stream")
             blocked = Refused if word == "tool_call" else None
-            for form, awaits in ((word, is_whole), (f"{word}_async", False)):
+            forms = [(word, is_whole), (f"{word}_async", False)]
+            if word == "model_call" and "model_stream" in words:
+                forms += [("model_call_stream", False), ("model_call_stream_async", False)]
+            for form, awaits in forms:
                 patches.on_restore(instrument(
                     self._owner, {form: word}, bus=bus, sender=sender, blocked=blocked,
                     awaits=awaits, passes=passes, labels=_LABELS[sender],
@@ -271,13 +262,13 @@ class Vocabulary:
     def stream(self, word: str, attempt: Attempt, *arguments: Any) -> Generator[Any, Any, None]:
         """Make a hooked call that gives items."""
         items = self.hookable(word, is_async=False)(*arguments, attempt)
-        yield from _steps(CALLED, attempt, items)
+        yield from steps(CALLED, attempt, items)
 
     async def stream_async(
         self, word: str, attempt: Attempt, *arguments: Any
     ) -> AsyncGenerator[Any, None]:
         """Make a hooked call that gives items."""
         items = self.hookable(word, is_async=True)(*arguments, attempt)
-        async with aclosing(_steps_async(CALLED, attempt, items)) as steps:
+        async with aclosing(steps_async(CALLED, attempt, items)) as steps:
             async for item in steps:
                 yield item

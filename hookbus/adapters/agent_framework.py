@@ -16,7 +16,9 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._answers import agent_framework
 from ._patches import Between, Patches, Uninstall, exceptions
+from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_agent_framework
 from ._vocabulary import Once, refusal
@@ -181,7 +183,7 @@ def _hook_hand_offs(gate: Gate) -> None:
 
 
 def _hook_clients(gate: Gate) -> None:
-    words = gate.vocabulary
+    words, forms = gate.vocabulary, agent_framework()
 
     def responded(owner: type, stock: Any) -> Any:
         @functools.wraps(stock)
@@ -203,7 +205,7 @@ def _hook_clients(gate: Gate) -> None:
             if not stream:
                 return words.run_async("model_call", asked, *told)
             return client._build_response_stream(
-                words.stream_async("model_stream", asked, *told),
+                ask_in_parts_async(words, asked, forms, *told),
                 response_format=options.get("response_format"),
             )
 

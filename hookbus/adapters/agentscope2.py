@@ -20,8 +20,10 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._agentscope2_unknown import hook_agentscope2
+from ._answers import AGENTSCOPE2
 from ._models import first_of, hook_models
 from ._patches import Between, Patches, Uninstall
+from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Once, Vocabulary, depth_of, refusal
 
@@ -223,7 +225,7 @@ class _Request(Once):
         first part fails where it is retried."""
         if not self.of.stream:
             return await words.run_async("model_call", self, *told)
-        parts = words.stream_async("model_stream", self, *told)
+        parts = ask_in_parts_async(words, self, AGENTSCOPE2, *told)
         begun = []
         async for part in parts:
             begun.append(part)

@@ -15,6 +15,7 @@ from hookbus import Bus, HookBlocked, HookError, default_bus
 from ._cancelled import follow, stop_if_cancelled
 from ._models import hook_models
 from ._patches import Between, Patches, Uninstall, exceptions
+from ._streams import Forms
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
@@ -64,7 +65,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         streams = functools.partial(_streamed, gate, _run, 1)
         patches.wrap(tools.BaseStreamTool, "run_json_stream", streams)
         asks = {"create": "model_call", "create_stream": "model_stream"}
-        hook_models(gate.vocabulary, client, asks, is_async=True)
+        hook_models(gate.vocabulary, client, asks, Forms(_created, _only), is_async=True)
         _hook_agents(gate, say)
     return patches.restore
 
@@ -193,6 +194,19 @@ def _refused(refused: Refusal) -> Any:
     if refused.call.context is None:  # no workbench tells a model of it
         raise refused.blocked
     return _result(refused.call, refused.text, is_error=True)
+
+
+# -- models: texts, and what they are as a whole, last ---------------------------------------------
+
+
+def _created(items: list[Any]) -> Any:
+    if isinstance(items[-1], str):
+        raise HookError("the stream of the model ended without an answer, which nobody can judge")
+    return items[-1]
+
+
+def _only(answer: Any) -> list[Any]:
+    return [answer]
 
 
 # -- hand-offs, and runs that are cancelled --------------------------------------------------------

@@ -18,7 +18,9 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._answers import ADK
 from ._patches import Between, Patches, Uninstall, exceptions
+from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_google_adk
 from ._vocabulary import INSIDE, Attempt, Once, Vocabulary, refusal
@@ -44,8 +46,9 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
 
     `tool_call` (sender: the `BaseTool`) is every `run_async` of a tool, by whatever agent, workflow
     or program, after all callbacks and plugins have changed its arguments; a transfer to another
-    agent and a task that is delegated are calls of tools, too. `model_call` and `model_stream`
-    (sender: the `BaseLlm`) are its `generate_content_async`, whole or streamed; `agent_stream`
+    agent and a task that is delegated are calls of tools, too. `model_call` (sender: the
+    `BaseLlm`) is its `generate_content_async`, whole or streamed; `model_stream` has the parts of a
+    streamed one; `agent_stream`
     (sender: the root agent) is `Runner.run_async`. A refused call is `{"error": ...}`, which ADK
     takes for a failed tool; a program that calls a tool without an agent gets `HookBlocked`.
 
@@ -184,7 +187,7 @@ class _Asked(Once):
         """Give what ADK gets of the hooked call."""
         called = self.of, self._request.contents, self.options, None
         if self._stream:
-            async with aclosing(words.stream_async("model_stream", self, *called)) as items:
+            async with aclosing(ask_in_parts_async(words, self, ADK, *called)) as items:
                 async for item in items:
                     yield item
             return

@@ -17,6 +17,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._own_hooks import View
 from ._patches import Between, Patches, Uninstall
+from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import INSIDE, Attempt, Vocabulary
 
 SUPPORTED: Final = Between("1.106.0", "1.110.2")
@@ -28,12 +29,11 @@ _END: Final = object()
 def install(bus: Bus = default_bus) -> Uninstall:
     """Let LiteLLM's chat completions run on hookbus, wherever the functions were imported.
 
-    `model_call` and `model_stream` are those of `completion` and `acompletion`: of a program, the
-    `Router`, another framework. A model is a name here: connect to one with
-    `when={"model": "openai/gpt-5"}`. A stream's first part is waited for in the call, so that a
-    refusal is raised there; receivers of a plain stream are plain. A refused call is a
-    `HookBlocked`: the `Router` neither retries it nor falls back to another model, and no
-    deployment cools down.
+    `model_call` is every `completion` and `acompletion`, whole or streamed: of a program, the
+    `Router`, another framework; `model_stream` has the parts of a streamed one. A model is a name
+    here: connect to one with `when={"model": "openai/gpt-5"}`. A stream's first part is waited for
+    in the call, so that a refusal is raised there. A refused call is a `HookBlocked`: the `Router`
+    neither retries it nor falls back to another model, and no deployment cools down.
 
     Args:
         bus: the bus the signals live on.
@@ -111,8 +111,21 @@ class _Call:
         return bool(outer.model == self.model and outer.messages == self.messages)
 
     @property
+    def forms(self) -> Forms:
+        return Forms(import_module("litellm").stream_chunk_builder, _chunks)
+
+    @property
     def told(self) -> tuple[Any, ...]:
         return self.model, self.messages, self.options, None
+
+
+def _chunks(answer: Any) -> list[Any]:
+    litellm = import_module("litellm")
+    if isinstance(answer, str):
+        message = litellm.Message(content=answer, role="assistant")
+        answer = litellm.ModelResponse(choices=[litellm.Choices(message=message)])
+    iterator = import_module("litellm.llms.base_llm.base_model_iterator")
+    return [iterator.convert_model_response_to_streaming(answer)]
 
 
 def _names(stock: Any) -> list[str]:
@@ -138,7 +151,7 @@ def _plain(words: Vocabulary, layer: int, stock: Any) -> Any:
             yield from call.attempt.answer
 
         call.attempt.body = parts
-        parts_of = words.stream("model_stream", call.attempt, *call.told)
+        parts_of = ask_in_parts(words, call.attempt, call.forms, *call.told)
         first = [part for part in [next(parts_of, _END)] if part is not _END]
         return _Parts(call.attempt.answer, _parts=parts_of, _first=first)
 
@@ -173,7 +186,7 @@ async def _answered(words: Vocabulary, call: _Call) -> Any:
             await attempt.answer.aclose()
 
     attempt.body = parts
-    parts_of = words.stream_async("model_stream", attempt, *call.told)
+    parts_of = ask_in_parts_async(words, attempt, call.forms, *call.told)
     first = [part for part in [await anext(parts_of, _END)] if part is not _END]
     return _AsyncParts(attempt.answer, _parts=parts_of, _first=first)
 

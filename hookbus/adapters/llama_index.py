@@ -17,6 +17,7 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._injected import is_written
 from ._models import hook_models
 from ._patches import Between, Patches, Uninstall, exceptions
+from ._streams import Forms
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._unknown import hook_llama_index
 from ._vocabulary import refusal
@@ -28,12 +29,9 @@ PASSES: Final = ("workflows.runtime.types.results:WaitingForEvent",)
 """What hands control back to the framework, and is no failure of a call."""
 
 _WORDS: Final = "tool_call", "model_call", "model_stream"
-_MODELS: Final = {
-    "chat": "model_call", "achat": "model_call",
-    "complete": "model_call", "acomplete": "model_call",
-    "stream_chat": "model_stream", "astream_chat": "model_stream",
-    "stream_complete": "model_stream", "astream_complete": "model_stream",
-}  # fmt: skip
+_MODELS: Final = dict.fromkeys(("chat", "achat", "complete", "acomplete"), "model_call")
+_STREAMED: Final = {"chat": ("stream_chat", "astream_chat"),
+                    "complete": ("stream_complete", "astream_complete")}  # fmt: skip
 
 
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
@@ -42,8 +40,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     `tool_call` (sender: the tool) is every `call` and `acall` of a tool and every call of the tool
     itself, by an agent, a workflow, a model's `predict_and_call` or a program; its arguments are as
     the model gave them, with the tool's `partial_params`, before defaults are filled in. A hand-off
-    is one too (`kind="handoff"`). `model_call` and `model_stream` (sender: the LLM) are the ways to
-    chat and to complete.
+    is one too (`kind="handoff"`). `model_call` (sender: the LLM) is every way to chat and to
+    complete, whole or streamed; `model_stream` has the parts of a streamed one.
 
     A refused call returns a `ToolOutput` that is an error, also to a program: an agent reads its
     text and goes on, does not take it for the answer of a tool that returns directly, and hands
@@ -74,6 +72,9 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         hook_llama_index(gate)
         llm = import_module("llama_index.core.base.llms.base").BaseLLM
         hook_models(gate.vocabulary, llm, _MODELS)
+        for way, items in (("chat", _of_a_chat), ("complete", _of_a_text)):
+            names = dict.fromkeys(_STREAMED[way], "model_stream")
+            hook_models(gate.vocabulary, llm, names, Forms(_last, items))
     return patches.restore
 
 
@@ -129,3 +130,24 @@ def _refused(refused: Refusal) -> Any:
 def _told(call: ToolCall, text: str, value: Any, **error: Any) -> Any:
     given = {"args": (), "kwargs": call.arguments}
     return _output()(call.name, content=text, raw_input=given, raw_output=value, **error)
+
+
+# -- models: each part of an answer has all of it so far -------------------------------------------
+
+
+def _last(items: list[Any]) -> Any:
+    return items[-1]
+
+
+def _of_a_chat(answer: Any) -> list[Any]:
+    llms = import_module("llama_index.core.llms")
+    if isinstance(answer, str):
+        message = llms.ChatMessage(role="assistant", content=answer)
+        answer = llms.ChatResponse(message=message)
+    return [answer.model_copy(update={"delta": answer.message.content or ""})]
+
+
+def _of_a_text(answer: Any) -> list[Any]:
+    if isinstance(answer, str):
+        answer = import_module("llama_index.core.llms").CompletionResponse(text=answer)
+    return [answer.model_copy(update={"delta": answer.text})]

@@ -4,9 +4,8 @@ through hooks of hookbus.
 Hooks of Pydantic AI, of whatever capability, run outside of these: what they change is what guards
 see. An MCP toolset's `process_tool_call` runs inside, and is asked about again where it has changed
 the arguments, but for a tool with an MCP App. What a durable execution runs in another process is
-asked about there, if hookbus is installed there. Requests that a model answers in a stream, and
-`run_stream`, `iter` and their like, are no `model_call` and no `agent_run`; their tool calls are
-covered.
+asked about there, if hookbus is installed there. `run_stream`, `iter` and their like are no
+`agent_run`; their calls of models and tools are covered.
 """
 
 from __future__ import annotations
@@ -22,9 +21,10 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._patches import Between, Patches, Uninstall, exceptions
 from ._pauses import Pause, answered, shown
 from ._pydantic_ai_output import Output, hook_outputs
+from ._pydantic_models import hook_models
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_pydantic_ai
-from ._vocabulary import Attempt, Once, refusal
+from ._vocabulary import Attempt, refusal
 
 if TYPE_CHECKING:
     from hookbus.approvals import Approved, Denied, Request, Store
@@ -51,8 +51,9 @@ def install(
     `tool_call` is every call of a tool, whatever toolset it is in, of an output function, and
     structured output that a model gives as a call. Sender is the `Tool`, of MCP and other toolsets
     the toolset, the output function, and what has an output tool validated.
-    `model_call` (sender: the `Model`) is a request that is answered at once, and `agent_run`
-    (sender: the agent) a `run` or `run_sync`.
+    `model_call` (sender: the `Model`) is every request to a model, whole or streamed, and
+    `model_stream` has the events of a streamed one. `agent_run` (sender: the agent) is a `run` or
+    `run_sync`.
     A refused call is a `ToolFailed`, which the model reads and which takes none of its retries; of
     an output function it is a `ModelRetry`, as the run has no output yet.
 
@@ -70,7 +71,7 @@ def install(
             already; or if the bus asks somebody else.
     """
     with Patches(PACKAGE, SUPPORTED) as patches:
-        words = "tool_call", "model_call", "agent_run"
+        words = "tool_call", "model_call", "model_stream", "agent_run"
         gate = Gate(patches, bus, RESULTS, words=words, say=say, approver=approver,
                     pause=Pause(lambda call: call.call_id, _deferred),
                     passes=exceptions(*PASSES))  # fmt: skip
@@ -83,7 +84,7 @@ def install(
             mcp = import_module("pydantic_ai.mcp").MCPToolset
             gate.seam(mcp, "direct_call_tool", _sent, layer=1)
         hook_outputs(gate)
-        _hook_models(gate)
+        hook_models(gate.vocabulary)
         _hook_runs(gate)
     return patches.restore
 
@@ -219,34 +220,7 @@ def _refused(refused: Refusal) -> Any:
 RESULTS: Final = Results(_shown, _packed, _refused)
 
 
-# -- models and runs -------------------------------------------------------------------------------
-
-
-def _hook_models(gate: Gate) -> None:
-    models = import_module("pydantic_ai.models")
-    around = (import_module("pydantic_ai.models.wrapper").WrapperModel,
-              import_module("pydantic_ai.models.fallback").FallbackModel)  # fmt: skip
-    words = gate.vocabulary
-
-    def requested(owner: type, stock: Any) -> Any:
-        if issubclass(owner, around):
-            return stock  # it asks other models, and they are asked about
-
-        async def request(model: Any, messages: Any, model_settings: Any,
-                          model_request_parameters: Any) -> Any:  # fmt: skip
-            def body(messages: Any, options: dict[str, Any]) -> Any:
-                return stock(model, messages, **options)
-
-            asked = Once(model, "request", owner, body)
-            options = {"model_settings": model_settings,
-                       "model_request_parameters": model_request_parameters}  # fmt: skip
-            if not gate.patches.is_live or asked.is_asked:
-                return await stock(model, messages, **options)
-            return await words.run_async("model_call", asked, model, messages, options, None)
-
-        return request
-
-    gate.patches.wrap(models.Model, "request", requested)
+# -- runs ------------------------------------------------------------------------------------------
 
 
 def _hook_runs(gate: Gate) -> None:

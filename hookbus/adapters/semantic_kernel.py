@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._answers import SEMANTIC_KERNEL
 from ._injected import is_written
 from ._models import hook_models
 from ._patches import Between, InPlace, Patches, Uninstall, exceptions
@@ -34,8 +35,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     filters. `name` is without the plugin's, which the sender has. A model reads a refusal as the
     function's result, a program gets `HookBlocked`, and a refused hand-off does not happen. The
     parts of a function that is streamed come when all are there, for guards of the result.
-    `model_call` and `model_stream` (sender: the `ChatCompletionClientBase`) are the requests of a
-    chat service.
+    `model_call` (sender: the `ChatCompletionClientBase`) is every request of a chat service, whole
+    or streamed; `model_stream` has the parts of a streamed one.
 
     Not hooked: `MCPPlugin.call_tool` by a program, which the adapter `mcp` hooks, tools that run at
     a provider, and services that are no chat's.
@@ -66,7 +67,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         hook_models(gate.vocabulary, chats.ChatCompletionClientBase, {
             "_inner_get_chat_message_contents": "model_call",
             "_inner_get_streaming_chat_message_contents": "model_stream",
-        })  # fmt: skip
+        }, SEMANTIC_KERNEL)  # fmt: skip
     return patches.restore
 
 

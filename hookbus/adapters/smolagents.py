@@ -17,6 +17,7 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._injected import is_written
 from ._models import hook_models
 from ._patches import Between, Patches, Uninstall, exceptions
+from ._streams import Forms
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._vocabulary import Once, Vocabulary, refusal
 
@@ -34,8 +35,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
 
     `tool_call` is every call of a tool (sender: the `Tool`), of `final_answer` (`kind="output"`)
     and of a managed agent (sender: the agent, `kind="agent"`), by an agent, its code or a program.
-    `model_call` is `Model.generate`, `model_stream` `generate_stream`, `agent_run` and
-    `agent_stream` are `agent.run`.
+    `model_call` is `Model.generate` and `generate_stream`, whose parts are in `model_stream`;
+    `agent_run` and `agent_stream` are `agent.run`.
 
     A refused call is an observation where a `ToolCallingAgent` waits, so that the results of its
     other calls are kept. In the code of a `CodeAgent` and in a program it is a `HookBlocked`: the
@@ -65,6 +66,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         hook_models(
             gate.vocabulary, models.Model,
             {"generate": "model_call", "generate_stream": "model_stream"},
+            Forms(models.agglomerate_stream_deltas, _deltas),
         )  # fmt: skip
         _hook_runs(gate.vocabulary, agents.MultiStepAgent)
     return patches.restore
@@ -181,6 +183,23 @@ def _refused(refused: Refusal) -> Any:
     if refused.call.agent is None or refused.call.kind == "output":
         raise refused.blocked
     return refused.text
+
+
+# -- models ----------------------------------------------------------------------------------------
+
+
+def _deltas(answer: Any) -> list[Any]:
+    models = import_module("smolagents.models")
+    if isinstance(answer, str):
+        return [models.ChatMessageStreamDelta(content=answer)]
+    calls = [
+        models.ChatMessageToolCallStreamDelta(
+            index=index, id=call.id, type=call.type, function=call.function
+        )
+        for index, call in enumerate(answer.tool_calls or ())
+    ]
+    usage = answer.token_usage
+    return [models.ChatMessageStreamDelta(answer.content, calls or None, usage)]
 
 
 # -- agents ----------------------------------------------------------------------------------------

@@ -17,8 +17,10 @@ from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
+from ._answers import STRANDS
 from ._injected import split
 from ._patches import Between, Patches, Uninstall, exceptions
+from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Attempt, Once, refusal
 
@@ -43,9 +45,10 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
 
     `tool_call` (sender: the `AgentTool`) is every `stream` of a tool, by an agent, a swarm, a graph
     or `agent.tool`, after all hooks and middleware have changed it; what the tool gives before its
-    result goes on live. `model_stream` (sender: the `Model`) is that of a model, `agent_stream`
-    (sender: the `Agent`) is `stream_async`, which all ways to call an agent come through. A refused
-    call is a tool result with status error.
+    result goes on live. `model_call` (sender: the `Model`) is every `stream` of a model; its result
+    is a dict with `content`, and `model_stream` has the events. `agent_stream` (sender: the
+    `Agent`) is `stream_async`, which all ways to call an agent come through. A refused call is a
+    tool result with status error.
 
     Args:
         bus: the bus the signals live on.
@@ -60,10 +63,9 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     """
     with Patches("strands-agents", SUPPORTED) as patches:
         results = Results(_shown, _packed, _refused)
-        gate = Gate(
-            patches, bus, results, words=("tool_call", "model_stream", "agent_stream"), say=say,
-            passes=(_Interrupted, *exceptions(*PASSES)),
-        )
+        words = "tool_call", "model_call", "model_stream", "agent_stream"
+        gate = Gate(patches, bus, results, words=words, say=say,
+                    passes=(_Interrupted, *exceptions(*PASSES)))  # fmt: skip
         _hook_tools(gate)
         _hook_models(gate)
         _hook_agents(gate)
@@ -239,7 +241,7 @@ def _hook_models(gate: Gate) -> None:
             if not gate.patches.is_live or asked.is_asked:
                 return stock(model, messages, **options)
             words = gate.vocabulary
-            return words.stream_async("model_stream", asked, model, messages, options, None)
+            return ask_in_parts_async(words, asked, STRANDS, model, messages, options, None)
 
         return stream
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from decimal import Decimal
 from typing import Any, Final, Literal
 
@@ -20,8 +20,14 @@ BYTES_A_TOKEN: Final = 2
 """Few enough that an estimate is rather too high: English has about four, CJK three."""
 
 _MOST: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-_IN: Final = ("input_tokens", "prompt_tokens")
-_OUT: Final = ("output_tokens", "completion_tokens")
+_USAGE: Final = ("usage", "usage_metadata", "usage_details", "token_usage")
+_IN: Final = (
+    "input_tokens", "prompt_tokens", "inputTokens", "prompt_token_count", "input_token_count",
+)  # fmt: skip
+_OUT: Final = (
+    "output_tokens", "completion_tokens", "outputTokens", "candidates_token_count",
+    "output_token_count",
+)  # fmt: skip
 
 
 class budget(Plugged):
@@ -59,8 +65,11 @@ class budget(Plugged):
         self._used: dict[str, _Amount] = {}
         self._key = f"hookbus budget {id(self)}"
         self._outermost = Outermost(self)
+        self._streamed = f"{self._key} of a stream"
         self.on("pre", self._reserve_of(), role="guard", priority=LAST)
-        self.on("around", either(self._attempt, self._attempt_async), priority=LAST)
+        around: Any = either(self._attempt, self._attempt_async)
+        around.__hookbus_live__ = True  # a stream goes through it as it comes
+        self.on("around", around, priority=LAST)
         self.on("finally", self._release_of(), role="observe")
 
     def _reserve_of(self) -> Callable[..., Block | None]:
@@ -101,6 +110,9 @@ class budget(Plugged):
         except BaseException as error:
             self._ended(ctx, error)
             raise
+        if isinstance(result, (Generator, AsyncGenerator)):  # it ends with the call
+            ctx.state[self._streamed] = ctx.state[self._key].pop()
+            return result
         self._ended(ctx, None, result)
         return result
 
@@ -126,6 +138,10 @@ class budget(Plugged):
 
     def _release_of(self) -> Callable[..., None]:
         def release(sender: Any, ctx: HookContext) -> None:
+            streamed: _Reserved | None = ctx.state.pop(self._streamed, None)
+            usage = None if streamed is None else _usage(ctx.result)
+            if streamed is not None and usage is not None:
+                self._settle(streamed, self._amount(streamed.model, *usage))
             for reserved in ctx.state.pop(self._key, ()):
                 self._settle(reserved, _Amount())
 
@@ -200,7 +216,7 @@ def _usage(result: Any) -> tuple[int, int] | None:
     """Return the tokens of input and output that a result says it used, wherever its framework
     says so.
     """
-    for name in ("usage", "usage_metadata"):
+    for name in _USAGE:
         usage = _of(result, name)
         given, got = ([_of(usage, each) for each in names] for names in (_IN, _OUT))
         counts = [next(filter(_is_count, found), None) for found in (given, got)]

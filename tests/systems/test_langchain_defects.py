@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    ModelFallbackMiddleware,
+    ModelRetryMiddleware,
+)  # fmt: skip
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
@@ -105,13 +109,36 @@ def test_models_are_asked_about_whole_and_in_parts_and_their_answers_can_be_chan
     bus.signal("pre_model_call").connect(
         lambda model, messages: asked.append(len(messages)), role="observe"
     )
-    bus.signal("post_model_call").connect(lambda model, result: AIMessage("changed"))
     bus.signal("item_model_stream").connect(
         lambda model, item: item.model_copy(update={"content": item.content.upper()})
     )
-    model = Scripted(messages=iter([AIMessage("one"), AIMessage("two")]))
-    assert model.invoke("go").content == "changed" and asked == [1]
-    assert "".join(part.content for part in model.stream("go")) == "TWO"
+    model = Scripted(messages=iter([AIMessage("one"), AIMessage("two"), AIMessage("three")]))
+    assert model.invoke("go").content == "one" and asked == [1]
+    assert "".join(part.content for part in model.stream("go")) == "TWO" and asked == [1, 1]
+    bus.signal("post_model_call").connect(
+        lambda model, result: AIMessage(f"changed {result.content}")
+    )
+    assert "".join(part.content for part in model.stream("go")) == "changed THREE"
+
+
+@pytest.mark.parametrize("stack", ["retry", "fallback"])
+def test_middleware_neither_retries_a_refused_model_call_nor_asks_another_model(bus, stack):
+    asked = []
+
+    @bus.signal("pre_model_call").connect_via(role="guard")
+    def not_a_word(model):
+        asked.append(model)
+        return Block("no")
+
+    other = scripted()
+    middleware = {
+        "retry": ModelRetryMiddleware(max_retries=3, initial_delay=0.0),
+        "fallback": ModelFallbackMiddleware(other),
+    }[stack]
+    agent = create_agent(scripted(), [], middleware=[middleware])
+    with pytest.raises(HookBlocked, match="model_call was blocked"):
+        agent.invoke({"messages": ["go"]})
+    assert len(asked) == 1 and other not in asked
 
 
 def test_a_refused_model_call_is_raised(bus):

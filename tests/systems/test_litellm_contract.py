@@ -237,7 +237,7 @@ async def test_a_stream_that_is_left_ends_its_call(on, provider):
         async for _ in (stream := await litellm.acompletion("till/a", MESSAGES, stream=True)):
             break
         await stream.aclose()
-    assert [each.hook for each in fired.of(Finished)] == ["model_stream"]
+    assert [each.hook for each in fired.of(Finished)] == ["model_call"]
 
 
 @pytest.mark.parametrize("way", ["completion", "acompletion"])

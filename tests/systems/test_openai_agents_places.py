@@ -432,7 +432,7 @@ async def test_every_model_call_and_every_run_is_seen_once(on, way):
     with record(on) as fired:
         await run(outer, way)
     hooks = [each.hook for each in fired.of(Finished)]
-    wanted = {"whole": ("model_call", "agent_run"), "streamed": ("model_stream", "agent_stream")}
+    wanted = {"whole": ("model_call", "agent_run"), "streamed": ("model_call", "agent_stream")}
     assert [hooks.count(each) for each in wanted[way]] == [2, 1]
 
 
@@ -451,8 +451,7 @@ async def test_a_model_reads_changed_messages_and_options(on):
 
 @ways
 async def test_a_refused_model_call_ends_the_run_with_who_and_why(on, way):
-    hook = "model_call" if way == "whole" else "model_stream"
-    on.signal(f"pre_{hook}").connect(lambda sender: Block("no money left"), role="guard")
+    on.signal("pre_model_call").connect(lambda sender: Block("no money left"), role="guard")
     model = ScriptedModel([DONE])
     with pytest.raises(HookBlocked, match="no money left"):
         await run(Agent("a", model=model), way)
@@ -511,9 +510,8 @@ async def test_a_model_whose_whole_answer_is_made_of_its_stream_is_asked_about_o
 @ways
 async def test_a_models_retries_do_not_ask_again_for_a_refusal(on, way):
     asked = []
-    hook = "model_call" if way == "whole" else "model_stream"
 
-    @on.signal(f"pre_{hook}").connect_via(role="guard")
+    @on.signal("pre_model_call").connect_via(role="guard")
     def no(model):
         asked.append(1)
         return Block("no")

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from hookbus import HookBlocked
 
+from .._answers import OPENAI
+from .._streams import ask_in_parts_async
 from .._tools import Gate
 from .._vocabulary import Attempt, Once
 from ._words import module
@@ -49,9 +51,7 @@ def hook_models(gate: Gate) -> None:
             attempt, asked = read("model_stream", owner, stock, model, args, kwargs)
             if not patches.is_live or attempt.is_asked:
                 return stock(model, *args, **kwargs)
-            run = attempt.body
-            attempt.body = lambda messages, options: _items(run(messages, options))
-            return words.stream_async("model_stream", attempt, *asked)
+            return ask_in_parts_async(words, attempt, OPENAI, *asked)
 
         return stream_response
 
@@ -70,16 +70,6 @@ def _never_again(stock: Any) -> Any:
         return await stock(error=error, **given)
 
     return evaluate
-
-
-async def _items(source: Any) -> AsyncGenerator[Any, None]:
-    """Return the items of any iterator as a generator, which can be closed."""
-    try:
-        async for item in source:
-            yield item
-    finally:
-        if hasattr(source, "aclose"):
-            await source.aclose()
 
 
 def hook_runs(gate: Gate) -> None:

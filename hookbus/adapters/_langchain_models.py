@@ -1,0 +1,269 @@
+"""LangChain's chat models: what is asked whole, what is streamed, and who is told meanwhile."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Generator
+from importlib import import_module
+from inspect import isawaitable
+from operator import add
+from typing import Any
+
+from ._own_hooks import View
+from ._streams import (
+    Forms,
+    Kept,
+    ask_in_parts,
+    ask_in_parts_async,
+    give_items,
+    give_items_async,
+    is_held_back,
+)  # fmt: skip
+from ._vocabulary import Once, Vocabulary
+
+
+def hook_models(words: Vocabulary) -> None:
+    """Have every request of a chat model come through `model_call`: `invoke`, `stream`, the events
+    of either version, and what callbacks are told of them."""
+    cls, patches = import_module("langchain_core.language_models").BaseChatModel, words.patches
+    whole = functools.partial(_whole, words)
+    patches.wrap(cls, "_generate_with_cache", whole)
+    patches.wrap(cls, "_agenerate_with_cache", whole)
+    for names, forms in ((("_stream", "_astream"), Forms(_message, _chunks)),
+                         (_NATIVE, Forms(_message_of_events, _events))):  # fmt: skip
+        for name in names:
+            make = functools.partial(_streamed, words, forms, name)
+            patches.wrap(cls, name, make, is_optional=names is _NATIVE)
+
+
+_NATIVE = "_stream_chat_model_events", "_astream_chat_model_events"
+"""Methods of models that give events of the newer kind themselves."""
+
+
+# -- whole -----------------------------------------------------------------------------------------
+
+
+class _Manager(View):
+    """What callbacks are told by, which keeps what they are told of an answer until it is judged.
+
+    Attributes:
+        told: what is kept.
+    """
+
+    def __init__(self, behind: Any, told: list[Callable[[], Any]] | None = None) -> None:
+        super().__init__(behind, told=[] if told is None else told)
+
+    def get_sync(self) -> _Manager:
+        return _Manager(self.__dict__["_behind"].get_sync(), self.told)
+
+    def _keep(self, name: str, *args: Any, **kwargs: Any) -> None:
+        tell = getattr(self.__dict__["_behind"], name)
+        self.told.append(functools.partial(tell, *args, **kwargs))
+
+    def on_llm_new_token(self, *args: Any, **kwargs: Any) -> Any:
+        return self._keep("on_llm_new_token", *args, **kwargs)
+
+    def on_stream_event(self, *args: Any, **kwargs: Any) -> Any:
+        return self._keep("on_stream_event", *args, **kwargs)
+
+
+class _AsyncManager(_Manager):
+    async def on_llm_new_token(self, *args: Any, **kwargs: Any) -> None:
+        self._keep("on_llm_new_token", *args, **kwargs)
+
+    async def on_stream_event(self, *args: Any, **kwargs: Any) -> None:
+        self._keep("on_stream_event", *args, **kwargs)
+
+
+class _Answer(Once):
+    """A request that is answered whole: receivers see its message, LangChain gets the whole
+    `ChatResult`, and callbacks are told of it once nobody changes or blocks it any more."""
+
+    def __init__(self, words: Vocabulary, owner: type, stock: Any, model: Any, manager: Any,
+                 *, is_async: bool) -> None:  # fmt: skip
+        super().__init__(model, "_generate_with_cache", owner, self._asked)
+        if is_async:
+            self.body = self._asked_async
+        if manager is not None and is_held_back(words, model, is_async=True):
+            manager = (_AsyncManager if is_async else _Manager)(manager)
+        self._ask = functools.partial(stock, model)
+        self._manager: Any = manager
+        self._raw, self._kept = None, Kept(None)
+
+    def _asked(self, messages: Any, options: dict[str, Any]) -> Any:
+        self._forget()
+        return self._shown(self._ask(messages, run_manager=self._manager, **options))
+
+    async def _asked_async(self, messages: Any, options: dict[str, Any]) -> Any:
+        self._forget()
+        return self._shown(await self._ask(messages, run_manager=self._manager, **options))
+
+    def _forget(self) -> None:
+        if isinstance(self._manager, _Manager):
+            self._manager.told.clear()
+
+    def _shown(self, raw: Any) -> Any:
+        self._raw, self._kept = raw, Kept(raw.generations[0].message)
+        return self._kept.value
+
+    def told(self, message: Any) -> list[Callable[[], Any]]:
+        """Return what callbacks were to be told of what has become the answer."""
+        is_kept = isinstance(self._manager, _Manager) and self._kept.is_still(message)
+        return self._manager.told if is_kept else []
+
+    def result(self, message: Any) -> Any:
+        """Return what LangChain gets."""
+        if self._raw is not None and message is self._kept.value:
+            return self._raw
+        if isinstance(message, str):
+            message = import_module("langchain_core.messages").AIMessage(message)
+        outputs = import_module("langchain_core.outputs")
+        return outputs.ChatResult(generations=[outputs.ChatGeneration(message=message)])
+
+
+def _whole(words: Vocabulary, owner: type, stock: Any) -> Any:
+    if stock.__name__ == "_generate_with_cache":
+
+        @functools.wraps(stock)
+        def _generate_with_cache(
+            model: Any, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any
+        ) -> Any:
+            answer = _Answer(words, owner, stock, model, run_manager, is_async=False)
+            told = {"stop": stop, **options}
+            if not words.patches.is_live or answer.is_asked:
+                return stock(model, messages, run_manager=run_manager, **told)
+            message = words.run("model_call", answer, model, messages, told, None)
+            for tell in answer.told(message):
+                tell()
+            return answer.result(message)
+
+        return _generate_with_cache
+
+    @functools.wraps(stock)
+    async def _agenerate_with_cache(
+        model: Any, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any
+    ) -> Any:
+        answer = _Answer(words, owner, stock, model, run_manager, is_async=True)
+        told = {"stop": stop, **options}
+        if not words.patches.is_live or answer.is_asked:
+            return await stock(model, messages, run_manager=run_manager, **told)
+        message = await words.run_async("model_call", answer, model, messages, told, None)
+        for tell in answer.told(message):
+            if isawaitable(found := tell()):
+                await found
+        return answer.result(message)
+
+    return _agenerate_with_cache
+
+
+# -- streamed --------------------------------------------------------------------------------------
+
+
+class _Streamed(Once):
+    """A request that is answered in parts. Receivers see messages, LangChain gets the chunks that
+    hold them.
+
+    Callbacks are told of what comes out of this: the model itself is given none to tell.
+    """
+
+    def __init__(self, owner: type, stock: Any, model: Any) -> None:
+        super().__init__(model, stock.__name__, owner, self._messages)
+        is_async = stock.__name__.startswith("_a")
+        self._stock, self._chunks = stock, dict[int, Any]()
+        self.body = self._messages_async if is_async else self._messages
+
+    def _messages(self, messages: Any, options: dict[str, Any]) -> Generator[Any, Any, None]:
+        for chunk in self._stock(self.of, messages, run_manager=None, **options):
+            yield self._shown(chunk)
+
+    async def _messages_async(self, messages: Any, options: dict[str, Any]) -> Any:
+        async for chunk in self._stock(self.of, messages, run_manager=None, **options):
+            yield self._shown(chunk)
+
+    def _shown(self, chunk: Any) -> Any:
+        message = getattr(chunk, "message", chunk)  # an event is what it is
+        if message is not chunk:
+            self._chunks[id(message)] = chunk
+        return message
+
+    def chunk(self, message: Any) -> Any:
+        """Return the chunk that LangChain gets for a message."""
+        if isinstance(message, dict):
+            return message
+        held = self._chunks.pop(id(message), None)
+        outputs = import_module("langchain_core.outputs")
+        return outputs.ChatGenerationChunk(message=message) if held is None else held
+
+
+def _streamed(words: Vocabulary, forms: Forms, name: str, owner: type, stock: Any) -> Any:
+    if owner is import_module("langchain_core.language_models").BaseChatModel:
+        return stock  # it asks `_stream`, or says that there is no stream
+
+    def split(args: Any, options: dict[str, Any]) -> dict[str, Any]:
+        named = dict(zip(("stop", "run_manager"), args, strict=False)) | options
+        named.pop("run_manager", None)
+        return named
+
+    if name.startswith("_a"):
+
+        @functools.wraps(stock)
+        async def stream_async(model: Any, messages: Any, *args: Any, **options: Any) -> Any:
+            request = _Streamed(owner, stock, model)
+            told = model, messages, split(args, options), None
+            if not words.patches.is_live or request.is_asked:
+                parts = give_items_async(words, request, *told)
+            else:
+                parts = ask_in_parts_async(words, request, forms, *told)
+            try:
+                async for message in parts:
+                    yield request.chunk(message)
+            finally:
+                await parts.aclose()
+
+        return stream_async
+
+    @functools.wraps(stock)
+    def stream(model: Any, messages: Any, *args: Any, **options: Any) -> Any:
+        request = _Streamed(owner, stock, model)
+        told = model, messages, split(args, options), None
+        if not words.patches.is_live or request.is_asked:
+            parts = give_items(words, request, *told)
+        else:
+            parts = ask_in_parts(words, request, forms, *told)
+        try:
+            for message in parts:
+                yield request.chunk(message)
+        finally:
+            parts.close()
+
+    return stream
+
+
+def _message(items: list[Any]) -> Any:
+    whole = functools.reduce(add, items)
+    return import_module("langchain_core.messages").message_chunk_to_message(whole)
+
+
+def _chunks(answer: Any) -> list[Any]:
+    messages = import_module("langchain_core.messages")
+    if isinstance(answer, str):
+        return [messages.AIMessageChunk(answer)]
+    if isinstance(answer, messages.AIMessageChunk):
+        return [answer]
+    return [messages.AIMessageChunk(**answer.model_dump(exclude={"type"}))]
+
+
+def _message_of_events(events: list[Any]) -> Any:
+    stream = import_module("langchain_core.language_models.chat_model_stream").ChatModelStream()
+    for event in events:
+        stream.dispatch(event)
+    if stream.output_message is None:
+        stream.dispatch({"event": "message-finish"})
+    return stream.output_message
+
+
+def _events(answer: Any) -> Any:
+    bridge = import_module("langchain_core.language_models._compat_bridge")
+    if isinstance(answer, str):
+        answer = import_module("langchain_core.messages").AIMessage(answer)
+    return bridge.message_to_events(answer)

@@ -1,0 +1,65 @@
+"""The parts of a streamed answer: how they leave a `model_call`, and in whose context each is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing
+from contextvars import ContextVar
+from typing import Any
+
+
+class Part:
+    """An item of a streamed answer on its way out of a `model_call`.
+
+    What leaves the call and is none replaces the answer as a whole.
+    """
+
+    __slots__ = ("item",)
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+
+
+class Whole:
+    """The answer that was streamed as a whole: the result that `post` and `finally` see.
+
+    The call takes it for its result, and gives it to nobody as an item.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def steps(
+    variable: ContextVar[Any], attempt: Any, items: Any
+) -> Generator[Any, Any, None]:
+    """Give items, each made while a variable holds the attempt, in the context of who asks."""
+    with closing(items):
+        while True:
+            token = variable.set(attempt)
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            finally:
+                variable.reset(token)
+            yield item
+
+
+async def steps_async(
+    variable: ContextVar[Any], attempt: Any, items: Any
+) -> AsyncGenerator[Any, None]:
+    """The same of items that are awaited."""
+    async with aclosing(items):
+        while True:
+            token = variable.set(attempt)
+            try:
+                item = await anext(items)
+            except StopAsyncIteration:
+                return
+            finally:
+                variable.reset(token)
+            yield item

@@ -1,0 +1,268 @@
+"""A request to a model that answers in parts: a `model_call` like any other.
+
+Guards of `pre` judge it before the model is asked. What looks at the answer as a whole, which is
+whatever changes or blocks it in `post` and every `around`, has the parts held back until it is all
+there and was judged. Where only observers look at the answer, its parts go out live. Receivers of
+`item_model_stream` see each part before that.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import aclosing, closing
+from copy import deepcopy
+from inspect import isawaitable, iscoroutinefunction
+from typing import Any, Final, NamedTuple
+
+from hookbus import explain
+
+from ._parts import Part, Whole, steps, steps_async
+from ._vocabulary import CALLED, Attempt, Vocabulary, give, give_async
+
+_PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
+_CHANGED: Final = object()
+
+_log = logging.getLogger("hookbus")
+
+
+class Forms(NamedTuple):
+    """How a framework's answer looks in parts, and as a whole.
+
+    Attributes:
+        whole: from all items, the answer as one that is not streamed has it.
+        items: from an answer, the items that stand for it: most often one.
+    """
+
+    whole: Callable[[list[Any]], Any]
+    items: Callable[[Any], Iterable[Any]]
+
+
+class Kept:
+    """An answer, and how it was before anybody could change it in place."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        try:
+            self._before = deepcopy(value)
+        except Exception:  # nobody can tell whether it changes
+            self._before = _CHANGED
+
+    def is_still(self, answer: Any) -> bool:
+        """Tell whether an answer is this very one, with nothing in it changed."""
+        if answer is not self.value or self._before is _CHANGED:
+            return False
+        try:
+            return bool(answer == self._before)
+        except Exception:
+            return False
+
+
+def _receivers(words: Vocabulary, model: Any, phase: str, hook: str = "model_call") -> list[Any]:
+    return [*words.bus.signal(f"{phase}_{hook}").receivers_for(model)]
+
+
+def is_held_back(words: Vocabulary, model: Any, *, is_async: bool) -> bool:
+    """Tell whether anything needs an answer as a whole before a part of it leaves."""
+    arounds = _receivers(words, model, "around")
+    if any(not getattr(each, "__hookbus_live__", False) for each in arounds):
+        return True
+    if _receivers(words, model, "post"):
+        rows = explain(words.hookable("model_call", is_async=is_async), sender=model)
+        if any(row.phase == "post" and row.role != "observe" for row in rows):
+            return True
+    # A plain generator waits for no async receiver, and a plain call does.
+    everybody = (each for phase in _PHASES for each in _receivers(words, model, phase))
+    return not is_async and any(map(_is_async, everybody))
+
+
+def _is_async(receiver: Any) -> bool:
+    return iscoroutinefunction(receiver) or iscoroutinefunction(
+        vars(type(receiver)).get("__call__")
+    )
+
+
+def is_seen_in_parts(words: Vocabulary, model: Any) -> bool:
+    """Tell whether anything looks at each part of an answer."""
+    return any(_receivers(words, model, phase, "model_stream") for phase in _PHASES)
+
+
+def give_items(
+    words: Vocabulary, attempt: Attempt, model: Any, messages: Any, options: Any, agent: Any
+) -> Generator[Any, Any, None]:
+    """Give the items of a request that was asked about, past who looks at each."""
+    if not is_seen_in_parts(words, model):
+        return give(attempt, messages, options)
+    return words.stream("model_stream", attempt, model, messages, options, agent)
+
+
+def give_items_async(
+    words: Vocabulary, attempt: Attempt, model: Any, messages: Any, options: Any, agent: Any
+) -> AsyncGenerator[Any, None]:
+    """The same of items that are awaited."""
+    if not is_seen_in_parts(words, model):
+        return give_async(attempt, messages, options)
+    return words.stream_async("model_stream", attempt, model, messages, options, agent)
+
+
+class _Request:
+    """One streamed request.
+
+    Args:
+        vocabulary: which has the hooks.
+        attempt: whose body gives the items; what runs inside of it knows it by that.
+        forms: how the framework's answers look.
+        told: the model, the messages, the options and the agent.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, attempt: Attempt, forms: Forms, told: tuple[Any, ...]
+    ) -> None:
+        self.words, self.attempt, self.forms, self.told = vocabulary, attempt, forms, told
+        self.model, self._items, self._kept = told[0], list[Any](), Kept(_CHANGED)
+
+    def _is_looked_at(self) -> bool:
+        phases = "post", "finally"
+        return self.words.bus.values or any(
+            _receivers(self.words, self.model, phase) for phase in phases
+        )
+
+    # -- the answer --------------------------------------------------------------------------------
+
+    def gather(self, items: list[Any]) -> Any:
+        """Return the answer that all items are."""
+        self._items, self._kept = items, Kept(self.forms.whole(items) if items else None)
+        return self._kept.value
+
+    def gather_for_observers(self, items: list[Any]) -> Any:
+        """Return the answer that all items are, or None where it cannot be made of them: what
+        nobody decides by must not end the call."""
+        try:
+            return self.forms.whole(items) if items else None
+        except Exception as error:
+            kind = type(error).__name__
+            _log.warning("a streamed answer could not be shown as a whole: %s", kind)
+            return None
+
+    def given_out(self, answer: Any) -> Iterable[Any]:
+        """Return the items of what came out of the call: the very ones that the model gave where
+        nobody changed the answer, also in place."""
+        return self._items if self._kept.is_still(answer) else self.forms.items(answer)
+
+    def _leaving(self, part: Any) -> Iterable[Any]:
+        """Return the items that what leaves a live call is."""
+        if type(part) is Part:
+            return (part.item,)
+        # A call that nobody looks at runs bare, and does not take its result out of the stream.
+        return () if type(part) is Whole else self.forms.items(part)
+
+    # -- plain -------------------------------------------------------------------------------------
+
+    def _given(self, messages: Any, options: Any) -> Generator[Any, Any, None]:
+        return give_items(self.words, self.attempt, self.model, messages, options, self.told[3])
+
+    def _gathered(self, messages: Any, options: Any) -> Any:
+        with closing(self._given(messages, options)) as items:
+            return self.gather([*items])
+
+    def _parts(self, messages: Any, options: Any) -> Generator[Any, Any, None]:
+        kept: list[Any] | None = [] if self._is_looked_at() else None
+        with closing(self._given(messages, options)) as items:
+            for item in items:
+                if kept is not None:
+                    kept.append(item)
+                yield Part(item)
+        if kept is not None:
+            yield Whole(self.gather_for_observers(kept))
+
+    def items(self) -> Generator[Any, Any, None]:
+        if is_held_back(self.words, self.model, is_async=False):
+            answer = self.words.run("model_call", Attempt(self._gathered), *self.told)
+            yield from self.given_out(answer)
+            return
+        outer = Attempt(self._parts)
+        hooked = self.words.hookable("model_call_stream", is_async=False)(*self.told, outer)
+        with closing(steps(CALLED, outer, hooked)) as parts:
+            for part in parts:
+                yield from self._leaving(part)
+
+    # -- async -------------------------------------------------------------------------------------
+
+    def _given_async(self, messages: Any, options: Any) -> AsyncGenerator[Any, None]:
+        return give_items_async(
+            self.words, self.attempt, self.model, messages, options, self.told[3]
+        )
+
+    async def _gathered_async(self, messages: Any, options: Any) -> Any:
+        async with aclosing(self._given_async(messages, options)) as items:
+            return self.gather([item async for item in items])
+
+    async def _parts_async(self, messages: Any, options: Any) -> AsyncGenerator[Any, None]:
+        kept: list[Any] | None = [] if self._is_looked_at() else None
+        async with aclosing(self._given_async(messages, options)) as items:
+            async for item in items:
+                if kept is not None:
+                    kept.append(item)
+                yield Part(item)
+        if kept is not None:
+            yield Whole(self.gather_for_observers(kept))
+
+    async def items_async(self) -> AsyncGenerator[Any, None]:
+        if is_held_back(self.words, self.model, is_async=True):
+            attempt = Attempt(self._gathered_async)
+            answer = await self.words.run_async("model_call", attempt, *self.told)
+            for item in self.given_out(answer):
+                yield item
+            return
+        outer = Attempt(self._parts_async)
+        hooked = self.words.hookable("model_call_stream", is_async=True)(*self.told, outer)
+        async with aclosing(steps_async(CALLED, outer, hooked)) as parts:
+            async for part in parts:
+                for item in self._leaving(part):
+                    yield item
+
+
+def ask_in_parts(
+    vocabulary: Vocabulary, attempt: Attempt, forms: Forms, *told: Any
+) -> Generator[Any, Any, None]:
+    """Make a streamed request a `model_call`, and give what its caller gets of it.
+
+    Args:
+        vocabulary: which has the hooks.
+        attempt: whose body takes the messages and the options and returns an iterable of items.
+        forms: how the framework's answers look in parts and as a whole.
+        told: the model, the messages, the options and the agent.
+
+    Raises:
+        HookBlocked: before anything left, where it was blocked.
+    """
+    stock = attempt.body
+    attempt.body = lambda messages, options: _each(stock(messages, options))
+    return _Request(vocabulary, attempt, forms, told).items()
+
+
+def ask_in_parts_async(
+    vocabulary: Vocabulary, attempt: Attempt, forms: Forms, *told: Any
+) -> AsyncGenerator[Any, None]:
+    """The same of an async request: the body may return something to await for the items."""
+    stock = attempt.body
+    attempt.body = lambda messages, options: _each_async(stock(messages, options))
+    return _Request(vocabulary, attempt, forms, told).items_async()
+
+
+def _each(items: Any) -> Generator[Any, Any, None]:
+    try:
+        yield from items
+    finally:
+        if hasattr(items, "close"):
+            items.close()
+
+
+async def _each_async(answer: Any) -> AsyncGenerator[Any, None]:
+    items = await answer if isawaitable(answer) else answer
+    try:
+        async for item in items:
+            yield item
+    finally:
+        if hasattr(items, "aclose"):
+            await items.aclose()

@@ -1,0 +1,124 @@
+"""What every adapter must do with requests to a model, in every way that its framework makes them.
+
+A subclass says how a request is made: a scripted model answers `ANSWER`, whole or in parts. Each
+way is a method marked with `@way`; an `async def` where the framework asks so. It returns what
+left: the texts that its reader saw, in their order, each by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hookbus import Block, Bus, HookBlocked
+from hookbus.events import Finished
+from hookbus.testing import record
+
+PIN = "4711"
+PARTS = ("the pin ", f"is {PIN} ", "today")
+ANSWER = "".join(PARTS)
+
+
+def way(method: Any) -> Any:
+    """Mark a way to make a request."""
+    method.is_way = True
+    return method
+
+
+class ModelContract:
+    """A guard of `pre` and of `post`, a redactor, and observers, in each way.
+
+    Attributes:
+        asked: how often the model itself was asked, counted by the sample.
+    """
+
+    asked: list[Any]
+    install: Callable[..., Callable[[], None]]
+
+    def changed(self, result: Any) -> Any:
+        """Return an answer with the pin taken out of it."""
+        raise NotImplementedError
+
+    def text(self, result: Any) -> str:
+        """Return the text of an answer."""
+        return str(result)
+
+    def said(self, messages: Any) -> str:
+        """Return the text of a request."""
+        return str(messages)
+
+    def run(self, way: str) -> list[str]:
+        method = getattr(self, way)
+        made = method()
+        return asyncio.run(made) if inspect.isawaitable(made) else made
+
+    @pytest.fixture
+    def bus(self):
+        self.asked = []
+        bus = Bus()
+        undo = type(self).install(bus)
+        yield bus
+        undo()
+
+    def test_an_answer_nobody_looks_at_is_what_it_was(self, bus, way):
+        assert ANSWER in "".join(self.run(way)) and len(self.asked) == 1
+
+    def test_a_guard_that_blocks_the_request_keeps_the_model_from_being_asked(self, bus, way):
+        seen = []
+
+        @bus.signal("pre_model_call").connect_via(role="guard")
+        def no(model, messages):
+            seen.append(self.said(messages))
+            return Block("not this")
+
+        bus.require("model_call")
+        with pytest.raises(HookBlocked, match="not this"):
+            self.run(way)
+        assert self.asked == [] and len(seen) == 1 and "hello" in seen[0]
+
+    def test_a_guard_that_blocks_the_answer_lets_no_part_of_it_leave(self, bus, way):
+        seen = []
+
+        @bus.signal("post_model_call").connect_via(role="guard")
+        def no_pin(model, result):
+            seen.append(self.text(result))
+            return Block("a pin") if PIN in seen[-1] else None
+
+        left: list[str] = []
+        self.left = left
+        with pytest.raises(HookBlocked, match="a pin"):
+            self.run(way)
+        assert PIN in seen[0] and PIN not in "".join(left) and len(seen) == 1
+
+    def test_a_redactor_of_the_answer_leaves_nothing_of_what_it_took_out(self, bus, way):
+        bus.signal("post_model_call").connect(
+            lambda model, result: self.changed(result), on_error="block"
+        )
+        left = "".join(self.run(way))
+        assert PIN not in left and "***" in left
+
+    def test_a_guard_that_agrees_with_the_answer_changes_nothing(self, bus, way):
+        bus.signal("post_model_call").connect(lambda model, result: None, role="guard")
+        assert ANSWER in "".join(self.run(way))
+
+    def test_observers_get_the_answer_as_a_whole_and_one_call_is_told(self, bus, way):
+        seen = []
+        bus.signal("post_model_call").connect(
+            lambda model, result: seen.append(self.text(result)), role="observe"
+        )
+        with record(bus) as fired:
+            assert ANSWER in "".join(self.run(way))
+        hooks = [each.hook for each in fired.of(Finished)]
+        assert hooks.count("model_call") == 1 and "model_stream" not in hooks
+        assert len(seen) == 1 and PIN in seen[0]
+
+
+def pytest_generate_tests(metafunc: Any) -> None:
+    """Run what takes a way in each that the class has; import this into the test's module."""
+    if "way" in metafunc.fixturenames:
+        ways = [name for name, each in inspect.getmembers(metafunc.cls) if hasattr(each, "is_way")]
+        metafunc.parametrize("way", ways)
