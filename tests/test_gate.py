@@ -6,6 +6,7 @@ import pytest
 from hookbus import Block, Bus, HookBlocked
 from hookbus.adapters._models import hook_models
 from hookbus.adapters._patches import Patches
+from hookbus.adapters._streams import Forms
 from hookbus.adapters._tools import Gate, ToolCall
 
 CALL = ToolCall("pay", {"to": "eve"}, tool=object)
@@ -93,7 +94,8 @@ WORDS = {"whole": "model_call", "parts": "model_stream"}
 @pytest.fixture
 def bus(patches):
     bus = Bus()
-    hook_models(Gate(patches, bus, words=("model_call", "model_stream")).vocabulary, Model, WORDS)
+    gate = Gate(patches, bus, words=("model_call", "model_stream"))
+    hook_models(gate.vocabulary, Model, WORDS, Forms("".join, lambda answer: [answer]))
     return bus
 
 
@@ -109,6 +111,8 @@ def test_a_model_is_asked_about_once_through_overrides_and_methods_made_of_other
 def test_a_model_that_judges_its_own_calls_is_guarded_as_it_judges(bus):
     @bus.signal("pre_model_call").connect_via(role="guard")
     def judge(model, messages):
+        if messages.startswith("may I say"):  # its own question is a call of the model, too
+            return None
         return Block("no") if "no" in model.parts(f"may I say {messages}?") else None
 
     @bus.signal("pre_model_stream").connect_via(role="guard")
