@@ -167,8 +167,7 @@ class Writer(Turns):
                 self.modifiers(phases["post"].modify, "post"),
                 *self._judged("result", "post"),
             ),
-            # Not `pass`: where a debugger interrupts that, no `try` around it sees it.
-            "final": self.observers(phases["finally"].observe, "leaving") or "result = result",
+            "final": self.observers(phases["finally"].observe, "leaving") or "pass",
         }
         if self.count:
             self.parts |= {"level": self._levels[0], "arounds": self._functions()}

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextvars import copy_context
 
 import pytest
 
@@ -60,7 +61,9 @@ def test_no_listener_is_deaf_after_an_interrupt_at_any_line(listener):
     bus.events.connect({"plain": plain, "fails": fails, "by name": by_name}[listener])
     bus.events.connect(lambda bus, event: heard.append(event))
     line = 1
-    while interrupted_at(line, pay):
+    # In a context of its own: where a tracer raises at the `pass` of an empty `finally`, which no
+    # signal can hit, Python enters no handler, and the call seems to go on.
+    while interrupted_at(line, lambda: copy_context().run(pay)):
         line += 1
         heard.clear()
         assert pay() == "paid"
