@@ -40,6 +40,7 @@ def hookable(
     name: str | None = None, *, bus: Bus = ..., guarded: bool | None = None,
     blocked: Callable[[HookBlocked], Any] | None = None, sender: str | None = None,
     awaits: bool = False, sealed: bool | None = None,
+    identity: Callable[[Any], str] | None = None,
     passes: Iterable[type[BaseException]] | None = None, labels: Iterable[str] = (),
 ) -> Callable[[F], F]: ...  # fmt: skip
 @named_options
@@ -47,6 +48,7 @@ def hookable(
     name: Any = None, *, bus: Bus = default_bus, guarded: bool | None = None,
     blocked: Callable[[HookBlocked], Any] | None = None, sender: str | None = None,
     awaits: bool = False, sealed: bool | None = None,
+    identity: Callable[[Any], str] | None = None,
     passes: Iterable[type[BaseException]] | None = None, labels: Iterable[str] = (),
 ) -> Any:  # fmt: skip
     """Make a function hookable: `@hookable`, or `@hookable("reply")`.
@@ -80,6 +82,10 @@ def hookable(
             as a `CallPaused`. None is as the hookable says that it overrides.
         labels: arguments that name a call, such as a tool's name: they are in `Started` and
             `Finished` without `Bus(values=True)`.
+        identity: what the sender is known by where a call is approved: what this plain function
+            returns, given the sender, a non-empty string. None is as the hookable says that it
+            overrides; without one an object is known by its class, and a class or a function by
+            its name. A store of approvals needs it for what is made inside a function.
 
     Returns:
         The hookable function, or a decorator that makes one.
@@ -90,7 +96,7 @@ def hookable(
     """
     given = given_of(
         guarded=guarded, blocked=blocked, sender=sender, awaits=awaits, sealed=sealed,
-        passes=passes, labels=labels,
+        identity=identity, passes=passes, labels=labels,
     )  # fmt: skip
     if name is None or isinstance(name, str):
         return lambda function: hooked(function, name, bus, given)

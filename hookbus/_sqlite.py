@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import quote
 
+from ._locks import Lock
 from .exceptions import HookError
 
 BUSY_SECONDS: Final = 10.0
@@ -32,6 +33,21 @@ def whole_path(path: str | os.PathLike[str], owner: str) -> Path:
     if not whole.parent.is_dir():
         raise HookError(f"{owner}({str(path)!r}): there is no folder {whole.parent}")
     return whole
+
+
+_CREATING: Final = Lock()
+
+
+def create(path: Path) -> None:
+    """Create the file of a database, for its owner alone, where there is none.
+
+    SQLite gives the mode of a database to the files `-wal` and `-shm` beside it. A file that is
+    there keeps the mode that somebody gave it, and is not opened: closing it would release the
+    locks that this process has on it.
+    """
+    with _CREATING, suppress(OSError):  # SQLite says in its own words what is wrong with the place
+        target = os.path.realpath(path)  # of a link whose file is not there yet
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def into_wal(db: sqlite3.Connection, seconds: float) -> None:

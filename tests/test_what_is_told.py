@@ -211,7 +211,7 @@ def breaks(request):
 @pytest.mark.parametrize(
     "approver, is_spoilt",
     [
-        (lambda request: Denied("no", by="ada"), False),
+        (lambda request: Denied("ada", "no"), False),
         (lambda request: Approved("ada", arguments={"msg": ["b"], "tone": "kind"}), False),
         (lambda request: Approved("ada"), True),
         (breaks, False),

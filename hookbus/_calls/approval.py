@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from types import FunctionType
-from typing import Any, Final, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 import attrs
 
-from .._connections.senders import own_class
 from .._connections.wanted import is_awaitable, not_awaited, unwaited
 from .._surroundings import current_surrounding
 from ..events import Asked
@@ -42,13 +40,27 @@ class Approver(Protocol):
     ask: Callable[[Any], Any]
     ask_async: Callable[[Any], Any]
 
-    def request(self, facts: Mapping[str, Any]) -> Any:
-        """Return the request of a call, with its `digest`; raise HookError for what has none."""
+    def digest(self, facts: Mapping[str, Any]) -> str:
+        """Return what an approval of a call is for; raise HookError for what has none."""
         ...
 
-    def verdict(self, request: Any, answer: Any) -> Block | tuple[str, Mapping[str, Any] | None]:
-        """Return the no, or who said yes and the arguments as they edited them."""
+    def request(self, facts: Mapping[str, Any]) -> Any:
+        """Return the request of a call, with its `digest`; likewise."""
         ...
+
+    def verdict(
+        self, request: Any, answer: Any, facts: Mapping[str, Any]
+    ) -> Block | tuple[str, dict[str, Any], bool]:
+        """Return the denial; or who approved, the arguments that this person changed, and whether
+        the call has waited for it.
+        """
+        ...
+
+
+GuardsNow = Callable[[Call, set[Any]], Callable[[tuple[Any, ...]], Any]]
+"""Makes what calls the guards that are connected now, but some receivers, and returns the
+`Approval` of those that ask; its answer is awaited where the hook is.
+"""
 
 
 def weighed(call: Call, seat: Seat, answer: Any, asking: Approval | None) -> Approval | None:
@@ -65,7 +77,7 @@ def weighed(call: Call, seat: Seat, answer: Any, asking: Approval | None) -> App
 
 
 class Approval:
-    """A yes to one attempt: who asks for it, and to which arguments it was given.
+    """An approval of one attempt: which guards ask, and for which arguments it was given.
 
     Attributes:
         asks: the guards that ask, and what; of this round, where the person edits the arguments.
@@ -73,22 +85,42 @@ class Approval:
     """
 
     values: tuple[Any, ...] | None = None
-    request: Any = None
+    digest = ""
 
     def __init__(self, call: Call) -> None:
         self.call = call
         self.asks: list[tuple[Seat, Ask]] = []
         self._approved: list[tuple[Seat, Ask]] = []
 
-    def approve(self, values: tuple[Any, ...]) -> None:
-        """Ask for a yes to these arguments in a plain call, or block it."""
-        unwaited(self.approve_async(values))
+    def approve(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
+        """Ask for an approval of these arguments in a plain call, or block it."""
+        unwaited(self.approve_async(values, guards_now))
 
-    async def approve_async(self, values: tuple[Any, ...]) -> None:
-        """Ask for a yes in a call that is awaited; likewise. Of a plain one nothing in it waits."""
+    async def approve_async(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
+        """Ask in a call that is awaited; likewise. Of a plain one nothing in it waits.
+
+        While a person thinks the world moves on. So the guards that did not ask are called once
+        more, with those that are new; where the person has edited the arguments, the next round
+        calls all there were, and this the new ones.
+        """
         if self._is_given(values):
-            return
-        seat, request = self._requesting(values)
+            judged = {seat.receiver for seat in self.call.plan.phases["pre"].guard}
+        else:
+            is_waited_for = await self._ask(values)
+            if self.values is not None or not is_waited_for:
+                return
+            judged = {seat.receiver for seat, _ in self._approved}
+        late = guards_now(self.call, judged)(values)
+        if self.call.plan.hook.is_async:
+            late = await late
+        if late is not None:
+            seat, ask = late.asks[0]
+            reason = f"{ask.question}: not approved, as it came up after the approval of the call"
+            block(self.call, seat, Block(reason, code="drift"))
+
+    async def _ask(self, values: tuple[Any, ...]) -> bool:
+        """Ask the person; tell whether the call has waited for the approval."""
+        seat, request, facts = self._requesting(values)
         try:
             ask = self.approver.ask_async
             if not self.call.plan.hook.is_async:
@@ -103,7 +135,7 @@ class Approval:
                 answer = await within(seat, ask(request))
             else:
                 answer = await timed_async(seat, ask, request)
-            self._accept(seat, values, answer)
+            return self._accept(seat, values, self.approver.verdict(request, answer, facts))
         except BaseException as error:
             failed(self.call, seat, error)
             raise  # not reached: who answers for a bus closes
@@ -121,8 +153,8 @@ class Approval:
         self.values = None
         return is_given
 
-    def _requesting(self, values: tuple[Any, ...]) -> tuple[Seat, Any]:
-        """Return the seat of who answers, and the request."""
+    def _requesting(self, values: tuple[Any, ...]) -> tuple[Seat, Any, dict[str, Any]]:
+        """Return the seat of who answers, the request, and the facts it was made of."""
         approver = self.call.plan.hook.bus._approver
         if approver is None:
             seat, ask = self.asks[0]
@@ -130,48 +162,65 @@ class Approval:
             block(self.call, seat, nobody)
         self.approver: Approver = approver
         self._approved, self.asks = self.asks, []
-        self.request = self._requested(values)
-        self._began = time.perf_counter()
-        return _seat_of(self.call, approver), self.request
+        facts = self._facts(values)
+        try:
+            request = self.approver.request(facts)
+        except HookError as error:
+            self._refuse(error)
+        self.digest, self._began = request.digest, time.perf_counter()
+        return _seat_of(self.call, approver), request, facts
 
-    def _requested(self, values: tuple[Any, ...]) -> Any:
-        """Return the request with these arguments; what cannot be approved blocks."""
-        call, hook, sender = self.call, self.call.plan.hook, self.call.sender
+    def _facts(self, values: tuple[Any, ...]) -> dict[str, Any]:
+        """Return what a call with these arguments is, for whoever answers."""
+        call, hook = self.call, self.call.plan.hook
         # What an adapter makes the call with, behind the words of the vocabulary, is none of them.
         not_asked = hook.given.sender, *getattr(hook.body, "__hookbus_carriers__", ())
         given = zip(call.plan.signature.names, values)
-        arguments = {name: plain_copy(value) for name, value in given if name not in not_asked}
+        events = hook.bus.events
+        return {
+            "hook": hook.name,
+            "sender": call.description,
+            "of": call.sender,
+            "identity": call.plan.site.identity,
+            "asks": [(seat.receiver.name, ask) for seat, ask in self._approved],
+            "arguments": {
+                name: plain_copy(value) for name, value in given if name not in not_asked
+            },
+            "surrounding": current_surrounding(),
+            "redact": events.redacted_values if events.redactors else None,
+        }
+
+    def _refuse(self, error: HookError) -> NoReturn:
+        """Block a call that cannot be approved."""
+        block(self.call, self._approved[0][0], Block(f"this call cannot be approved: {error}"))
+
+    def _digest(self, values: tuple[Any, ...]) -> str:
         try:
-            return self.approver.request({
-                "hook": hook.name,
-                "sender": call.description,
-                "of": sender if type(sender) is FunctionType else own_class(sender),
-                "asks": [(seat.receiver.name, ask) for seat, ask in self._approved],
-                "arguments": arguments,
-                "surrounding": current_surrounding(),
-            })  # fmt: skip
+            return self.approver.digest(self._facts(values))
         except HookError as error:
-            block(call, self._approved[0][0], Block(f"this call cannot be approved: {error}"))
+            self._refuse(error)
 
     def _is_of(self, values: tuple[Any, ...]) -> bool:
-        return bool(self._requested(values).digest == self.request.digest)
+        return self._digest(values) == self.digest
 
-    def _accept(self, seat: Seat, values: tuple[Any, ...], answer: Any) -> None:
-        """Take a yes, edited or not; a no ends the call."""
+    def _accept(self, seat: Seat, values: tuple[Any, ...], verdict: Any) -> bool:
+        """Take an approval, edited or not; a denial ends the call. Tell whether it was waited for.
+        """
         call, (asking, ask) = self.call, self._approved[0]
-        verdict = self.approver.verdict(self.request, answer)
         if isinstance(verdict, Block):
             block(call, asking, attrs.evolve(verdict, code=verdict.code or ask.code))
-        by, edited = verdict
-        if edited is not None:
+        by, edited, is_waited_for = verdict
+        if edited:
+            self.check(values)  # what is left as it was is as it was shown
             self.values = patched(call, seat, values, edited)
-            self.request = self._requested(self.values)
+            self.digest = self._digest(self.values)
         seconds = time.perf_counter() - self._began
         for each, _ in self._approved:
             tell(
                 call, Asked, receiver=each.receiver.name, role="guard", phase="pre",
                 seconds=seconds, answer="approved", by=by,
             )  # fmt: skip
+        return bool(is_waited_for)
 
     def _on_own_loop(self, seat: Seat, answer: Any) -> Any:
         if not self.call.plan.hook.given.awaits:

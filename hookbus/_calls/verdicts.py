@@ -5,13 +5,13 @@ itself.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 import attrs
 
 from .._keywords import named_options
-from ..exceptions import HookBlocked
+from ..exceptions import HookBlocked, HookError
 
 
 class _Nothing(enum.Enum):
@@ -45,20 +45,40 @@ class Block:
     details: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, repr=False)
 
 
+def _names(bind: Any) -> tuple[str, ...] | None:
+    if bind is None:
+        return None
+    names = tuple(bind) if isinstance(bind, Iterable) and not isinstance(bind, str) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        example = bind if isinstance(bind, str) else "user"
+        raise HookError(
+            f"Ask(bind={bind!r:.60}): name what of the baggage the approval is for: "
+            f"bind=({example!r},)"
+        )
+    return names
+
+
 @named_options
 @attrs.frozen
 class Ask:
-    """A guard's answer of `pre`: somebody must say yes to this call. Nobody there to ask is a no.
+    """A guard's answer of `pre`: a person must approve this call. Without an approver it is
+    blocked.
 
     Attributes:
-        question: what the person reads, such as `"pay 500 to Ada?"`.
-        code: a short word for programs.
+        question: what the person reads, such as `"pay 500 to Ada?"`; the approval is for it, too.
+        code: a short word for programs, likewise.
         details: what is for the person and for records only; it is never in a text.
+        bind: names of the baggage that the approval is for: `bind=("user",)` is for this user's
+            identical calls in any session, `bind=()` for anybody's. None is all of the baggage.
+
+    Raises:
+        HookError: if `bind` is not names.
     """
 
     question: str
     code: str | None = attrs.field(default=None, kw_only=True)
     details: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, repr=False)
+    bind: Iterable[str] | None = attrs.field(default=None, kw_only=True, converter=_names)
 
 
 @named_options

@@ -7,12 +7,15 @@ from functools import cached_property, partial
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
+import attrs
+
 from .. import events
 from .._hooks.shell import compiled, free_name
 from . import attempts
+from .context import Call
 from .first import FirstCall, stand_in
 from .pieces import mine
-from .plan import Plan, Seat
+from .plan import NO_PHASE, Phase, Plan, Seat, build_plan
 from .text import own_code, sealed, story
 from .tools import TOOLS
 from .turns import Turns, lines
@@ -119,6 +122,14 @@ class Writer(Turns):
         }  # fmt: skip
         return Written(run, source, named)
 
+    def guards(self) -> Callable[..., Any]:
+        """Return a function that calls the guards of `pre` alone, given the call."""
+        self.flags.add("eager")
+        text = self.fill(
+            story.GUARDS_NOW, parts={"guards": self.turns(self.plan.phases["pre"].guard, "weigh")}
+        )
+        return self._made(text)[1]
+
     def _made(self, text: str) -> tuple[str, Callable[..., Any]]:
         """Return the source of a text and the function in it, which does not see itself."""
         tools = {
@@ -132,6 +143,7 @@ class Writer(Turns):
             "body": self.hook.body,
             "names": frozenset(self.simple),
             "nest": lambda *given: self._nested(*given),
+            "guards_now": partial(_guards_now, self.plan),
             **self.tools,
             **self.given,
         }
@@ -266,3 +278,17 @@ class Writer(Turns):
         name = f"around{i}"
         self.given[name] = seat
         return name
+
+
+def _guards_now(plan: Plan, call: Call, judged: set[Any]) -> Callable[[tuple[Any, ...]], Any]:
+    """Return what calls the guards of a plan's sender that are connected now, but those that have
+    judged already; given the arguments, it returns what they ask for, to be awaited where the hook
+    is.
+    """
+    now = build_plan(plan.hook, plan.site, call.sender)
+    guards = tuple(seat for seat in now.phases["pre"].guard if seat.receiver not in judged)
+    phases = {**dict.fromkeys(now.phases, NO_PHASE), "pre": Phase(guard=guards)}
+    writer = Writer(attrs.evolve(now, phases=phases, unaskable=()))
+    run = writer.guards()
+    owner = (call.sender,) if writer.pieces["owner"] else ()
+    return lambda values: run(*owner, *values, call)

@@ -16,12 +16,9 @@ from .screen import (
     Flag,
     Shown,
     clock,
-    console,
-    print_items,
     print_json,
     print_rows,
     say,
-    table_of,
 )
 from .settings import find_settings
 
@@ -127,7 +124,7 @@ def deny(
     """
     from ..approvals import Denied
 
-    _answer(kept.opened(), id, Denied(reason, _who(by)), shown)
+    _answer(kept.opened(), id, Denied(_who(by), reason), shown)
 
 
 def _who(by: str | None) -> str:
@@ -166,19 +163,17 @@ def _show(case: Case, shown: Shown) -> None:
     if shown.json:
         print_json(attrs.asdict(case))
         return
-    request = case.request
-    say(request.question, "bold")
-    facts = {
-        "state": case.state, "hook": request.hook, "of": request.sender,
-        "asked by": request.receiver, "code": request.code,
-        "asked": clock(case.asked, is_long=True), "details": request.details,
-        **request.surrounding,
-    }  # fmt: skip
-    print_items(f"{name}: {value}" for name, value in facts.items() if value)
-    rows = [{"argument": name, "value": repr(value)} for name, value in request.arguments.items()]
-    console().print(table_of(rows) if rows else "it has no arguments")
+    from ..approvals._shown import lines_of, written
+
+    # As it is: what would run is neither shortened nor coloured, and no text of it is markup.
+    for line in lines_of(case.request):
+        print(line)
+    print(f"  asked: {clock(case.asked, is_long=True)}")
+    print(f"  state: {case.state}")
     if case.answer is not None:
-        print_items(f"{name}: {value}" for name, value in _of(case.answer).items() if value)
+        for name, value in _of(case.answer).items():
+            if value:
+                print(f"  {name}: {written(value)}")
 
 
 def _of(answer: Any) -> dict[str, Any]:

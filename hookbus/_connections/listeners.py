@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +117,14 @@ class EventSignal(HookSignal):
         except Exception as error:  # there is no stack or no memory left
             log(ERROR, f"an event could not be redacted and is told to nobody: {type(error)}")
             return None
+
+    def redacted_values(
+        self, values: Mapping[str, Any], session: Any, seconds: float
+    ) -> dict[str, Any]:
+        """Return what the redactors of the bus leave of plain data, by names that stay."""
+        from .redaction import redacted_values
+
+        return redacted_values(values, self.redactors, session, seconds)
 
     def tell_of(
         self, kind: Any, connected: Connected, sender: str = "unknown", **facts: Any

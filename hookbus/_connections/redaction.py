@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -104,12 +104,24 @@ def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
     return type(event)(**fields)
 
 
+def redacted_values(
+    values: Mapping[str, Any], asked: Iterable[Redactor], session: Any, seconds: float
+) -> dict[str, Any]:
+    """Return plain data by names, the names as they are, in which nothing is left of what redactors
+    take out; what they have had no time for within so many seconds is not shown.
+    """
+    clean = _Cleaning(tuple(asked), session, seconds)
+    return {name: clean.of(name, value) for name, value in values.items()}
+
+
 class _Cleaning:
     """One event's way through the redactors, and what it has used of its time."""
 
-    def __init__(self, redactors: tuple[Redactor, ...], session: Any) -> None:
+    def __init__(
+        self, redactors: tuple[Redactor, ...], session: Any, seconds: float = SECONDS
+    ) -> None:
         self._redactors, self._session = redactors, session
-        self._until = time.perf_counter() + SECONDS
+        self._until = time.perf_counter() + seconds
 
     def of(self, name: str, value: Any) -> Any:
         """Return plain data as it may be told, which stands under a name."""

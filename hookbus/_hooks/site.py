@@ -22,6 +22,7 @@ class Site(NamedTuple):
         is_sealed: whether contents of arguments that change after a guard judged them block the
             call; likewise.
         passes: exceptions of the body that pause the call and are not its failure; likewise.
+        identity: what a sender is known by where a call is approved; likewise.
     """
 
     attribute: str | None
@@ -30,6 +31,7 @@ class Site(NamedTuple):
     blocked: Callable[[Any], Any] | None = None
     is_sealed: bool = True
     passes: tuple[type[BaseException], ...] = ()
+    identity: Callable[[Any], str] | None = None
 
 
 class Given(NamedTuple):
@@ -46,6 +48,7 @@ class Given(NamedTuple):
         labels: arguments that name a call; they are in `Started` and `Finished` without values.
         read_only: arguments whose plain containers receivers get as read-only ones.
         hidden: the last parameters, which no receiver sees and the body gets as they are.
+        identity: what a sender is known by where a call is approved; None is as a parent says.
     """
 
     guarded: bool | None = None
@@ -57,6 +60,7 @@ class Given(NamedTuple):
     labels: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    identity: Callable[[Any], str] | None = None
 
 
 NOTHING_SAID: Final = Given()
@@ -70,7 +74,8 @@ def site_of(
     blocked = next((each.blocked for each in settings if each.blocked is not None), None)
     sealed = next((each.sealed for each in settings if each.sealed is not None), True)
     passes = next((each.passes for each in settings if each.passes is not None), ())
-    return Site(attribute, is_owner, guarded or is_required, blocked, sealed, passes)
+    identity = next((each.identity for each in settings if each.identity is not None), None)
+    return Site(attribute, is_owner, guarded or is_required, blocked, sealed, passes, identity)
 
 
 class HookOptions(TypedDict, total=False):
@@ -85,6 +90,7 @@ class HookOptions(TypedDict, total=False):
     labels: Iterable[str]
     read_only: Iterable[str]
     hidden: Iterable[str]
+    identity: Callable[[Any], str] | None
 
 
 _OPTIONS: Final = frozenset(Given._fields)
@@ -115,6 +121,12 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
         )
     for each in given.passes or ():
         _check_pause(each)
+    if given.identity is not None and (
+        not callable(given.identity) or is_async_callable(given.identity)
+    ):
+        raise HookError(
+            f"identity={given.identity!r:.60} must be a plain function from the sender to a string"
+        )
     return given
 
 

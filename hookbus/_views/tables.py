@@ -17,6 +17,11 @@ WIDTH: Final = 100
 
 _LOCAL: Final = re.compile(r"[\w.<>]+\.<locals>\.")
 _PLACE: Final = re.compile(r"(?:/|[A-Za-z]:\\)[^\s:()]+(?=:\d|$)")
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0000-\U000e0fff]"
+)
+"""What Unicode counts as printable, or has a default of nothing to show for, and nobody sees."""
 
 
 def width() -> int:
@@ -113,14 +118,30 @@ def _near(path: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text on one line, with whatever would steer a terminal, turn the line around or break
-    XML written out.
+    """Return text on one line, with whatever would steer a terminal, turn the line around, break
+    XML or not be seen written out.
+
+    Of JSON it makes JSON that says the same.
     """
-    if text.isprintable():
+    if text.isprintable() and (text.isascii() or not _UNSEEN.search(text)):
         return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return "".join(map(_seen, text))
+
+
+def _seen(char: str) -> str:
+    if char.isprintable() and not _UNSEEN.match(char):
+        return char
+    if char < " ":
+        return ascii(char)[1:-1]
+    halves = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4))
 
 
 def escaped(text: str) -> str:
     """Return text for HTML and for XML; its lines stay lines."""
-    return html.escape("\n".join(map(printable, text.split("\n"))))
+    return html.escape(escaped_lines(text))
+
+
+def escaped_lines(text: str) -> str:
+    """Return text as `printable` does, with its lines."""
+    return "\n".join(map(printable, text.split("\n")))

@@ -144,7 +144,7 @@ def answered(said: Any, request: Request, *, by: str) -> Approved | Denied | Non
         whole = None if edited is None else {**request.arguments, "arguments": edited}
         found: Approved | Denied = approvals.Approved(who, arguments=whole)
     elif said.get("approved") is False:
-        found = approvals.Denied(said.get("reason", "no"), by=who)
+        found = approvals.Denied(who, said.get("reason", "no"))
     else:
         return None
     return found

@@ -2,11 +2,22 @@
 
 from ._answering import answering
 from ._desk import Desk
+from ._notify import notify
 from ._store import Store
 from ._terminal import terminal
-from ._words import ApprovalPending, Approved, Case, Denied, Parked, Request
+from ._words import (
+    AlreadyAnswered,
+    ApprovalPending,
+    Approved,
+    Case,
+    Denied,
+    Parked,
+    Request,
+    RequestExpired,
+    UnknownRequest,
+)  # fmt: skip
 
 __all__ = [
-    "ApprovalPending", "Approved", "Case", "Denied", "Desk", "Parked", "Request", "Store",
-    "answering", "terminal",
+    "AlreadyAnswered", "ApprovalPending", "Approved", "Case", "Denied", "Desk", "Parked", "Request",
+    "RequestExpired", "Store", "UnknownRequest", "answering", "notify", "terminal",
 ]  # fmt: skip

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
-import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from .. import Block, HookError
+from .._plain import plain
 from ._digest import canonical, covered, digest_of, library
+from ._identity import identity_of
 from ._memory import Memory, check_answer, check_seconds
-from ._words import Approved, Parked, Pending, Request
+from ._redacted import hidden, restored, without
+from ._words import Approved, Kept, Parked, Pending, Request
+
+REDACTING_SECONDS: Final = 1.0
+"""For so long redactors may look through a request; what they have not got to is not shown."""
 
 
 def answering(approver: Any, timeout: float | None = None) -> Answering:
@@ -34,17 +38,6 @@ def answering(approver: Any, timeout: float | None = None) -> Answering:
     if not callable(approver):
         raise HookError(f"{approver!r:.60} cannot be asked: give a function, a Desk or a Store")
     return Answering(_Function(approver), timeout)
-
-
-def _home(module: str) -> str:
-    """Return what a module is known by: of `__main__`, which each program has, the name that it was
-    run by with `-m`, else its file.
-    """
-    main = sys.modules.get(module) if module == "__main__" else None
-    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
-    if spec is not None:
-        return str(spec.name)
-    return module if file is None else os.path.abspath(file)
 
 
 class _Function:
@@ -78,35 +71,66 @@ class Answering:
         self.function = getattr(approver, "function", type(approver))
         self.name: str = getattr(approver, "name", type(approver).__name__)
         self.ask, self.ask_async = approver.ask, approver.ask_async
+        self._program: str | None = getattr(approver, "program", None)
+        self._is_lasting: bool = getattr(approver, "is_lasting", False)
         self._noted = getattr(approver, "noted", lambda request, answer: answer)
 
-    def request(self, facts: Mapping[str, Any]) -> Request:
-        """Return the request of a call.
+    def digest(self, facts: Mapping[str, Any]) -> str:
+        """Return the digest of a call, of its real values.
 
         Raises:
-            HookError: where an argument has no canonical JSON.
+            HookError: where an argument or what the approval is bound to has no canonical JSON, or
+                the sender is not known by anything that lasts as long as the approval.
         """
-        hook, asks, of = facts["hook"], facts["asks"], facts["of"]
-        receiver = ", ".join(name for name, _ in asks)
+        hook = facts["hook"]
+        asks = [
+            [name, str(ask.question), ask.code and str(ask.code)] for name, ask in facts["asks"]
+        ]  # fmt: skip
         arguments = canonical(covered(hook, facts["arguments"]), "arguments")
-        sender = f"{_home(of.__module__)}.{of.__qualname__}"
+        try:
+            bound = canonical(_bound(facts), "baggage")
+        except HookError as error:
+            raise HookError(
+                f"{error}; or name what the approval is for, as Ask(bind=('user',)) does"
+            ) from None
+        whose = identity_of(
+            facts["of"], hook, facts["identity"], is_lasting=self._is_lasting
+        )  # fmt: skip
+        return digest_of(self.key, [hook, self._program, whose, asks], bound, arguments)
+
+    def request(self, facts: Mapping[str, Any]) -> Request:
+        """Return the request of a call, as a person may see it.
+
+        Raises:
+            HookError: as `digest`.
+        """
+        digest, asks = self.digest(facts), facts["asks"]
         details = {name: ask.details for name, ask in asks if ask.details}
+        sender = facts["sender"]
+        if facts["identity"] is not None:
+            sender = f"{sender}, which is {facts['identity'](facts['of'])!r}"
+        shown = _shown(facts["redact"], _exactly(facts), {
+            "sender": sender,
+            "question": "\n".join(str(ask.question) for _, ask in asks),
+            "code": next((ask.code for _, ask in asks if ask.code), None),
+            "details": asks[0][1].details if len(asks) == 1 else details or None,
+            "bound": _bound(facts),
+            "surrounding": dict(facts["surrounding"]),
+        })  # fmt: skip
         return Request(
             id=secrets.token_hex(8),
-            hook=hook,
-            sender=facts["sender"],
-            receiver=receiver,
-            question="\n".join(str(ask.question) for _, ask in asks),
-            code=next((ask.code for _, ask in asks if ask.code), None),
-            details=asks[0][1].details if len(asks) == 1 else details or None,
-            arguments=json.loads(arguments),
-            digest=digest_of(self.key, hook, sender, receiver, arguments),
-            surrounding=dict(facts["surrounding"]),
+            hook=facts["hook"],
+            receiver=", ".join(name for name, _ in asks),
+            digest=digest,
             deadline=None if self.timeout is None else time.time() + self.timeout,
+            **shown,
         )
 
-    def verdict(self, request: Request, answer: Any) -> Block | tuple[str, Any]:
-        """Return the no, or who said yes and the arguments as they edited them.
+    def verdict(
+        self, request: Request, answer: Any, facts: Mapping[str, Any]
+    ) -> Block | tuple[str, dict[str, Any], bool]:
+        """Return the denial; or who approved, the arguments that this person changed, and whether
+        the call has waited for it.
 
         Raises:
             HookError: for an answer that is none.
@@ -115,9 +139,47 @@ class Answering:
         if isinstance(answer, Parked):
             waiting = answer.id or request.id
             reason = f"{request.question}: waits for a yes, as request {waiting}; try again later"
-            return Pending(reason, code="pending", id=waiting)
+            told = {"id": waiting, "question": request.question, "bound": dict(request.bound)}
+            return Pending(reason, code="pending", id=waiting, details=told)
         check_answer(answer, request)
-        if isinstance(answer, Approved):
-            return answer.by, answer.arguments
-        who = f" by {answer.by}" if answer.by else ""
-        return Block(f"{request.question}: denied{who}: {answer.reason}", code="denied")
+        if not isinstance(answer, Approved):
+            reason = f"{request.question}: denied by {answer.by}: {answer.reason}"
+            return Block(reason, code="denied")
+        kept = answer if isinstance(answer, Kept) else None
+        edited: dict[str, Any] = {}
+        if answer.arguments is not None:
+            shown = request.arguments if kept is None else kept.shown
+            written = json.loads(canonical(dict(answer.arguments), "arguments"))
+            edited = restored(written, shown, _exactly(facts))
+        return answer.by, edited, kept is None or kept.is_waited_for
+
+
+def _exactly(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of the arguments that are approved, in JSON types."""
+    arguments = canonical(covered(facts["hook"], facts["arguments"]), "arguments")
+    made: dict[str, Any] = json.loads(arguments)
+    return made
+
+
+def _bound(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the baggage that an approval is for: what any of those who ask binds it to."""
+    baggage, binds = facts["surrounding"], [ask.bind for _, ask in facts["asks"]]
+    if any(bind is None for bind in binds):
+        return dict(baggage)
+    return {name: baggage.get(name) for name in sorted({name for bind in binds for name in bind})}
+
+
+def _shown(
+    redact: Callable[..., dict[str, Any]] | None, arguments: dict[str, Any], more: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the fields of a request as a person may see them: what is taken out of the arguments
+    is taken out of whatever quotes them, too.
+    """
+    if redact is None:
+        return {**more, "arguments": arguments}
+    session = more["surrounding"].get("session")
+    told = redact(arguments, session, REDACTING_SECONDS)
+    pairs = hidden(arguments, told)
+    rest = redact({name: plain(value) for name, value in more.items()}, session, REDACTING_SECONDS)
+    rest = {name: value if value is None else without(value, pairs) for name, value in rest.items()}
+    return {**rest, "arguments": told, "question": str(rest["question"])}

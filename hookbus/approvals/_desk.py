@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
@@ -12,8 +12,9 @@ from typing import Any
 from .. import HookError
 from .._keywords import named_options
 from .._locks import Lock
-from ._memory import Memory, check_answer
-from ._words import Approved, Denied, Request
+from ..exceptions import did_you_mean
+from ._memory import MOST, Memory, check_answer, said
+from ._words import AlreadyAnswered, Approved, Denied, Request, RequestExpired, UnknownRequest
 
 
 @named_options
@@ -33,6 +34,7 @@ class Desk:
         self._waiting: dict[str, tuple[Request, Future[Any]]] = {}
         self._new: deque[Request] = deque()
         self._lookers: deque[Future[Request]] = deque()
+        self._ended: OrderedDict[str, tuple[type[HookError], str]] = OrderedDict()
 
     def pending(self) -> list[Request]:
         """Return the requests that wait for an answer, the oldest first."""
@@ -43,21 +45,25 @@ class Desk:
         """Answer a request; the first answer is final.
 
         Raises:
-            HookError: for what is no answer, a request that does not wait, or whose time is over.
+            HookError: for what is no answer.
+            UnknownRequest: if no such request was made here.
+            AlreadyAnswered: if it has an answer.
+            RequestExpired: if its deadline has passed or its call has ended.
         """
         with self._lock:
             request, future = self._waiting.get(id, (None, None))
             if request is None or future is None:
-                raise HookError(
-                    f"no request {id!r:.40} waits at this desk: it was answered, its call has "
-                    "ended, or it never was; pending() has those that wait"
-                )
+                kind, why = self._ended.get(id, (UnknownRequest, "pending() has those that wait"))
+                known = did_you_mean(id, self._waiting) if kind is UnknownRequest else ""
+                raise kind(f"no request {id!r:.40} waits at this desk{known}: {why}")
             check_answer(answer, request)
             if request.deadline is not None and request.deadline <= time.time():
-                raise HookError(f"the time for request {id} is over: its call was blocked")
+                raise RequestExpired(f"the time for request {id} is over: its call was blocked")
             del self._waiting[id]
             if not future.set_running_or_notify_cancel():
-                raise HookError(f"nobody waits for request {id} any more: its call has ended")
+                self._end(id, RequestExpired, "its call has ended")
+                raise RequestExpired(f"nobody waits for request {id}: its call has ended")
+            self._end(id, AlreadyAnswered, f"it has its answer already: {said(answer)}")
             self._memory.note(request, answer)
             future.set_result(answer)
 
@@ -107,8 +113,15 @@ class Desk:
             self._new.append(request)
         return future
 
+    def _end(self, id: str, kind: type[HookError], why: str) -> None:
+        """Keep what an answer that comes later is told, of the newest requests."""
+        self._ended[id] = kind, why
+        while len(self._ended) > MOST:
+            self._ended.popitem(last=False)
+
     def _withdraw(self, request: Request) -> None:
         with self._lock:
-            self._waiting.pop(request.id, None)
+            if self._waiting.pop(request.id, None) is not None:
+                self._end(request.id, RequestExpired, "its time is over, or its call has ended")
             with suppress(ValueError):
                 self._new.remove(request)

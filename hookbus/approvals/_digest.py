@@ -51,10 +51,17 @@ def canonical(value: Any, name: str) -> bytes:
         raise HookError(f"{name} has no canonical JSON: {what}") from None
 
 
-def digest_of(key: bytes, hook: str, sender: str, receiver: str, arguments: bytes) -> str:
-    """Return the digest of a call: of hook, class of the sender, asking guard and arguments."""
-    said = json.dumps([hook, sender, receiver]).encode() + b"\n" + arguments
-    return hmac.digest(key, said, "sha256").hex()
+def digest_of(key: bytes, facts: list[Any], bound: bytes, arguments: bytes) -> str:
+    """Return the digest of a call.
+
+    Args:
+        key: what it is keyed with.
+        facts: hook, program, sender's identity and, for each guard that asks, its name, question
+            and code.
+        bound: the baggage that the approval is for, as canonical JSON, as the arguments are.
+    """
+    message = b"\n".join((json.dumps(facts).encode(), bound, arguments))
+    return hmac.digest(key, message, "sha256").hex()
 
 
 def _check(value: Any, name: str, depth: int = 0) -> None:

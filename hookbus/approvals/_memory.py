@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections import OrderedDict
@@ -12,7 +13,8 @@ from typing import Any, Final
 from .. import HookError
 from .._locks import Lock
 from ._digest import canonical
-from ._words import Approved, Denied, Request
+from ._redacted import restored
+from ._words import Approved, Denied, Kept, Request
 
 MOST: Final = 10_000
 """So many yeses and parked requests are remembered; the oldest go first, which asks again."""
@@ -27,11 +29,13 @@ class Memory:
         self._yeses: OrderedDict[str, tuple[float, Approved]] = OrderedDict()
         self._parked: OrderedDict[str, str] = OrderedDict()
 
-    def known(self, request: Request) -> Approved | None:
+    def known(self, request: Request) -> Kept | None:
         """Return the yes that still holds for such a call."""
         with self._lock:
             until, answer = self._yeses.get(request.digest, (0.0, None))
-        return answer if until > time.time() else None
+        if answer is None or until <= time.time():
+            return None
+        return Kept.of(answer, request.arguments)
 
     def note(self, request: Request, answer: Any) -> None:
         """Keep a yes for as long as it says; using it does not make that longer."""
@@ -68,17 +72,23 @@ def check_answer(answer: Any, request: Request) -> None:
     """
     if isinstance(answer, type) or not isinstance(answer, (Approved, Denied)):
         kind = answer.__name__ if isinstance(answer, type) else type(answer).__name__
-        raise HookError(f"{kind} is no answer: give Approved(by) or Denied(reason)")
+        raise HookError(f"{kind} is no answer: give Approved(by) or Denied(by, reason)")
+    if not isinstance(answer.by, str) or not answer.by.strip():
+        kind = type(answer).__name__
+        raise HookError(f"{kind}(by={answer.by!r:.40}): name the person who answers")
     if isinstance(answer, Denied):
         if not isinstance(answer.reason, str):
-            raise HookError(f"Denied({answer.reason!r:.40}): the reason must be a text")
+            raise HookError(f"Denied(reason={answer.reason!r:.40}): the reason must be a text")
         return
-    if not isinstance(answer.by, str) or not answer.by:
-        raise HookError(f"Approved(by={answer.by!r:.40}): say who says yes")
     if answer.remember is not None:
         _check_remember(answer)
     if answer.arguments is not None:
         _check_edited(answer.arguments, request)
+
+
+def said(answer: Approved | Denied) -> str:
+    """Say in words what an answer is."""
+    return f"{'approved' if isinstance(answer, Approved) else 'denied'} by {answer.by}"
 
 
 def check_seconds(name: str, seconds: Any) -> None:
@@ -102,4 +112,5 @@ def _check_edited(edited: Any, request: Request) -> None:
     if not isinstance(edited, Mapping) or edited.keys() != request.arguments.keys():
         names = ", ".join(request.arguments)
         raise HookError(f"arguments= takes all arguments, as they are to be: {names}")
-    canonical(dict(edited), "arguments")
+    written = json.loads(canonical(dict(edited), "arguments"))
+    restored(written, request.arguments, request.arguments)  # no placeholder is where none was

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from .. import HookError
-from .._sqlite import BUSY_SECONDS, into_wal, is_new, make, refuse_foreign, said, whole_path
+from .._sqlite import BUSY_SECONDS, create, into_wal, is_new, make, refuse_foreign, said, whole_path
 
-VERSION: Final = 1
+VERSION: Final = 2
 _APPLICATION: Final = 0x686B6170  # "hkap", in the head of the file
 
 _TABLES: Final = """
@@ -24,12 +25,14 @@ CREATE TABLE requests (
     digest TEXT NOT NULL,
     request TEXT NOT NULL,
     asked REAL NOT NULL,
+    answer_by REAL NOT NULL,
+    lapsed REAL,
     answer TEXT,
     answered REAL,
     until REAL,
     used REAL
 );
-CREATE UNIQUE INDEX waiting ON requests (digest) WHERE answer IS NULL;
+CREATE UNIQUE INDEX waiting ON requests (digest) WHERE answer IS NULL AND lapsed IS NULL;
 CREATE INDEX by_digest ON requests (digest, number);
 """
 
@@ -42,6 +45,7 @@ def prepared(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
     """
     whole = whole_path(path, "Store")
     refuse_foreign(whole, "store", _APPLICATION, VERSION)
+    create(whole)
     with opened(whole) as db:
         if is_new(db, whole, "store", _APPLICATION, VERSION):
             make(db, _TABLES, _APPLICATION, VERSION)
@@ -60,7 +64,8 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """
     db = None
     try:
-        db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        uri = f"file:{quote(str(path))}?mode=rw"  # a file that is gone is not made anew
+        db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         into_wal(db, BUSY_SECONDS)
         db.execute("PRAGMA synchronous = FULL")
         db.execute("BEGIN IMMEDIATE")

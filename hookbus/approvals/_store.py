@@ -14,9 +14,19 @@ import attrs
 from .. import HookError
 from .._keywords import named_options
 from ..exceptions import did_you_mean
-from ._memory import check_answer, check_seconds
+from ._memory import check_answer, check_seconds, said
 from ._schema import opened, prepared
-from ._words import Approved, Case, Denied, Parked, Request
+from ._words import (
+    AlreadyAnswered,
+    Approved,
+    Case,
+    Denied,
+    Kept,
+    Parked,
+    Request,
+    RequestExpired,
+    UnknownRequest,
+)  # fmt: skip
 
 
 @named_options
@@ -28,23 +38,31 @@ class Store:
     processes may use; what was acknowledged is on the disk.
 
     Args:
-        path: the file; it is made where there is none.
+        path: the file; it is made where there is none, for its owner alone.
         expires: for how many seconds an answer holds.
+        answer_within: for how many seconds a request takes an answer. Then it is `"expired"`, and
+            the same call made again is a new request.
 
     Raises:
         HookError: if the file cannot be used, or is none of these.
     """
 
     name = "Store"
+    is_lasting = True
 
-    def __init__(self, path: str | os.PathLike[str], *, expires: float = 3600.0) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, expires: float = 3600.0,
+        answer_within: float = 86400.0,
+    ) -> None:  # fmt: skip
         check_seconds("expires", expires)
+        check_seconds("answer_within", answer_within)
         self._path, self.key = prepared(path)
-        self._expires, self._is_closed = expires, False
+        self._expires, self._answer_within, self._is_closed = expires, answer_within, False
 
     def pending(self) -> list[Request]:
         """Return the requests that wait for an answer, the oldest first."""
-        return [case.request for case in self._cases("answer IS NULL")]
+        found = self._cases("answer IS NULL AND lapsed IS NULL AND answer_by > ?", time.time())
+        return [case.request for case in found]
 
     def history(self) -> list[Case]:
         """Return all requests and what became of them, the oldest first."""
@@ -54,19 +72,22 @@ class Store:
         """Return a request and what became of it.
 
         Raises:
-            HookError: if there is no such request.
+            UnknownRequest: if there is no such request.
         """
         found = self._cases("id = ?", id)
         if not found:
             known = [request.id for request in self.pending()]
-            raise HookError(f"{self._path} has no request {id!r:.40}{did_you_mean(id, known)}")
+            raise UnknownRequest(f"{self._path} has no request {id!r:.40}{did_you_mean(id, known)}")
         return found[0]
 
     def answer(self, id: str, answer: Approved | Denied) -> None:
         """Answer a request; the first answer is final. It is on the disk when this returns.
 
         Raises:
-            HookError: for what is no answer, or a request that is unknown or has one.
+            HookError: for what is no answer.
+            UnknownRequest: if there is no such request.
+            AlreadyAnswered: if it has an answer.
+            RequestExpired: if nobody answered it within `answer_within`.
         """
         case = self.get(id)
         check_answer(answer, case.request)
@@ -75,14 +96,17 @@ class Store:
         with self._opened() as db:
             changed = db.execute(
                 "UPDATE requests SET answer = ?, answered = ?, until = ? "
-                "WHERE id = ? AND answer IS NULL",
-                [_told(answer), now, now + (remembered or self._expires), id],
+                "WHERE id = ? AND answer IS NULL AND lapsed IS NULL AND answer_by > ?",
+                [_told(answer), now, now + (remembered or self._expires), id, now],
             ).rowcount
         if not changed:
-            said = self.get(id).answer
-            word = "approved" if isinstance(said, Approved) else "denied"
-            by = f" by {said.by}" if said is not None and said.by else ""
-            raise HookError(f"request {id} has its answer already: {word}{by}")
+            before = self.get(id).answer
+            if before is None:
+                raise RequestExpired(
+                    f"nobody answered request {id} in time: it is asked anew when the call is made "
+                    "again"
+                )
+            raise AlreadyAnswered(f"request {id} has its answer already: {said(before)}")
 
     def close(self) -> None:
         """Ask and answer nothing more; a call that asks is blocked."""
@@ -105,17 +129,25 @@ class Store:
             if case is not None and case.state == "pending":
                 return Parked(case.request.id)
             if case is None or case.state in ("used", "expired") or case.answer is None:
+                now = time.time()
+                request = attrs.evolve(request, deadline=now + self._answer_within)
                 db.execute(
-                    "INSERT INTO requests (id, digest, request, asked) VALUES (?, ?, ?, ?)",
-                    [request.id, request.digest, _written(request), time.time()],
+                    "UPDATE requests SET lapsed = ? WHERE digest = ? AND answer IS NULL",
+                    [now, request.digest],
+                )
+                db.execute(
+                    "INSERT INTO requests (id, digest, request, asked, answer_by) "
+                    "VALUES (?, ?, ?, ?, ?)",
+                    [request.id, request.digest, _written(request), now, request.deadline],
                 )
                 return Parked(request.id)
-            answer = case.answer
-            if isinstance(answer, Approved) and answer.remember is None:
+            if isinstance(case.answer, Denied):
+                return case.answer
+            if case.answer.remember is None:
                 db.execute(
                     "UPDATE requests SET used = ? WHERE id = ?", [time.time(), case.request.id]
                 )
-        return answer
+        return Kept.of(case.answer, case.request.arguments)
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
         """Likewise in a task, which does not hold the loop up."""
@@ -144,10 +176,11 @@ class Store:
 
 
 def _case(row: sqlite3.Row | tuple[Any, ...]) -> Case:
-    _, _, _, request, asked, told, answered, until, used = row
+    _, _, _, request, asked, answer_by, lapsed, told, answered, until, used = row
     answer = None if told is None else _answer(json.loads(told))
     if answer is None:
-        state = "pending"
+        is_late = lapsed is not None or answer_by <= time.time()
+        state = "expired" if is_late else "pending"
     elif used is not None:
         state = "used"
     elif until <= time.time():

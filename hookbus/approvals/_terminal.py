@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import json
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import HookError
 from .._locks import Lock
+from .._views.tables import printable
 from ._memory import Memory
+from ._shown import lines_of
 from ._words import Approved, Denied, Request
 
 if TYPE_CHECKING:
     from ._desk import Desk
     from ._store import Store
-
-
-def shown(text: str) -> str:
-    """Return a text whose unprintable characters are written out: what a model wrote must not steer
-    a terminal.
-    """
-    return "".join(
-        char if char.isprintable() or char == "\n" else f"\\u{ord(char):04x}" for char in text
-    )
 
 
 class Terminal:
@@ -42,7 +34,7 @@ class Terminal:
 
     def ask(self, request: Request) -> Any:
         """Ask and wait; the end of the input is a no."""
-        return self._answer(request) or Denied("nobody is at the terminal")
+        return self._answer(request) or Denied("the terminal", "its input has ended")
 
     def attend(self, desk: Desk | Store) -> None:
         """Ask about each request that waits at a desk or in a store now, and answer it there.
@@ -57,12 +49,13 @@ class Terminal:
             try:
                 desk.answer(request.id, answer)
             except HookError as error:
-                print(error, flush=True)
+                print(printable(str(error)), flush=True)
 
     def _answer(self, request: Request) -> Approved | Denied | None:
         """Return what somebody says, or None at the end of the input."""
         with self._lock:
-            print(self._text(request), flush=True)
+            last = self._last.get((request.hook, request.receiver))
+            print(*lines_of(request, last), sep="\n", flush=True)
             self._last[request.hook, request.receiver] = request
             try:
                 said = input("yes or no? ")
@@ -70,7 +63,7 @@ class Terminal:
                 return None
         if said.strip().lower() in ("y", "yes"):
             return Approved(getpass.getuser())
-        return Denied("said at the terminal", by=getpass.getuser())
+        return Denied(getpass.getuser(), "said at the terminal")
 
     async def ask_async(self, request: Request) -> Any:
         """Ask in a thread of its own, so that other tasks go on."""
@@ -84,24 +77,6 @@ class Terminal:
 
         threading.Thread(target=run, name="hookbus: terminal", daemon=True).start()
         return await asyncio.wrap_future(future)
-
-    def _text(self, request: Request) -> str:
-        """Return the request in words, with what is other than when it was last asked."""
-        last = self._last.get((request.hook, request.receiver))
-        before = last.arguments if last is not None else {}
-        whose = f"  {request.hook} of {request.sender}, asked by {request.receiver}"
-        lines = [request.question, whose]
-        for name, value in request.arguments.items():
-            line = f"  {name} = {_written(value)}"
-            if name in before and before[name] != value:
-                line += f"   (last time {_written(before[name])})"
-            lines.append(line)
-        return shown("\n".join(lines))
-
-
-def _written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
 
 terminal: Final = Terminal()
 """An approver that asks whoever is at the keyboard: `bus.approver(terminal)`. Of what waits

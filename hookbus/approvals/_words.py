@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from .. import Block, HookBlocked
+from .. import Block, HookBlocked, HookError
 from .._keywords import named_options
 
 
@@ -18,13 +18,17 @@ class Request:
     Attributes:
         id: what an answer names.
         hook: the hook whose call it is.
-        sender: whose call it is, in words.
+        sender: whose call it is, in words, and what `hookable(identity=...)` calls it.
         receiver: the guard that asks; several with commas between.
         question: what it asks, a line for each guard.
         code: its short word for programs, the first that was given.
         details: what it says besides; of several guards by their names.
-        arguments: what the method would be called with: a copy, in JSON types.
-        digest: what the answer is for; it changes with any of it.
+        arguments: what the method would be called with: a copy, in JSON types, of which the
+            redactors of the bus have taken out what nobody is to see, as of the question and
+            whatever else is shown.
+        digest: what the answer is for: the hook, the sender, who asks what, the real arguments and
+            the bound baggage. It is keyed, and tells nobody any of it.
+        bound: the part of the baggage that the approval is for: nobody else's call may use it.
         surrounding: what holds around the call, such as a session and a user.
         deadline: until when there is time to answer, in seconds since 1970; None is no end.
     """
@@ -38,6 +42,7 @@ class Request:
     details: Mapping[str, Any] | None = None
     arguments: Mapping[str, Any]
     digest: str
+    bound: Mapping[str, Any] = attrs.field(factory=dict)
     surrounding: Mapping[str, Any] = attrs.field(factory=dict)
     deadline: float | None = None
 
@@ -45,13 +50,13 @@ class Request:
 @named_options
 @attrs.frozen
 class Approved:
-    """Yes, for one attempt.
+    """An approval of one attempt.
 
     Attributes:
-        by: who said so.
+        by: who approves, a name that is not empty.
         arguments: all arguments as this person edited them, or None: as they are. The guards judge
-            what was edited.
-        remember: for how many seconds the same call needs no further yes.
+            what was edited. A placeholder that stands where it stood is the value it was shown for.
+        remember: for how many seconds this digest, so this principal's same call, needs no other.
     """
 
     by: str
@@ -62,15 +67,47 @@ class Approved:
 @named_options
 @attrs.frozen
 class Denied:
-    """No.
+    """A denial.
 
     Attributes:
+        by: who denies, a name that is not empty.
         reason: why; the caller, and so perhaps a model, reads it.
-        by: who said so.
     """
 
+    by: str
     reason: str
-    by: str | None = None
+
+
+@attrs.frozen
+class Kept(Approved):
+    """An approval that was there already when a call asked for one, or came while it waited for a
+    store.
+
+    Attributes:
+        shown: the arguments as the person saw them.
+        is_waited_for: whether the call waited, so that guards judge it once more.
+    """
+
+    shown: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
+    is_waited_for: bool = attrs.field(default=False, kw_only=True)
+
+    @classmethod
+    def of(cls, answer: Approved, shown: Mapping[str, Any]) -> Kept:
+        return cls(
+            answer.by, arguments=answer.arguments, remember=answer.remember, shown=shown
+        )  # fmt: skip
+
+
+class UnknownRequest(HookError):
+    """No request has the id that an answer names."""
+
+
+class AlreadyAnswered(HookError):
+    """The request has its answer, and the first one is final."""
+
+
+class RequestExpired(HookError):
+    """The time to answer the request is over."""
 
 
 @named_options
@@ -90,8 +127,9 @@ class Case:
     """A request, and what became of it.
 
     Attributes:
-        state: `"pending"`, `"approved"`, `"used"`, `"denied"` or `"expired"`.
-        answer: what somebody said, or None.
+        state: `"pending"`, `"approved"`, `"used"`, `"denied"` or `"expired"`: the answer no longer
+            holds, or nobody gave one in time.
+        answer: what a person answered, or None.
         asked: when, in seconds since 1970; so are the others, None where it has not been.
         until: when the answer ends.
     """

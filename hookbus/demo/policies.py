@@ -47,7 +47,7 @@ class Person:
         self.questions += 1
         called = request.arguments["name"], request.arguments["arguments"]
         wants = any(called == needed for needed in self.needed)
-        return Approved("user") if wants else Denied("the user does not want that")
+        return Approved("user") if wants else Denied("user", "the user does not want that")
 
 
 @attrs.frozen

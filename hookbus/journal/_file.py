@@ -18,6 +18,7 @@ from .. import HookError
 from .._sqlite import (
     BUSY_SECONDS,
     code_of,
+    create,
     into_wal,
     is_new,
     make,
@@ -51,6 +52,7 @@ def made(path: str | os.PathLike[str]) -> Path:
 
 def _make_if_new(path: Path) -> None:
     refuse_foreign(path, "journal", _APPLICATION, VERSION)
+    create(path)
     with closing(connected(path)) as db:
         if not is_new(db, path, "journal", _APPLICATION, VERSION):
             return

@@ -91,7 +91,7 @@ def answer_of(said: Any) -> Approved | Denied:
     if not isinstance(said, Mapping) or said.get("answer") not in ("approve", "deny"):
         raise HookError("an answer says approve or deny")
     if said["answer"] == "deny":
-        return Denied(said.get("reason") or "said on the page", by=_who())
+        return Denied(_who(), said.get("reason") or "denied on the page")
     edited = said.get("arguments")
     arguments = None if edited is None else strict_json(edited)
     return Approved(_who(), arguments=arguments, remember=said.get("remember"))
@@ -112,11 +112,12 @@ def strict_json(text: Any) -> Any:
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise HookError(f"the key {min(twice)!r} stands here twice: keep one")
-    return dict(pairs)
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise HookError(f"the key {name!r} is here twice: keep one")
+        made[name] = value
+    return made
 
 
 def _no_number(word: str) -> Any:

@@ -47,7 +47,7 @@ def answer(path):
         for request in store.pending():
             is_yes = request.arguments["number"] % 5
             try:
-                store.answer(request.id, Approved("ada") if is_yes else Denied("no"))
+                store.answer(request.id, Approved("ada") if is_yes else Denied("ada", "no"))
             except HookError:
                 continue  # another one was first
             noted(path, "answered", request.id)

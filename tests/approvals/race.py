@@ -22,7 +22,7 @@ def bank(store, body=paid):
     bus = Bus()
     bus.approver(store)
     bus.signal("pre_pay").connect(lambda sender: Ask("pay?"), role="guard", weak=False)
-    return hookable("pay", bus=bus)(body)
+    return hookable("pay", bus=bus, identity=lambda sender: "the bank")(body)
 
 
 def prepare(path, rounds):

@@ -53,7 +53,7 @@ def test_a_small_sum_is_nobodys_question(bank, bus, asks):
 
 
 def test_a_no_is_said_with_its_reason(bank, bus, asks):
-    bus.approver(lambda request: Denied("too much", by="ada"))
+    bus.approver(lambda request: Denied("ada", "too much"))
     said = blocked(bank, "bob", 500)
     assert said.reason == "pay 500 to bob?: denied by ada: too much"
     assert said.verdict.code == "denied"
@@ -65,7 +65,8 @@ def test_a_no_is_said_with_its_reason(bank, bus, asks):
      Approved(None), Approved("ada", arguments={"to": "bob"}), Approved("ada", arguments=[1]),
      Approved("ada", arguments={"to": "bob", "amount": 1, "more": 2}), Approved("ada", remember=0),
      Approved("ada", arguments={"to": object(), "amount": 1}), Approved("ada", remember="long"),
-     Approved("ada", remember=math.nan), Approved("ada", remember=True), Denied(None)],
+     Approved("ada", remember=math.nan), Approved("ada", remember=True), Denied("ada", None),
+     Denied("", "no"), Denied(None, "no"), Denied(" ", "no")],
 )  # fmt: skip
 def test_any_other_answer_is_a_no(bank, bus, asks, answer):
     bus.approver(lambda request: answer)
@@ -209,7 +210,7 @@ def test_an_around_that_patches_has_the_person_asked_again(bank, bus, asks):
     @bus.approver
     def ada(request):
         shown.append(request.arguments["to"])
-        return Approved("ada") if request.arguments["to"] == "bob" else Denied("not her")
+        return Approved("ada") if request.arguments["to"] == "bob" else Denied("ada", "not her")
 
     bank.around(lambda to, amount: {"to": "eve"})
     blocked(bank, "bob", 500)
@@ -405,7 +406,7 @@ def test_calls_side_by_side_have_each_their_own_yes():
     @bus.approver
     async def ada(request):
         await asyncio.sleep(0)
-        return Approved("ada") if request.arguments["to"] % 2 else Denied("odd ones only")
+        return Approved("ada") if request.arguments["to"] % 2 else Denied("ada", "odd ones only")
 
     async def main():
         return await asyncio.gather(*(pay(i) for i in range(100)), return_exceptions=True)
@@ -445,7 +446,8 @@ def test_what_a_tool_call_of_ones_own_has_besides_is_shown_and_approved(bus):
     signal = bus.signal("pre_tool_call")
     signal.connect(lambda tool: Ask("run?"), role="guard", weak=False)
     signal.connect(lambda tool, call: changes(call), role="observe", weak=False)
-    bus.approver(lambda request: Approved("ada") if request.arguments["call"] else Denied("no"))
+    no = Denied("ada", "no")
+    bus.approver(lambda request: Approved("ada") if request.arguments["call"] else no)
     with pytest.raises(HookBlocked, match="changed after it was approved"):
         tool_call("sh", {}, "1", "function", object(), None, {"cmd": "ls"})
     assert not ran

@@ -34,7 +34,7 @@ def pay(bus, desk):
 
 @pytest.fixture
 def pay_plainly(bus, desk):
-    @hookable("pay", bus=bus)
+    @hookable("pay", bus=bus, identity=lambda sender: "the bank")
     def pay_plainly(to):
         return to
 
@@ -60,7 +60,7 @@ async def test_each_looker_gets_another_request_and_one_that_ended_nobody(pay, d
     await asyncio.wait(tasks[2:])
     assert len(desk.pending()) == 2
     for request in desk.pending():
-        desk.answer(request.id, Denied("no", by="ada"))
+        desk.answer(request.id, Denied("ada", "no"))
     for task in tasks[:2]:
         with pytest.raises(HookBlocked, match="denied by ada: no"):
             await task
@@ -89,7 +89,7 @@ def test_the_first_answer_is_final(pay_plainly, desk):
             desk.answer(request.id, wrong)
     desk.answer(request.id, Approved("ada"))
     with pytest.raises(HookError, match="no request"):
-        desk.answer(request.id, Denied("no"))
+        desk.answer(request.id, Denied("ada", "no"))
     thread.join(20)
 
 
@@ -122,7 +122,7 @@ async def test_a_remembered_yes_is_kept_by_the_desk(pay, desk):
     desk.answer((await desk.next()).id, Approved("ada", remember=60))
     assert await task == "bob" and await pay("bob") == "bob"
     task = asyncio.ensure_future(pay("eve"))
-    desk.answer((await desk.next()).id, Denied("no"))
+    desk.answer((await desk.next()).id, Denied("ada", "no"))
     with pytest.raises(HookBlocked):
         await task
 
@@ -201,7 +201,7 @@ def test_what_is_answered_elsewhere_while_somebody_thinks_is_said(
 
     class Slow(io.StringIO):
         def readline(self, *args):
-            store.answer(store.pending()[0].id, Denied("I was faster"))
+            store.answer(store.pending()[0].id, Denied("eve", "I was faster"))
             return "yes\n"
 
     monkeypatch.setattr(sys, "stdin", Slow())

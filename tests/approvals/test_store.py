@@ -40,11 +40,11 @@ def bank(store):
     def large(sender, amount):
         return Ask(f"pay {amount}?", details={"why": object}) if amount > 100 else None
 
-    @hookable("pay", bus=bus)
+    @hookable("pay", bus=bus, identity=lambda sender: "the bank")
     def pay(to, amount):
         return amount
 
-    @hookable("pay", bus=bus)
+    @hookable("pay", bus=bus, identity=lambda sender: "the bank")
     async def pay_async(to, amount):
         return amount
 
@@ -92,7 +92,7 @@ def test_a_no_holds_until_it_expires(path, later):
     store = Store(path, expires=60)
     pay = bank(store)
     id = parked(pay, "bob", 500)
-    store.answer(id, Denied("not today", by="ada"))
+    store.answer(id, Denied("ada", "not today"))
     for _ in range(2):
         with pytest.raises(HookBlocked, match="denied by ada: not today") as error:
             pay("bob", 500)
@@ -126,10 +126,10 @@ def test_a_remembered_yes_is_for_as_long_as_the_person_said(path, later):
 def test_the_first_answer_is_final(path):
     store = Store(path)
     id = parked(bank(store), "bob", 500)
-    store.answer(id, Denied("no"))
+    store.answer(id, Denied("ada", "no"))
     with pytest.raises(HookError, match=f"request {id} has its answer already: denied"):
         store.answer(id, Approved("eve"))
-    assert store.get(id).answer == Denied("no")
+    assert store.get(id).answer == Denied("ada", "no")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_newer_schema_is_refused(path):
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 7")
     db.close()
-    with pytest.raises(HookError, match="has schema 7, this hookbus reads 1"):
+    with pytest.raises(HookError, match="has schema 7, this hookbus reads 2"):
         Store(path)
 
 

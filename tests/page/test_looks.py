@@ -18,7 +18,7 @@ SHOTS = chromium.ROOT / "docs" / "_static"
 
 def test_everybody_can_read_it_large_and_small_light_and_dark(open_page, fresh):
     fresh.run("hello", "KEY of the house", "open", "disk", "inner my pin is 4711")
-    fresh.store.answer(fresh.asked("Ada", 300).id, Denied("too much"))
+    fresh.store.answer(fresh.asked("Ada", 300).id, Denied("ada", "too much"))
     fresh.asked("Ada", 500)
     page = open_page()
     page.locator("#waiting li").wait_for()

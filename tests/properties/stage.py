@@ -36,7 +36,7 @@ class Stage:
         self.released = threading.Event()
         self.bus = Bus(values=program.has_values)
         if program.approves is not None:
-            said = Approved("ada") if program.approves == "yes" else Denied("no", "ada")
+            said = Approved("ada") if program.approves == "yes" else Denied("ada", "no")
             self.bus.approver(lambda request: said)
         self.keeper = type("Keeper", (), {})()
         self.players = {

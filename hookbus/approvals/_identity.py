@@ -1,0 +1,141 @@
+"""Whose call is approved: what a sender is known by."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import secrets
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any, Final
+
+from .. import HookError
+from .._locks import Lock
+
+_VALUES: Final = (str, int, float, bool, type(None))
+_MADE_ANEW: Final = (MethodType, BuiltinFunctionType, partial)
+"""Callables whose class says nothing of what they call."""
+
+_INNER: Final = (
+    "__wrapped__", "func", "fn", "coroutine", "function", "callback", "on_invoke_tool",
+)  # fmt: skip
+"""Where decorators, and objects that frameworks make of functions, keep what they are made of."""
+
+
+def identity_of(
+    sender: Any, hook: str, identity: Callable[[Any], str] | None, *, is_lasting: bool
+) -> list[str]:
+    """Return what a sender is known by: what `identity=` says, else the name of its class, or its
+    own; what has no name that leads to it is known by the object, in this process.
+
+    Args:
+        is_lasting: whether the approval is to outlive the process.
+
+    Raises:
+        HookError: where `identity=` fails or returns no string, or there is only the object, which
+            does not outlive the process.
+    """
+    if identity is not None:
+        return ["identity", _said(identity, sender, hook)]
+    if type(sender) in _VALUES:
+        return ["value", type(sender).__name__, str(sender)]
+    is_itself = isinstance(sender, (type, FunctionType, *_MADE_ANEW))
+    thing = sender if is_itself else type(sender)
+    name = None if isinstance(thing, _MADE_ANEW) else _name_of(thing)
+    if name is not None:
+        return ["name", name]
+    if is_lasting:
+        raise HookError(
+            f"{getattr(thing, '__qualname__', type(thing).__qualname__)} has no name by which "
+            "another process finds it, as it was made inside a function: define it at the top of a "
+            f"module, or say what its sender is known by, as in @hookable({hook!r}, "
+            "identity=lambda sender: sender.account)"
+        )
+    return ["object", _TOKENS.of(thing)]
+
+
+def _said(identity: Callable[[Any], str], sender: Any, hook: str) -> str:
+    try:
+        said = identity(sender)
+    except Exception as error:
+        raise HookError(f"identity= of {hook} raised {type(error).__name__}") from None
+    if inspect.iscoroutine(said):
+        said.close()
+    if type(said) is not str or not said.strip():
+        kind = "an empty string" if said == "" else f"a {type(said).__qualname__}"
+        raise HookError(f"identity= of {hook} returned {kind}: return a string that names it")
+    return said
+
+
+def _name_of(thing: Any) -> str | None:
+    """Return module and name of a class or function, or None where they do not lead to it."""
+    module, name = thing.__module__, thing.__qualname__
+    if type(module) is not str or type(name) is not str or "<" in name:
+        return None
+    hook = vars(thing).get("__hookbus__")  # of a hookable, which stands for its body
+    body = getattr(hook, "body", thing)
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = inspect.getattr_static(found, part, None)
+    is_found = any(each is thing or each is body for each in _layers(found))
+    if not is_found and not _is_of_module(body, module, name):
+        return None
+    return f"{_home(module)}.{name}"
+
+
+def _is_of_module(body: Any, module: str, name: str) -> bool:
+    """Tell whether a function was defined where its name says, by a `def` that is in no other."""
+    if type(body) is not FunctionType or body.__code__.co_qualname != name:
+        return False
+    return body.__globals__ is getattr(sys.modules.get(module), "__dict__", None)
+
+
+def _layers(found: Any, depth: int = 0) -> Iterator[Any]:
+    """Yield what a module holds under a name, and what that was made of."""
+    yield found
+    held = getattr(found, "__dict__", {})
+    below = [held.get(name) for name in _INNER] if type(held) is dict and depth < 10 else []
+    if isinstance(found, (staticmethod, classmethod)):
+        below.append(found.__func__)
+    for inner in below:
+        if inner is not None:
+            yield from _layers(inner, depth + 1)
+
+
+def _home(module: str) -> str:
+    """Return what a module is known by: of `__main__`, which each program has, the name that it was
+    run by with `-m`, else its file.
+    """
+    main = sys.modules.get(module) if module == "__main__" else None
+    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+    if spec is not None:
+        return str(spec.name)
+    return module if file is None else os.path.abspath(file)
+
+
+class _Tokens:
+    """A word for each object, as long as there is that object."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._held: dict[int, tuple[weakref.ref[Any], str]] = {}
+
+    def of(self, thing: Any) -> str:
+        key = id(thing)
+        with self._lock:
+            held = self._held.get(key)
+            if held is None or held[0]() is not thing:
+                reference = weakref.ref(thing, partial(self._drop, key))
+                self._held[key] = held = reference, secrets.token_hex(8)
+        return held[1]
+
+    def _drop(self, key: int, reference: weakref.ref[Any]) -> None:
+        held = self._held.get(key)
+        if held is not None and held[0] is reference:
+            self._held.pop(key, None)
+
+
+_TOKENS: Final = _Tokens()
