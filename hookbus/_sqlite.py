@@ -30,6 +30,8 @@ def whole_path(path: str | os.PathLike[str], owner: str) -> Path:
             f"{owner}({path!r:.60}): give the path of a file, which outlives the process"
         )
     whole = Path(path).absolute()
+    if whole.is_dir():
+        raise HookError(f"{owner}({str(path)!r}) is a folder: give the path of a file in it")
     if not whole.parent.is_dir():
         raise HookError(f"{owner}({str(path)!r}): there is no folder {whole.parent}")
     return whole

@@ -285,7 +285,8 @@ def _guards_now(plan: Plan, call: Call, judged: set[Any]) -> Callable[[tuple[Any
     judged already; given the arguments, it returns what they ask for, to be awaited where the hook
     is.
     """
-    now = build_plan(plan.hook, plan.site, call.sender)
+    # Whether any guard watches over the call was decided when it was made.
+    now = build_plan(plan.hook, plan.site._replace(is_guarded=False), call.sender)
     guards = tuple(seat for seat in now.phases["pre"].guard if seat.receiver not in judged)
     phases = {**dict.fromkeys(now.phases, NO_PHASE), "pre": Phase(guard=guards)}
     writer = Writer(attrs.evolve(now, phases=phases, unaskable=()))

@@ -30,13 +30,15 @@ class Frame:
         session: the session it belongs to.
         content: a digest of its arguments, if the guard took it: counted it, or asked about it.
         inner: the call that was found inside it; there is one at most.
+        is_counted: whether the guard took the attempt that has not begun yet: it may be called
+            again before that, once a person has approved the call.
         is_running: whether its body runs.
         above: the frame that was the current one when its body began.
         outer: the equal call around it, where it is an inner one.
     """
 
-    __slots__ = ("above", "call_id", "content", "guard", "inner", "is_running", "name", "outer",
-                 "sender", "session")  # fmt: skip
+    __slots__ = ("above", "call_id", "content", "guard", "inner", "is_counted", "is_running",
+                 "name", "outer", "sender", "session")  # fmt: skip
 
     def __init__(self, guard: object, ctx: HookContext) -> None:
         self.guard, self.call_id, self.sender = guard, ctx.call_id, id(ctx.sender)
@@ -44,7 +46,7 @@ class Frame:
         self.name: Any = None
         self.content: bytes | None = None
         self.inner: dict[str, tuple[object, int]] = {}
-        self.is_running = False
+        self.is_counted = self.is_running = False
         self.above: Frame | None = None
         self.outer: Frame | None = None
 
@@ -74,7 +76,7 @@ class Outermost:
     def takes(
         self, ctx: HookContext, *, again: bool = False, call: tuple[Any, Any] | None = None
     ) -> bool:
-        """Take a call, or tell that it is an inner one.
+        """Take a call, or tell that it is an inner one, or was taken before a person approved it.
 
         Args:
             ctx: the call, in `pre`.
@@ -83,7 +85,12 @@ class Outermost:
             call: what is called, and with what; None is the tool and its arguments.
         """
         frame, (name, arguments) = self._frame(ctx), call or tool_of(ctx)
-        frame.name, frame.content, frame.inner, frame.outer = name, digest(arguments), {}, None
+        content = digest(arguments)
+        is_known = content is not None and (name, content) == (frame.name, frame.content)
+        if frame.is_counted and is_known and not again:
+            return False
+        frame.is_counted = True
+        frame.name, frame.content, frame.inner, frame.outer = name, content, {}, None
         outer = self.around(ctx)
         if outer is None or not self._is_inner(outer, frame):
             return True
@@ -189,7 +196,7 @@ class Outermost:
                 advance, value = items.athrow, thrown
 
     def _enter(self, frame: Frame) -> Any:
-        frame.above, frame.is_running = _CURRENT.get(), True
+        frame.above, frame.is_running, frame.is_counted = _CURRENT.get(), True, False
         self.running.add(frame)
         return _CURRENT.set(frame)
 

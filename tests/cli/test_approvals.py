@@ -15,7 +15,7 @@ def pay(folder):
     (folder / "pyproject.toml").write_text('[tool.hookbus]\napprovals = "approvals.db"\n')
     bus = Bus()
     bus.approver(Store(folder / "approvals.db"))
-    pay = hookable("pay", bus=bus)(lambda amount, to: f"paid {amount}")
+    pay = hookable("pay", bus=bus, identity=lambda pay: "pay")(lambda amount, to: f"paid {amount}")
     bus.signal("pre_pay").connect(
         lambda pay, amount, to: Ask(f"pay {amount} to {to}?"), role="guard", name="ask"
     )
@@ -56,7 +56,7 @@ def test_a_yes_lets_the_call_through_once(hookbus, pay, waiting):
 
 def test_a_no_is_told_with_its_reason(hookbus, pay, waiting):
     assert hookbus("approvals", "deny", waiting, "--reason", "not her", "--by", "bo")[0] == 0
-    with pytest.raises(Exception, match="not her"):
+    with surrounding(session="s-9"), pytest.raises(Exception, match="not her"):
         pay(500, "Ada\x1b[2J")
     assert hookbus("approvals")[1] == "nothing waits for a yes\n"
     code, _, err = hookbus("approvals", "approve", waiting)

@@ -66,7 +66,7 @@ WRONG = [
     (["run", "--instrument", "agent:Agent.nosuch", "empty.py"], "does not exist", {}),
     (["run", "--instrument", "nosuch:A.b", "empty.py"], "there is no module 'nosuch'", {}),
     (["run", "--journal", "no/such.journal", "empty.py"], "there is no folder", {}),
-    (["run", "--journal", "package", "empty.py"], "cannot be opened", {}),
+    (["run", "--journal", "package", "empty.py"], "is a folder", {}),
     (["run", "--trace", "no/such.json", "empty.py"], "there is no folder no", {}),
     (["run", "--trace", "package", "empty.py"], "package is a folder", {}),
     (["run", "--journal", "new.journal", "--approvals", "new.db", "--trace", "package", "empty.py"],

@@ -105,7 +105,7 @@ def test_the_person_says_yes_to_the_very_calls_of_the_task(
     with under(bus, "ask", person):
         assert call("send_money", **wanted)[1] is None
         _, error = call("send_money", **{**wanted, "amount": 2.0})
-        assert error is not None and "denied: the user does not want that" in error
+        assert error is not None and "denied by user: the user does not want that" in error
         call("get_balance")
     assert person.questions == 2
 

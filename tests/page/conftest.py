@@ -32,17 +32,19 @@ class Agency:
         class Agent:
             __qualname__ = "Agent"
 
-            @hookable("agent_run", bus=bus)
+            @hookable("agent_run", bus=bus, identity=lambda agent: "Agent")
             def run(self, text):
                 if text.startswith("inner "):  # an agent in an agent
                     return self.run(text.removeprefix("inner "))
                 return self.tool("write", text)
 
-            @hookable("tool_call", bus=bus)
+            @hookable(
+                "tool_call", bus=bus, identity=lambda agent: "Agent", labels=("name",)
+            )
             def tool(self, name, text):
                 return text.upper()
 
-            @hookable("pay", bus=bus)
+            @hookable("pay", bus=bus, identity=lambda agent: "Agent")
             def pay(self, to, amount):
                 return f"paid {amount} to {to}"
 

@@ -178,7 +178,7 @@ def test_a_yes_for_a_time_is_remembered(agency, browser):
     [({"answer": "perhaps"}, "approve or deny"), ({}, "approve or deny"),
      ({"answer": "approve", "arguments": "{"}, "no JSON"),
      ({"answer": "approve", "arguments": '{"to": "x"}'}, "takes all arguments"),
-     ({"answer": "approve", "arguments": '{"to": 1, "to": 2, "amount": 1}'}, "'to' stands here"),
+     ({"answer": "approve", "arguments": '{"to": 1, "to": 2, "amount": 1}'}, "'to' is here"),
      ({"answer": "approve", "arguments": '{"to": "a", "amount": NaN}'}, "NaN is no JSON"),
      ({"answer": "approve", "arguments": '{"to": "a", "amount": 1e999}'}, "no exact JSON"),
      ({"answer": "approve", "arguments": {"to": "a", "amount": 1}}, "no JSON"),
@@ -224,7 +224,8 @@ def test_what_is_new_since_it_was_last_asked_for_is_told(agency, browser, served
 def test_of_a_tool_its_own_last_request_counts(agency, tmp_path):
     bus, store = Bus(), Store(tmp_path / "approvals.db")
     bus.approver(store)
-    call = hookable("tool_call", bus=bus)(lambda name, arguments: name)
+    make = hookable("tool_call", bus=bus, identity=lambda call: "call")
+    call = make(lambda name, arguments: name)
     bus.signal("pre_tool_call").connect(lambda call: Ask("run?"), role="guard", weak=False)
     for name, arguments in [
         ("pay", {"to": ["ann", "bob"], "n": 1}), ("read", {}),

@@ -119,7 +119,7 @@ class Call:
             # nothing to withhold.
             for guard in self.listeners.each("post", "guard"):
                 self.listeners.fails(guard, "misuse")
-        self.listeners.approve(asking)
+        self._approve(asking, self.arguments)
         self.listeners.observe("pre", self.arguments)
         return supplied
 
@@ -140,13 +140,21 @@ class Call:
         guards = self.listeners.each(phase, "guard")
         return [one for one in guards if self.listeners.ask(one, arguments, extra) == "ask"]
 
+    def _approve(self, asking: list[Connection], arguments: Mapping[str, Any]) -> None:
+        """Ask the person, where any guard asks; the guards that did not ask are called once more.
+        """
+        self.listeners.approve(asking)
+        for guard in self.listeners.each("pre", "guard") if asking else ():
+            if all(guard is not each for each in asking):
+                self.listeners.ask(guard, arguments)
+
     # around and the body
 
     def _around(self, level: int, arguments: Mapping[str, Any], is_changed: bool) -> Story:
         arounds = self.listeners.plan.get(("around", "modify"), ())
         if level == len(arounds):
             if is_changed:
-                self.listeners.approve(self._guards("pre", arguments))
+                self._approve(self._guards("pre", arguments), arguments)
             # Whoever comes later is shown what the method really got.
             self.arguments = dict(arguments)
             self.outcome = "returned"
