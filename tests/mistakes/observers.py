@@ -80,3 +80,15 @@ def a_listener_breaks(bus, Agent):
 
     bus.events.connect(to_the_log)
     return lambda: Agent().reply("hi")
+
+
+@TOPIC.mistake("an audit that writes into an argument in place, behind a guard: `msg[\"to\"] = ...`")
+def an_observer_writes_in_place(bus, Agent):
+    def no_keys(agent, msg): ...
+
+    def audit(agent, msg):
+        msg["to"] = "eve"
+
+    bus.signal("pre_reply").connect(no_keys, sender=Agent, role="guard")
+    bus.signal("pre_reply").connect(audit, sender=Agent, role="observe")
+    return lambda: Agent().reply({"to": "ada"})
