@@ -360,3 +360,31 @@ def test_arguments_that_hold_themselves_are_refused_before_anybody_is_asked():
     with pytest.raises(HookError, match="arguments holds itself"):
         agent.pay(circle)
     assert not ran
+
+
+@pytest.mark.parametrize("way", ["patch", "patch that is heard", "draft", "around"])
+def test_what_is_put_in_place_of_read_only_arguments_is_read_only_too(way):
+    bus, agent, ran = shown_read_only()
+    if way == "around":
+        bus.signal("around_pay").connect(
+            lambda agent, call_next: call_next(arguments={"to": "bob"})
+        )
+    elif way == "draft":
+
+        @bus.signal("pre_pay").connect_via()
+        def change(agent, ctx):
+            ctx.kwargs["arguments"] = {"to": "bob"}
+
+    else:
+        bus.signal("pre_pay").connect(lambda agent: {"arguments": {"to": "bob"}})
+    if way == "patch that is heard":
+        bus.events.connect(lambda bus, event: None)
+
+    @bus.signal("pre_pay").connect_via(role="guard")
+    def write(agent, arguments):
+        if arguments["to"] == "bob":
+            arguments["to"] = "eve"
+
+    with pytest.raises(HookBlocked, match="wrote in place"):
+        agent.pay({"to": "ann"})
+    assert not ran
