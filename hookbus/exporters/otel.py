@@ -45,6 +45,8 @@ class _Call:
 
     span: trace.Span
     before: Any
+    hook: str
+    operation: str | None
 
 
 @named_options
@@ -103,7 +105,10 @@ class OpenTelemetry(Exporter):
             _leave(call, {"hookbus.outcome": "running"})
 
     def _begin(self, event: Started) -> None:
-        operation, labels = self._operations.get(event.hook), event.labels
+        outer, labels = self._calls.of(event.parent_id), event.labels
+        operation = self._operations.get(event.hook)
+        if event.hook == "model_stream" and outer is not None and outer.hook == "model_call":
+            operation = None  # the request is one chat, and its stream is inside of it
         said: dict[str, Any] = {"hookbus.hook": event.hook, "hookbus.call_id": event.call_id}
         name, kind = event.hook, trace.SpanKind.INTERNAL
         if operation is not None:
@@ -122,10 +127,9 @@ class OpenTelemetry(Exporter):
         session = event.surrounding.get("session")
         said["gen_ai.conversation.id"] = session if isinstance(session, str) else None
         before = _outside() if event.parent_id is None else context.get_current()
-        outer = self._calls.of(event.parent_id)
         around = before if outer is None else trace.set_span_in_context(outer.span, before)
         span = self._tracer.start_span(name, around, kind, _told(said), start_time=_nano(event.at))
-        call = _Call(span, before)
+        call = _Call(span, before, event.hook, operation)
         for forgotten in self._calls.begin(event.call_id, call):
             _leave(forgotten, {"hookbus.outcome": "not known"})
         context.attach(context.set_value(_CALL, call, trace.set_span_in_context(span, around)))
@@ -142,7 +146,7 @@ class OpenTelemetry(Exporter):
             ended["error.type"] = _BLOCKED
         elif event.error is not None and not is_left:
             ended["error.type"] = event.as_dict()["error"]["type"]
-        if event.result is not HIDDEN and self._operations.get(event.hook) in _MODELS:
+        if event.result is not HIDDEN and call.operation in _MODELS:
             ended |= _usage(event.as_dict()["result"])
         if "error.type" in ended:
             call.span.set_status(_ERROR)

@@ -297,3 +297,17 @@ def test_a_collector_gets_the_spans(memory):
     ]
     assert [span.name for span in spans] == ["chat m-1", "execute_tool search", "invoke_agent ada"]
     assert {span.parent_span_id for span in spans[:2]} == {spans[2].span_id}
+
+
+def test_a_streamed_request_is_one_chat_span(bus, memory):
+    hooks = hooks_on(bus)
+
+    @hookable("model_call", bus=bus, labels=("model",))
+    def ask(model):
+        return [*hooks.stream(model, [], {}, None)]
+
+    ask("m-1")
+    spans = by_name(memory)
+    chats = [span for span in spans.values() if "gen_ai.request.model" in span.attributes]
+    assert [span.name for span in chats] == ["chat m-1"]
+    assert parent_of(spans["model_stream"], spans) == "chat m-1"

@@ -82,7 +82,7 @@ def a_listener_breaks(bus, Agent):
     return lambda: Agent().reply("hi")
 
 
-@TOPIC.mistake("an audit that writes into an argument in place, behind a guard: `msg[\"to\"] = ...`")
+@TOPIC.mistake("an audit that writes in place, behind a guard: `msg[\"to\"] = ...`")
 def an_observer_writes_in_place(bus, Agent):
     def no_keys(agent, msg): ...
 
