@@ -38,14 +38,17 @@ def event_of(record: Any) -> str:
 
 
 def mark_of(record: Any) -> str | None:
-    """Return what stands beside a call for this: blocked, shadow, failed, failed open or changed.
+    """Return what is beside a call for this: blocked, waiting, shadow, failed, failed open or
+    changed. A call that waits for an approval is not a refusal.
 
     What failed open is a modifier whose change is missing from a call that went on. An observer
     that failed had nothing to add to it.
     """
     data, event = record.data, event_of(record)
     if event == "Blocked":
-        return "blocked" if data.get("enforced", True) else "shadow"
+        if not data.get("enforced", True):
+            return "shadow"
+        return "waiting" if data.get("code") == "pending" else "blocked"
     if event == "Failed":
         is_open = data.get("action") == "isolated" and data.get("role") == "modify"
         return "failed open" if is_open else "failed"

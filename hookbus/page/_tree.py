@@ -109,6 +109,7 @@ def _mutated(data: Mapping[str, Any]) -> _Said:
 
 def _blocked(data: Mapping[str, Any]) -> _Said:
     how = "blocked" if data.get("enforced", True) else "would have blocked"
+    how = "waits for an approval" if data.get("code") == "pending" else how
     what = f"{data['receiver']} {how} in {data['phase']}: {data['reason']}"
     return what, [*_fact("details", data.get("details"))]
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from hookbus import Ask, Bus, HookBlocked, HookError, hookable
+from hookbus import Ask, Bus, HookBlocked, HookError, hookable, surrounding
 from hookbus import page as pages
 from hookbus.approvals import Denied, Desk, Store
 
@@ -66,6 +66,17 @@ def test_what_stands_beside_a_call(agency, browser):
         ("blocked", "no_keys"), ("changed", "redact"), ("failed open", "redact"),
         ("failed", "archive")
     ]  # fmt: skip
+
+
+def test_a_call_that_waits_for_an_approval_is_not_shown_as_refused(agency, browser):
+    with surrounding(session="s-waits"):
+        agency.pay("Ada", 500)
+    agency.journal.flush()
+    rows = browser.asked("calls", before=10**9, session="s-waits", outcome="waiting")["rows"]
+    assert [each["mark"] for each in rows if "mark" in each] == ["waiting"]
+    [call] = calls_of(browser, session="s-waits").values()
+    lines = browser.asked(f"calls/{call['run']}/{call['call']}")
+    assert any("waits for an approval" in line["what"] and line["word"] == "waiting" for line in lines)
 
 
 def test_a_call_is_shown_with_all_that_was_called_inside_it_and_what_changed(agency, browser):
