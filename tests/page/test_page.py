@@ -76,7 +76,8 @@ def test_a_call_that_waits_for_an_approval_is_not_shown_as_refused(agency, brows
     assert [each["mark"] for each in rows if "mark" in each] == ["waiting"]
     [call] = calls_of(browser, session="s-waits").values()
     lines = browser.asked(f"calls/{call['run']}/{call['call']}")
-    assert any("waits for an approval" in line["what"] and line["word"] == "waiting" for line in lines)
+    [waits] = [line["what"] for line in lines if line["word"] == "waiting"]
+    assert "waits for an approval" in waits
 
 
 def test_a_call_is_shown_with_all_that_was_called_inside_it_and_what_changed(agency, browser):
