@@ -6,6 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+# As a class itself has them, whatever its metaclass says.
+_MRO: Final = type.__dict__["__mro__"].__get__
+_MODULE: Final = type.__dict__["__module__"].__get__
+_QUALNAME: Final = type.__dict__["__qualname__"].__get__
+
 _OF_OBJECT: Final = re.compile(r"(.+?)(?: '.*')? at 0x[0-9a-f]+")
 
 
@@ -39,7 +44,7 @@ def stand_in_of(sender: str, scopes: Iterable[type]) -> tuple[Any, bool]:
         return Unknown(), True
     of_object = _OF_OBJECT.fullmatch(sender)
     found = _classes_called(of_object[1] if of_object else sender.removeprefix("class "))
-    fitting = [cls for cls in found if any(scope in cls.__mro__ for scope in scopes)]
+    fitting = [cls for cls in found if any(scope in _MRO(cls) for scope in scopes)]
     named = found if len(found) == 1 else fitting
     if len(named) != 1:
         return Unknown(), bool(found) and not fitting
@@ -53,14 +58,14 @@ def stand_in_of(sender: str, scopes: Iterable[type]) -> tuple[Any, bool]:
 
 def _classes_called(name: str) -> list[type]:
     """Return the classes of this qualified name, one of each module."""
-    found: dict[str, type] = {}
-    seen: set[type] = {object}
+    found: dict[Any, type] = {}
+    seen: set[int] = set()  # by identity: a metaclass may say anything of its classes
     left = [object]
     while left:
         for cls in type.__subclasses__(left.pop()):
-            if cls not in seen:
-                seen.add(cls)
+            if id(cls) not in seen:
+                seen.add(id(cls))
                 left.append(cls)
-                if cls.__qualname__ == name:
-                    found[cls.__module__] = cls  # one that was made anew is the later one
+                if _QUALNAME(cls) == name:
+                    found[_MODULE(cls)] = cls  # one that was made anew is the later one
     return list(found.values())
