@@ -29,7 +29,9 @@ PASSES: Final = ("workflows.runtime.types.results:WaitingForEvent",)
 """What hands control back to the framework, and is no failure of a call."""
 
 _WORDS: Final = "tool_call", "model_call", "model_stream"
-_MODELS: Final = dict.fromkeys(("chat", "achat", "complete", "acomplete"), "model_call")
+_MODELS: Final[dict[str, str]] = dict.fromkeys(
+    ("chat", "achat", "complete", "acomplete"), "model_call"
+)
 _STREAMED: Final = {"chat": ("stream_chat", "astream_chat"),
                     "complete": ("stream_complete", "astream_complete")}  # fmt: skip
 
