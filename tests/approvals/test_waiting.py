@@ -77,3 +77,26 @@ def test_who_waits_at_a_store_needs_a_name_that_lasts_as_the_store_does(bus, sto
     with pytest.raises(HookBlocked, match="identity=lambda sender"):
         pay("ann")
     assert store.pending() == []
+
+
+@pytest.mark.parametrize("shape", ["method", "classmethod", "staticmethod", "star", "sender="])
+def test_guards_are_called_once_more_whatever_the_hookable_is(bus, shape):
+    seen = []
+    bus.approver(lambda request: Approved("grace"))
+    bus.signal("pre_pay").connect(
+        lambda sender, to: seen.append((sender, to)), role="guard", weak=False
+    )
+    if shape == "sender=":
+        pay = hookable("pay", bus=bus, sender="call")(lambda to, call: to)
+        sender = pay_of = "the tool"
+        assert pay("ann", pay_of) == "ann"
+    else:
+        made = {
+            "method": lambda self, to: to, "classmethod": classmethod(lambda cls, to: to),
+            "staticmethod": staticmethod(lambda to: to), "star": lambda *args, to: to,
+        }[shape]  # fmt: skip
+        Bank = type("Bank", (), {"pay": hookable("pay", bus=bus)(made)})
+        bank = Bank()
+        sender = {"classmethod": Bank, "staticmethod": Bank.pay}.get(shape, bank)
+        assert bank.pay(to="ann") == "ann"
+    assert seen == [(sender, "ann")] * 2
