@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from hookbus import Ask, Bus, HookBlocked, HookError, hookable
+from hookbus import Ask, Bus, HookBlocked, HookError, hookable, surrounding
 from hookbus import page as pages
 from hookbus.approvals import Denied, Desk, Store
 
@@ -89,6 +89,19 @@ def test_a_blocked_call_says_who_blocked_it_why_and_what_only_records_say(agency
     call, block = browser.asked(f"calls/{inner['run']}/{inner['call']}")
     assert (call["word"], block["what"]) == ("blocked", "no_keys blocked in pre: no: KEY")
     assert block["facts"] == [["details", '{\n  "text": "KEY"\n}']]
+
+
+def test_a_call_that_waits_for_an_approval_is_pending_and_refused_by_nobody(agency, browser):
+    with surrounding(session="s-pending"):
+        agency.pay("Grace", 900)
+    agency.journal.flush()
+    for outcome in ("", "pending"):
+        rows = browser.asked("calls", before=10**9, session="s-pending", outcome=outcome)["rows"]
+        assert [each["mark"] for each in rows if "mark" in each] == ["pending"]
+    [paid] = calls_of(browser, session="s-pending").values()
+    call, *marks = browser.asked(f"calls/{paid['run']}/{paid['call']}")
+    assert call["word"] == "pending" and "pending" in [mark["word"] for mark in marks]
+    assert not any("blocked" in mark["what"] for mark in marks)
 
 
 def test_a_call_with_too_much_inside_says_that_there_is_more(agency, browser, monkeypatch):
