@@ -48,7 +48,8 @@ class Block:
 def _names(bind: Any) -> tuple[str, ...] | None:
     if bind is None:
         return None
-    names = tuple(bind) if isinstance(bind, Iterable) and not isinstance(bind, str) else (None,)
+    is_several = isinstance(bind, Iterable) and not isinstance(bind, str)
+    names: tuple[Any, ...] = tuple(bind) if is_several else (None,)
     if not all(isinstance(name, str) for name in names):
         example = bind if isinstance(bind, str) else "user"
         raise HookError(

@@ -81,10 +81,10 @@ class Pausing:
         if said is None:
             return answer
         await asyncio.to_thread(self._note, answer, said)
-        answer = await self.store.ask_async(bound)
-        if is_waited_for and hasattr(answer, "is_waited_for"):
-            answer = attrs.evolve(answer, is_waited_for=True)  # guards judge once more
-        return answer
+        last: Any = await self.store.ask_async(bound)
+        if is_waited_for and hasattr(last, "is_waited_for"):
+            last = attrs.evolve(last, is_waited_for=True)  # guards judge once more
+        return last
 
     def _bound(self, request: Request) -> tuple[Any, Request]:
         """Return the attempt that is asked about, if its run can be paused, and its request."""

@@ -15,7 +15,8 @@ OLDER: Final = 200
 """So many records lead to the older calls that are shown at once."""
 
 _TYPES: Final = {
-    "blocked": "blocked", "shadow": "blocked", "pending": "blocked", "failed": "failed", "failed open": "failed",
+    "blocked": "blocked", "pending": "blocked", "shadow": "blocked",
+    "failed": "failed", "failed open": "failed",
     "changed": "mutated", "running": "started",
 }  # fmt: skip
 """Which records lead to the calls of an outcome; to all others the end of the call."""

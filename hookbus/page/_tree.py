@@ -80,7 +80,8 @@ def _call(record: Any) -> dict[str, Any]:
 def _end(record: Any, *, is_pending: bool) -> dict[str, Any]:
     data = record.data
     return {
-        "word": "pending" if is_pending and data["outcome"] == "blocked" else data["outcome"], "seconds": data["seconds"], "start": record.time - data["seconds"],
+        "word": "pending" if is_pending and data["outcome"] == "blocked" else data["outcome"],
+        "seconds": data["seconds"], "start": record.time - data["seconds"],
         "end": [*_fact("result", data.get("result")), *_exception(data.get("error"))],
     }  # fmt: skip
 
