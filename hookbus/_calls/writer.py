@@ -122,13 +122,18 @@ class Writer(Turns):
         }  # fmt: skip
         return Written(run, source, named)
 
-    def guards(self) -> Callable[..., Any]:
-        """Return a function that calls the guards of `pre` alone, given the call."""
+    def guards(self) -> Callable[[Call, tuple[Any, ...]], Any]:
+        """Return what calls the guards of `pre` alone, given the call and the arguments that
+        receivers may ask for.
+        """
         self.flags.add("eager")
-        text = self.fill(
-            story.GUARDS_NOW, parts={"guards": self.turns(self.plan.phases["pre"].guard, "weigh")}
-        )
-        return self._made(text)[1]
+        is_given_sender = self.plan.site.attribute is not None or self.hook.given.sender
+        own = f"{self.pieces['sender']}, " if is_given_sender else ""
+        turns = self.turns(self.plan.phases["pre"].guard, "weigh")
+        run = self._made(self.fill(story.GUARDS_NOW, parts={"guards": turns}, own=own))[1]
+        if own:
+            return lambda call, values: run(call.sender, *values, call)
+        return lambda call, values: run(*values, call)
 
     def _made(self, text: str) -> tuple[str, Callable[..., Any]]:
         """Return the source of a text and the function in it, which does not see itself."""
@@ -289,7 +294,4 @@ def _guards_now(plan: Plan, call: Call, judged: set[Any]) -> Callable[[tuple[Any
     now = build_plan(plan.hook, plan.site._replace(is_guarded=False), call.sender)
     guards = tuple(seat for seat in now.phases["pre"].guard if seat.receiver not in judged)
     phases = {**dict.fromkeys(now.phases, NO_PHASE), "pre": Phase(guard=guards)}
-    writer = Writer(attrs.evolve(now, phases=phases, unaskable=()))
-    run = writer.guards()
-    owner = (call.sender,) if writer.pieces["owner"] else ()
-    return lambda values: run(*owner, *values, call)
+    return partial(Writer(attrs.evolve(now, phases=phases, unaskable=())).guards(), call)

@@ -65,7 +65,8 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
     Args:
         all: also what has been answered, and what became of it.
     """
-    cases = [case for case in kept.opened().history() if all or case.state == "pending"]
+    history = kept.opened().history()
+    cases = [case for case in history if all or case.state == "pending"]
     if shown.json:
         print_json([attrs.asdict(case) for case in cases])
         return
@@ -78,7 +79,10 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
         }
         for case in cases
     ]  # fmt: skip
-    print_rows(rows, "nothing waits for a yes")
+    print_rows(rows, "nothing waits for a yes", is_whole=True)
+    unanswered = sum(case.state == "expired" and case.answer is None for case in history)
+    if unanswered:
+        say(f"expired before anybody answered: {unanswered}", "dim")
     if rows and not all:
         say("hookbus approvals show ID; approve ID; deny ID --reason WHY", "dim")
 

@@ -68,13 +68,15 @@ def say(text: str, style: str = "") -> None:
     console().print(Text(printable(text), style=style), soft_wrap=True)
 
 
-def table_of(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> Table:
+def table_of(
+    rows: Sequence[Mapping[str, Any]], title: str | None = None, *, is_whole: bool = False
+) -> Table:
     """Return rows as a table: a column for each key that says something in any of them."""
     table = Table(
         box=box.SIMPLE_HEAD, title=title and Text(brief(title), style="bold"),
         title_justify="left", pad_edge=False, padding=(0, 1, 0, 0), header_style="bold",
     )  # fmt: skip
-    shown = columns([dict(row) for row in rows])
+    shown = columns([dict(row) for row in rows], is_whole=is_whole)
     for name, cells in shown.items():
         is_number = all(type(row[name]) in (int, float, type(None)) for row in rows)
         table.add_column(
@@ -87,10 +89,13 @@ def table_of(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> Tab
     return table
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], empty: str, title: str | None = None) -> None:
+def print_rows(
+    rows: Sequence[Mapping[str, Any]], empty: str, title: str | None = None, *,
+    is_whole: bool = False,
+) -> None:  # fmt: skip
     """Print rows as a table, or a sentence where there are none."""
     if rows:
-        console().print(table_of(rows, title))
+        console().print(table_of(rows, title, is_whole=is_whole))
     else:
         say(empty)
 

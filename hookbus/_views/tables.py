@@ -33,11 +33,14 @@ def width() -> int:
     return max(shutil.get_terminal_size().columns, 40) if is_terminal else WIDTH
 
 
-def columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
-    """Return columns of text; one that says nothing (None, 0, False, no text) is left out."""
+def columns(rows: Sequence[dict[str, Any]], *, is_whole: bool = False) -> dict[str, list[str]]:
+    """Return columns of text; one that says nothing (None, 0, False, no text) is left out. No path
+    in them is shortened where they are whole.
+    """
+    write = printable if is_whole else brief
     said = {name: [row[name] for row in rows] for name in rows[0]}
     return {
-        name: ["" if value is None or value is False else brief(str(value)) for value in values]
+        name: ["" if value is None or value is False else write(str(value)) for value in values]
         for name, values in said.items() if any(values)
     }  # fmt: skip
 

@@ -52,6 +52,7 @@ class Pausing:
     """
 
     name = "Store, which pauses the run"
+    is_lasting = True
 
     def __init__(self, store: Store) -> None:
         self.store, self.key, self.adapters = store, store.key, 0
@@ -71,15 +72,19 @@ class Pausing:
     async def ask_async(self, request: Request) -> Any:
         """Likewise in a task."""
         attempt, bound = self._bound(request)
-        answer, said = await self.store.ask_async(bound), None
+        answer, said, is_waited_for = await self.store.ask_async(bound), None, False
         if _is_parked(answer) and attempt is not None:
             with _pausing(attempt, answer):
                 found = attempt.pause.ask(*_asked(attempt, bound, answer))
-                said = await found if inspect.isawaitable(found) else found
+                is_waited_for = inspect.isawaitable(found)
+                said = await found if is_waited_for else found
         if said is None:
             return answer
         await asyncio.to_thread(self._note, answer, said)
-        return await self.store.ask_async(bound)
+        last: Any = await self.store.ask_async(bound)
+        if is_waited_for and hasattr(last, "is_waited_for"):
+            last = attrs.evolve(last, is_waited_for=True)  # guards judge once more
+        return last
 
     def _bound(self, request: Request) -> tuple[Any, Request]:
         """Return the attempt that is asked about, if its run can be paused, and its request."""

@@ -148,14 +148,16 @@ class notify:
 
 def _place_of(url: Any) -> str:
     """Return the part of an address that is no secret, or refuse what is none."""
-    wrong = HookError("notify() takes the address of a webhook, such as 'https://host/path'")
+    refused = HookError("notify() takes the address of a webhook, such as 'https://host/path'")
+    if not isinstance(url, str):
+        raise refused
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
-    except (TypeError, ValueError, AttributeError):
-        raise wrong from None
-    if not isinstance(url, str) or not host or parts.scheme not in ("http", "https"):
-        raise wrong
+    except ValueError:
+        raise refused from None
+    if not host or parts.scheme not in ("http", "https"):
+        raise refused
     if not url.isascii() or not url.isprintable() or " " in url:
         raise HookError("notify() takes an address in ASCII, percent-encoded and without spaces")
     if "@" in parts.netloc:

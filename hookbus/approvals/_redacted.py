@@ -78,7 +78,7 @@ def restored(
     pairs = [(one, other) for one, other in hidden(real, shown) if type(other) is str]
     found = {word for one, other in pairs for word in _PLACEHOLDER.findall(other) if word != one}
     whole = {other for _, other in pairs if not _PLACEHOLDER.search(other)}
-    words: set[str] = found.union(_USUAL)
+    words: set[str] = {*found, *_USUAL}
     return {
         name: _restored(value, shown[name], real[name], (words, whole), f"arguments[{name!r}]")
         for name, value in edited.items()

@@ -15,7 +15,7 @@ OLDER: Final = 200
 """So many records lead to the older calls that are shown at once."""
 
 _TYPES: Final = {
-    "blocked": "blocked", "waiting": "blocked", "shadow": "blocked",
+    "blocked": "blocked", "pending": "blocked", "shadow": "blocked",
     "failed": "failed", "failed open": "failed",
     "changed": "mutated", "running": "started",
 }  # fmt: skip

@@ -38,17 +38,18 @@ def event_of(record: Any) -> str:
 
 
 def mark_of(record: Any) -> str | None:
-    """Return what is beside a call for this: blocked, waiting, shadow, failed, failed open or
-    changed. A call that waits for an approval is not a refusal.
+    """Return what stands beside a call for this: pending, blocked, shadow, failed, failed open or
+    changed.
 
+    A call that waits for an approval was refused by nobody: it is pending.
     What failed open is a modifier whose change is missing from a call that went on. An observer
     that failed had nothing to add to it.
     """
     data, event = record.data, event_of(record)
     if event == "Blocked":
-        if not data.get("enforced", True):
-            return "shadow"
-        return "waiting" if data.get("code") == "pending" else "blocked"
+        if data.get("code") == "pending" and data.get("enforced", True):
+            return "pending"
+        return "blocked" if data.get("enforced", True) else "shadow"
     if event == "Failed":
         is_open = data.get("action") == "isolated" and data.get("role") == "modify"
         return "failed open" if is_open else "failed"

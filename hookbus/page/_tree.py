@@ -25,6 +25,7 @@ def tree(records: Iterable[Any], run: str, call: int) -> list[dict[str, Any]]:
     """
     lines: dict[int, dict[str, Any]] = {}
     inside: dict[int, list[dict[str, Any]]] = {}
+    waiting: set[int] = set()
     for record in records:
         if record is None:
             inside[call].append(_note("more happened here than is looked through", lines[call]))
@@ -39,9 +40,11 @@ def tree(records: Iterable[Any], run: str, call: int) -> list[dict[str, Any]]:
             if number != call:
                 inside[parent].append(lines[number])
         if event_of(record) == "Finished":
-            lines[number].update(_end(record))
+            lines[number].update(_end(record, is_pending=number in waiting))
         elif event_of(record) != "Started":
             inside[number].append(_mark(record))
+            if mark_of(record) == "pending":
+                waiting.add(number)
     if call not in lines:
         return []
     drawn = [*islice(_in_turn(lines[call], inside), MOST)]
@@ -74,10 +77,11 @@ def _call(record: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _end(record: Any) -> dict[str, Any]:
+def _end(record: Any, *, is_pending: bool) -> dict[str, Any]:
     data = record.data
     return {
-        "word": data["outcome"], "seconds": data["seconds"], "start": record.time - data["seconds"],
+        "word": "pending" if is_pending and data["outcome"] == "blocked" else data["outcome"],
+        "seconds": data["seconds"], "start": record.time - data["seconds"],
         "end": [*_fact("result", data.get("result")), *_exception(data.get("error"))],
     }  # fmt: skip
 
@@ -109,7 +113,8 @@ def _mutated(data: Mapping[str, Any]) -> _Said:
 
 def _blocked(data: Mapping[str, Any]) -> _Said:
     how = "blocked" if data.get("enforced", True) else "would have blocked"
-    how = "waits for an approval" if data.get("code") == "pending" else how
+    if data.get("code") == "pending" and data.get("enforced", True):
+        how = "asked for an approval"
     what = f"{data['receiver']} {how} in {data['phase']}: {data['reason']}"
     return what, [*_fact("details", data.get("details"))]
 

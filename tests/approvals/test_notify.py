@@ -1,124 +1,150 @@
-"""A webhook that hears of requests that wait, tried with a real server on loopback."""
+"""A webhook hears of each request that is parked, once, and no call waits for it."""
 
 import hmac
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from hookbus import Ask, Bus, HookBlocked, HookError, hookable, surrounding
-from hookbus.approvals import Approved, Store, notify
+from hookbus import Ask, Bus, HookError, hookable, surrounding
+from hookbus.approvals import ApprovalPending, Parked, notify
 from hookbus.events import Blocked
 
 
-class Server:
-    """Takes what is posted, and answers with a status."""
+@contextmanager
+def webhook(status=200, holds=None, location=None):
+    """Serve a webhook on loopback; give its address and what was posted to it."""
+    posted = []
 
-    def __init__(self):
-        server, self.taken, self.status = self, [], 204
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            if holds is not None:
+                holds.wait(20)
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            posted.append((self.path, dict(self.headers), body))
+            self.send_response(status)
+            if location is not None:
+                self.send_header("Location", location)
+            self.end_headers()
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                server.taken.append((body, self.headers))
-                self.send_response(server.status)
-                self.send_header("Location", "/elsewhere")
-                self.end_headers()
+        do_GET = do_POST
 
-            def log_message(self, *given):
-                pass
+        def log_message(self, *words):
+            pass
 
-        self._http = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}/hook"
-        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
-        self._thread.start()
-
-    def close(self):
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
-
-
-@pytest.fixture
-def server():
-    server = Server()
-    yield server
-    server.close()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", posted
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 @pytest.fixture
-def bus(tmp_path):
+def bus():
     bus = Bus()
-    store = bus.approver(Store(tmp_path / "approvals.db"))
-    yield bus
-    store.close()
+    bus.approver(lambda request: Parked())
+    bus.signal("pre_pay").connect(
+        lambda sender, to, pin: Ask(f"pay {to} with {pin}?"), role="guard", weak=False
+    )
+    return bus
 
 
 @pytest.fixture
 def pay(bus):
-    bus.signal("pre_pay").connect(
-        lambda sender, to, pin: Ask(f"pay {to} with {pin}?"), role="guard", weak=False
-    )
-
-    @hookable("pay", bus=bus, identity=lambda sender: "bank")
+    @hookable("pay", bus=bus)
     def pay(to, pin):
-        return "paid"
+        return to
 
-    def ask(*given):
-        with surrounding(user="ada"), pytest.raises(HookBlocked):
-            pay(*given)
+    def parked(to, pin="4711-0815"):
+        with surrounding(user="ada"), pytest.raises(ApprovalPending) as pending:
+            pay(to, pin)
+        return pending.value.id
 
-    return ask
-
-
-def test_each_parked_request_is_posted_once_signed_and_without_arguments(bus, pay, server):
-    posts = notify(server.url, secret="key")
-    bus.redact(patterns="4711")
-    bus.events.connect(posts, kinds=Blocked)
-    pay("ann", "4711")
-    pay("ann", "4711")
-    pay("bob", "4711")
-    posts.close()
-    assert (posts.sent, posts.failed, len(server.taken)) == (2, 0, 2)
-    bodies = [json.loads(body) for body, _ in server.taken]
-    assert all(body.keys() == {"id", "question", "bound", "hook"} for body in bodies)
-    assert bodies[0]["bound"] == {"user": "ada"} and "pay ann" in bodies[0]["question"]
-    assert bodies[0]["hook"] == "pay" and bodies[0]["id"] != bodies[1]["id"]
-    body, headers = server.taken[0]
-    assert headers["X-Hookbus-Signature"] == f"sha256={hmac.digest(b'key', body, 'sha256').hex()}"
-    assert b"4711" not in body
+    return parked
 
 
-@pytest.mark.parametrize("status", [500, 302])
-def test_what_a_server_does_not_take_is_counted_and_holds_no_call_up(
-    bus, pay, server, status, caplog
+def connected(bus, *given, **more):
+    made = notify(*given, **more)
+    bus.events.connect(made, kinds=Blocked)
+    return made
+
+
+def test_a_parked_request_is_posted_once_signed_redacted_and_without_arguments(bus, pay):
+    bus.redact(names="pin")
+    with webhook() as (address, posted):
+        hears = connected(bus, f"{address}/hook?key=k", secret="s3cret")
+        first = pay("ann")
+        assert pay("ann") == first
+        second = pay("bob")
+        hears.close()
+    assert hears.sent == 2 and hears.failed == 0
+    told = [json.loads(body) for _, _, body in posted]
+    assert told[0] == {
+        "id": first, "question": "pay ann with <redacted>?", "bound": {"user": "ada"},
+        "hook": "pay",
+    }  # fmt: skip
+    assert told[1]["id"] == second
+    for path, headers, body in posted:
+        signature = hmac.digest(b"s3cret", body, "sha256").hex()
+        assert headers["X-Hookbus-Signature"] == f"sha256={signature}"
+        assert path == "/hook?key=k" and headers["Content-Type"] == "application/json"
+
+
+def test_no_call_waits_for_a_server_that_is_silent(bus, pay):
+    release = threading.Event()
+    with webhook(holds=release) as (address, posted):
+        hears = connected(bus, address)
+        began = time.monotonic()
+        pay("ann")
+        assert time.monotonic() - began < 2 and posted == []
+        release.set()
+        hears.close()
+    assert len(posted) == 1
+
+
+@pytest.mark.parametrize("status, why", [(500, "answered 500"), (302, "answered 302")])
+def test_a_server_that_does_not_take_it_is_counted_said_once_and_not_followed(
+    bus, pay, caplog, status, why
 ):
-    server.status = status
-    posts = notify(server.url)
-    bus.events.connect(posts, kinds=Blocked)
-    pay("ann", "1")
-    posts.close()
-    assert (posts.sent, posts.failed) == (0, 1) and len(server.taken) == 1
-    assert f"the server answered {status}" in caplog.text
+    with webhook() as (other, elsewhere), webhook(status, location=f"{other}/x") as (address, _):
+        hears = connected(bus, f"{address}/hook?key=k3y")
+        pay("ann")
+        pay("bob")
+        hears.close()
+    assert hears.failed == 2 and hears.sent == 0 and elsewhere == []
+    said = [record.getMessage() for record in caplog.records if "notify" in record.getMessage()]
+    assert len(said) == 1 and why in said[0] and "k3y" not in said[0] + repr(hears)
 
 
-def test_a_block_that_waits_for_nobody_is_not_posted(bus, server):
-    posts = notify(server.url)
-    bus.events.connect(posts, kinds=Blocked)
-    bus.approver(None)
-    bus.approver(lambda request: Approved("grace"))
-    bus.signal("pre_pay").connect(lambda sender: 1 / 0, role="guard", weak=False)
-    with pytest.raises(HookBlocked):
-        hookable("pay", bus=bus)(lambda: None)()
-    posts.close()
-    assert not server.taken
+def test_where_nobody_listens_the_call_is_parked_all_the_same(bus, pay):
+    with webhook() as (address, _):
+        pass
+    hears = connected(bus, address, timeout=0.5)
+    assert pay("ann")
+    hears.close()
+    assert hears.failed == 1
 
 
 @pytest.mark.parametrize(
-    "url", ["", None, "ftp://host", "https://", "http://ada:pin@host/", "http://host/a b", "host"]
-)
-def test_what_is_no_address_of_a_webhook_is_refused_without_its_password(url):
-    with pytest.raises(HookError) as refused:
+    "url", ["", None, 3, "host/path", "file:///etc/passwd", "ftp://h/x", "http://", "http://a b/",
+            "https://user:pass@host/", "http://h:port/", "http://h/\r\nX: 1"],
+)  # fmt: skip
+def test_what_is_no_address_of_a_webhook_is_refused_and_not_said(url):
+    with pytest.raises(HookError, match=r"notify\(\) takes") as error:
         notify(url)
-    assert "pin" not in str(refused.value)
+    assert "pass@" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"secret": ""}, {"secret": 3}, {"timeout": 0}, {"timeout": "5"}], ids=str
+)
+def test_other_wrong_settings_are_refused(wrong):
+    with pytest.raises(HookError):
+        notify("https://host/", **wrong)

@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import time
 
 import pytest
 
@@ -61,3 +62,30 @@ def test_a_no_is_told_with_its_reason(hookbus, pay, waiting):
     assert hookbus("approvals")[1] == "nothing waits for a yes\n"
     code, _, err = hookbus("approvals", "approve", waiting)
     assert code == 2 and "has its answer already" in err
+
+
+def test_of_what_would_run_nothing_is_shortened_and_the_invisible_is_written_out(hookbus, pay):
+    told = ["/srv/customers/live/data/all", "/srv/customers/test/data/all", "a\u3164b\u202ec\ufe0f"]
+    ids = []
+    for to in told:
+        with pytest.raises(ApprovalPending) as pending:
+            pay(1, to)
+        ids.append(pending.value.id)
+    written = [*told[:2], r"a\u3164b\u202ec\ufe0f"]
+    listed = "".join(hookbus("approvals")[1].split())
+    for id, text in zip(ids, written):
+        assert f"pay1to{text}?" in listed
+        shown = hookbus("approvals", "show", id)[1]
+        assert f'to = "{text}"' in shown and f"pay 1 to {text}?" in shown
+
+
+def test_what_nobody_answered_in_time_is_counted_and_takes_no_answer(
+    hookbus, pay, waiting, monkeypatch
+):
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 86_401)
+    assert hookbus("approvals")[1].splitlines() == [
+        "nothing waits for a yes", "expired before anybody answered: 1"
+    ]  # fmt: skip
+    code, _, err = hookbus("approvals", "approve", waiting)
+    assert code == 2 and "nobody answered" in err

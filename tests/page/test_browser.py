@@ -51,6 +51,20 @@ def test_a_blocked_call_has_a_red_mark_with_its_word_and_says_who_and_why(open_p
     assert int(colour[0]) > 2 * int(colour[1])
 
 
+def test_a_call_that_waits_for_an_approval_is_not_shown_as_a_refusal(open_page, fresh):
+    fresh.pay("Ada", 500)
+    fresh.journal.flush()
+    page = open_page()
+    page.get_by_label("Outcome").select_option("pending")
+    row = until(page, 1).first
+    assert row.locator(".mark").inner_text() == "pending" and row.locator(".red").count() == 0
+    assert row.locator(".outcome").inner_text() == "pending"
+    assert page.locator("#count-blocked").inner_text() == "0"
+    assert page.locator("#hooks tbody tr").first.inner_text().split()[:4] == ["pay", "1", "0", "0"]
+    page.get_by_label("Outcome").select_option("blocked")
+    until(page, 0)
+
+
 def test_a_call_opens_by_keyboard_with_what_changed_and_closes_again(open_page, fresh):
     fresh.run("my pin is 4711")
     page = open_page()

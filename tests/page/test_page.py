@@ -68,18 +68,6 @@ def test_what_stands_beside_a_call(agency, browser):
     ]  # fmt: skip
 
 
-def test_a_call_that_waits_for_an_approval_is_not_shown_as_refused(agency, browser):
-    with surrounding(session="s-waits"):
-        agency.pay("Ada", 500)
-    agency.journal.flush()
-    rows = browser.asked("calls", before=10**9, session="s-waits", outcome="waiting")["rows"]
-    assert [each["mark"] for each in rows if "mark" in each] == ["waiting"]
-    [call] = calls_of(browser, session="s-waits").values()
-    lines = browser.asked(f"calls/{call['run']}/{call['call']}")
-    [waits] = [line["what"] for line in lines if line["word"] == "waiting"]
-    assert "waits for an approval" in waits
-
-
 def test_a_call_is_shown_with_all_that_was_called_inside_it_and_what_changed(agency, browser):
     agency.run("inner my pin is 4711", session="s-tree")
     [outer, *_] = calls_of(browser, session="s-tree").values()
@@ -101,6 +89,19 @@ def test_a_blocked_call_says_who_blocked_it_why_and_what_only_records_say(agency
     call, block = browser.asked(f"calls/{inner['run']}/{inner['call']}")
     assert (call["word"], block["what"]) == ("blocked", "no_keys blocked in pre: no: KEY")
     assert block["facts"] == [["details", '{\n  "text": "KEY"\n}']]
+
+
+def test_a_call_that_waits_for_an_approval_is_pending_and_refused_by_nobody(agency, browser):
+    with surrounding(session="s-pending"):
+        agency.pay("Grace", 900)
+    agency.journal.flush()
+    for outcome in ("", "pending"):
+        rows = browser.asked("calls", before=10**9, session="s-pending", outcome=outcome)["rows"]
+        assert [each["mark"] for each in rows if "mark" in each] == ["pending"]
+    [paid] = calls_of(browser, session="s-pending").values()
+    call, *marks = browser.asked(f"calls/{paid['run']}/{paid['call']}")
+    assert call["word"] == "pending" and "pending" in [mark["word"] for mark in marks]
+    assert not any("blocked" in mark["what"] for mark in marks)
 
 
 def test_a_call_with_too_much_inside_says_that_there_is_more(agency, browser, monkeypatch):

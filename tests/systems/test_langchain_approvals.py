@@ -69,7 +69,7 @@ async def test_what_a_tool_asks_about_inside_is_no_pause_of_its_own_call(tmp_pat
     bus, store = Bus(), Store(tmp_path / "approvals.db")
     undo = langchain.install(bus, approver=store)
 
-    @hookable("tool_call", bus=bus)
+    @hookable("tool_call", bus=bus, identity=lambda sender: "the inner tool")
     def tool_call(name, arguments):
         raise AssertionError("it ran without a yes")
 

@@ -35,15 +35,15 @@ export class Calls {
     if (row.event === "Blocked") call.why = `${row.receiver}: ${row.reason}`;
     if (row.event === "Failed" && !call.why) call.why = `${row.receiver}: ${row.error}`;
     if (row.event === "Finished") {
-      const waits = row.outcome === "blocked" && call.marks.has("waiting");
-      call.outcome = waits ? "waiting" : row.outcome;
+      const waits = row.outcome === "blocked" && call.marks.has("pending");
+      call.outcome = waits ? "pending" : row.outcome;
       call.seconds = row.seconds;
       if (row.error && !call.why) call.why = row.error;
     }
   }
 }
 
-const MARKS = ["blocked", "failed open", "failed", "waiting", "shadow", "changed"];
+const MARKS = ["pending", "blocked", "failed open", "failed", "shadow", "changed"];
 
 // What is said beside a call, worst first.
 export const marksOf = (call) => MARKS.filter((mark) => call.marks.has(mark));

@@ -9,6 +9,8 @@ const RECEIVER = ["asked", "changed", "blocked", "failed", "failed open"];
 const HOOK = ["calls", "blocked", "raised"];
 
 export class Tally {
+  #waiting = new Set(); // calls that a person has not answered, until their end is told
+
   constructor() {
     this.receivers = new Map();
     this.hooks = new Map();
@@ -19,6 +21,7 @@ export class Tally {
     for (const row of rows) {
       if (row.event === "Started") this.counts.calls++;
       if (row.mark in this.counts) this.counts[row.mark]++;
+      if (row.mark === "pending") this.#waiting.add(`${row.run}/${row.call}`);
       if (row.receiver !== undefined) this.#receiver(row);
       if (row.event === "Finished") this.#hook(row);
     }
@@ -34,7 +37,9 @@ export class Tally {
   #hook(row) {
     const found = entry(this.hooks, row.hook);
     found.calls = (found.calls ?? 0) + 1;
-    found[row.outcome] = (found[row.outcome] ?? 0) + 1;
+    const waits = this.#waiting.delete(`${row.run}/${row.call}`) && row.outcome === "blocked";
+    const outcome = waits ? "pending" : row.outcome;
+    found[outcome] = (found[outcome] ?? 0) + 1;
     note(found, row.seconds);
   }
 
