@@ -196,9 +196,10 @@ for _streamed in (_Words.model_call_stream, _Words.model_call_stream_async):
     _streamed.__dict__["__hookbus_whole__"] = Whole
 
 
-_LABELS: Final = {
-    "tool": ("name", "kind", "call_id", "agent"), "model": ("model", "agent"), "agent": ("agent",)
-}  # fmt: skip
+TOOL_LABELS: Final = ("name", "kind", "call_id", "agent")
+"""The arguments that name a call of a tool."""
+
+_LABELS: Final = {"tool": TOOL_LABELS, "model": ("model", "agent"), "agent": ("agent",)}
 """By the first word of a hook, which is also its sender: the arguments that name a call."""
 
 _READ_ONLY: Final = {

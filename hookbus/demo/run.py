@@ -114,7 +114,7 @@ def hooked_runtime(bus: Bus) -> Iterator[None]:
     """
     stock = FunctionsRuntime.run_function
 
-    @hookable("tool_call", bus=bus)
+    @hookable("tool_call", bus=bus, labels=("name",))
     def tool_call(name: str, arguments: Any, tool: _Called) -> tuple[Any, str | None]:
         return tool.run(tool.runtime, tool.env, name, arguments, tool.raise_on_error)
 

@@ -25,7 +25,8 @@ from hookbus.journal import Journal
 from .install import ROOT
 from .scripted import Turn, scripted
 
-MANIFEST = 'format = 1\nid = "rules"\nversion = "1.0"\nhooks = ["pre_tool_call", "around_tool_call"]\n'
+HOOKS = ["pre_tool_call", "around_tool_call"]
+MANIFEST = f'format = 1\nid = "rules"\nversion = "1.0"\nhooks = {HOOKS}\n'
 RULES = """
 from hookbus import guards
 

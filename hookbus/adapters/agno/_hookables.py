@@ -11,6 +11,7 @@ from hookbus import Bus, instrument
 
 from .._own_hooks import View
 from .._patches import Patches, carries
+from .._vocabulary import TOOL_LABELS
 
 
 class Sender(NamedTuple):
@@ -64,7 +65,8 @@ def make_hookable(
         hook = _HOOKS[function]
         # Receivers of `tool_call` may ask for the tool by name, too.
         sender = "tool" if hook == "tool_call" else None
-        patches.on_restore(instrument(cls, {name: hook}, bus=bus, sender=sender))
+        labels = TOOL_LABELS if sender else ()
+        patches.on_restore(instrument(cls, {name: hook}, bus=bus, sender=sender, labels=labels))
 
 
 def tool_start(self: Any, call: Any) -> None:

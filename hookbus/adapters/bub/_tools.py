@@ -10,6 +10,7 @@ from typing import Any, Final
 from hookbus import Bus, HookError, instrument
 
 from .._patches import Patches, carries
+from .._vocabulary import TOOL_LABELS
 from ._questions import Listeners
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_bub_call_id", default=None)
@@ -56,7 +57,9 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
             _CALL_ID.reset(token)
 
     patches.replace(cls, "tool_call", staticmethod(tool_call))
-    patches.on_restore(instrument(cls, "tool_call", bus=bus, sender="tool"))
+    patches.on_restore(instrument(
+        cls, "tool_call", bus=bus, sender="tool", labels=TOOL_LABELS
+    ))  # fmt: skip
     patches.replace(cls, "_invoke_normalized", _invoke_normalized)
     patches.replace(cls, "_trace_tool_response", _trace_tool_response)
 

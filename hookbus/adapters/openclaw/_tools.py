@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 from hookbus import Block, HookBlocked, HookContext, HookError, hookable
 from hookbus.exceptions import did_you_mean
 
+from .._vocabulary import TOOL_LABELS
 from ._approvals import Approve, ask
 from ._dispatch import DISPATCH, Dispatch, current
 from ._errors import HandlerError
@@ -194,7 +195,7 @@ class ToolCalls:
             return await self._execute(arguments, approval)
 
         self.tool_call: Callable[..., Coroutine[Any, Any, Any]] = hookable(
-            HOOK, bus=runner.registry.bus, sender="tool"
+            HOOK, bus=runner.registry.bus, sender="tool", labels=TOOL_LABELS
         )(tool_call)
 
     async def call(self, tool: str, params: Any, ctx: Any = None, **event: Any) -> Any:
