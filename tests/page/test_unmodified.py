@@ -17,7 +17,7 @@ from hookbus import guards, hookable
 stock = FunctionsRuntime.run_function
 
 
-@hookable(blocked=lambda blocked: ("", blocked.reason))
+@hookable(blocked=lambda blocked: ("", blocked.reason), labels=("name",))
 def tool_call(name, arguments, tool):
     runtime, env, raises = tool
     return stock(runtime, env, name, arguments, raises)
