@@ -358,6 +358,7 @@ def clock(monkeypatch):
     return moved
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("others", [0, 2])
 @pytest.mark.parametrize("phase", ["pre", "post", "finally"])
 @pytest.mark.parametrize("is_async", [False, True])
@@ -384,6 +385,7 @@ def test_report_names_an_observer_without_a_deadline_that_holds_calls_up(
     assert "held a call up, 8 times, for 0.3 s: give it a timeout=" in finding(bus, "held a call")
 
 
+@pytest.mark.seconds
 def test_an_awaited_observer_is_not_named_for_what_one_beside_it_does(clock):
     async def blocks(agent):
         clock.now += 0.3
