@@ -84,6 +84,7 @@ def _no_garbage_of_others():
     gc.enable()
 
 
+@pytest.mark.seconds
 @pytest.mark.parametrize("key", TOLD, ids=" - ".join)
 def test_a_mistake_is_told_where_the_page_says_and_in_its_words(key, monkeypatch):
     # At the end of the stack the hook of pytest, which is a function of Python, fails itself.
