@@ -1,15 +1,35 @@
-"""Locks that a forked child can use: threads that held them do not live on in it."""
+"""Locks that a forked child can use, and the one that changes of connections take without a GIL."""
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+IS_FREE_THREADED: Final = "free-threading" in sys.version
+"""Whether this build of Python can run without a GIL, also where the GIL is on just now."""
 
 _all: Final[weakref.WeakSet[Lock]] = weakref.WeakSet()
 _registering: Final = threading.RLock()
+
+
+class _InC(property):
+    """A method of what an object has: a `with` block calls that one itself, which is written in C.
+
+    A Ctrl-C that arrived in a method in Python would leave the lock taken for good.
+    """
+
+    def __call__(self, owner: Any, *args: Any) -> Any:
+        """Call it as a function of the class, as `contextlib.ExitStack` does."""
+        return self.__get__(owner)(*args)
 
 
 class Lock:
@@ -29,11 +49,14 @@ class Lock:
         with _registering:
             _all.add(self)
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
+    if TYPE_CHECKING:
 
-    def __exit__(self, *exception: Any) -> None:
-        self._lock.release()
+        def __enter__(self) -> object: ...
+        def __exit__(self, *exception: Any) -> None: ...
+
+    else:
+        __enter__ = _InC(attrgetter("_lock.__enter__"))
+        __exit__ = _InC(attrgetter("_lock.__exit__"))
 
     def acquire(self, timeout: float = -1) -> bool:
         """Take the lock, and return whether it was free within so many seconds."""
@@ -51,6 +74,33 @@ class Lock:
         self._lock = threading.RLock()
         if self._reset is not None:
             self._reset()
+
+
+_writing: Final = Lock()
+
+
+def serialize_writers(function: Callable[P, R]) -> Callable[P, R]:
+    """Let one thread at a time run such functions, which change what calls look up.
+
+    Only builds without a GIL need a lock. With a GIL, which the functions rely on, a function is
+    returned as it is. Calls never wait for the lock once it is known what runs them. The functions
+    are short, and call no receivers, listeners or log handlers, which might wait for other threads.
+
+    Args:
+        function: what changes shared state.
+
+    Returns:
+        The function, or one that takes the lock around it.
+    """
+    if not IS_FREE_THREADED:
+        return function
+
+    @functools.wraps(function)
+    def run_alone(*args: P.args, **kwargs: P.kwargs) -> R:
+        with _writing:
+            return function(*args, **kwargs)
+
+    return run_alone
 
 
 def _at_fork() -> None:

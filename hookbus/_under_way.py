@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
+from ._locks import Lock
 from ._loops import running_asyncio
 from .exceptions import HookError
 
@@ -46,12 +47,12 @@ class UnderWay:
                 "under way at once"
             )
         self.limit, self.dropped, self._swept = limit, 0, 0.0
+        # Re-entrant, as a signal handler or a finaliser may make a call where this thread holds it.
+        self._lock = Lock()
         self.reset()
         _all.add(self)
 
     def reset(self) -> None:
-        # Re-entrant, as a signal handler or a finaliser may make a call where this thread holds it.
-        self._lock = threading.RLock()
         self._runs: set[Any] = set()
         self._waiting: dict[Future[None], Any] = {}
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .._connections.wanted import is_awaitable
+from .._locks import Lock
 from ..exceptions import HookError
 from .deadline import within
 from .plan import Seat
@@ -21,10 +22,10 @@ class Loop:
     """An event loop in a daemon thread, begun when it is first needed."""
 
     def __init__(self) -> None:
+        self._lock = Lock()
         self.reset()
 
     def reset(self) -> None:
-        self._lock = threading.RLock()
         self._running: Any = None
         self._thread: threading.Thread | None = None
 

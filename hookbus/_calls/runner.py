@@ -69,7 +69,7 @@ class Place:
 
     def __init__(self, hook: Hook, values: tuple[Any, ...]) -> None:
         self._hook, self._own_changed, self._table = hook, hook._own_changed, hook.table
-        self._table.is_used = True
+        self._table.mark_used()
         self._first = hook.first_of(values)
         self._own = hook.box_of(self._first[0]) if self._first else None
         # Before anything else is read of them: a plan belongs to the MROs it was made for.

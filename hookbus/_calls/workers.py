@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, Final
 
+from .._locks import Lock
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
@@ -32,11 +34,11 @@ class Workers:
     """A pool that starts a thread when none is free, and lets an idle one go."""
 
     def __init__(self) -> None:
+        # Re-entrant, as a signal handler or a finaliser may make a call where this thread holds it.
+        self._lock = Lock()
         self.reset()
 
     def reset(self) -> None:
-        # Re-entrant, as a signal handler or a finaliser may make a call where this thread holds it.
-        self._lock = threading.RLock()
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._threads = 0
         self._unfinished = 0

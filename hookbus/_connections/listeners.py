@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from .._locks import serialize_writers
 from ..exceptions import HookError, first_error
 from .failures import ERROR, log
 from .options import Options
@@ -83,9 +84,9 @@ class EventSignal(HookSignal):
             "event)"
         )
 
+    @serialize_writers
     def forget(self) -> None:
         """Look up anew who listens."""
-        # Who is looking it up already puts what it found into the old table.
         self._told = {}
 
     def _by_kind(self) -> dict[type[Event], list[Connected]]:
@@ -96,8 +97,17 @@ class EventSignal(HookSignal):
             all_but_asked = tuple(kind for kind in KINDS if kind is not Asked)
             ordered = in_order((0.0, each) for each in self.connections() if each.is_enabled)
             hear = [(each, each.options.kinds or all_but_asked) for each in ordered]
-            told.update({kind: [each for each, kinds in hear if kind in kinds] for kind in KINDS})
+            found = {kind: [each for each, kinds in hear if kind in kinds] for kind in KINDS}
+            return self._publish(told, found)
         return told
+
+    @serialize_writers
+    def _publish(
+        self, old: dict[type[Event], list[Connected]], found: dict[type[Event], list[Connected]]
+    ) -> dict[type[Event], list[Connected]]:
+        """Let all threads see at once who listens, unless that changed while it was looked up."""
+        if self._told is old: self._told = found  # noqa: E701
+        return found
 
     @property
     def heard(self) -> frozenset[type[Event]]:

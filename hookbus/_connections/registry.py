@@ -1,18 +1,21 @@
 """Who is connected to whom: looked up by sender, layered by `connected_to`, forgotten when a side
 dies.
 
-There is no lock. Every change is one atomic step of a dict, so that a signal handler, a `__del__`
-or another thread may come at any moment, and whoever reads copies first.
+With a GIL there is no lock. Every change is one atomic step of a dict, so that a signal handler, a
+`__del__` or another thread may come at any moment, and whoever reads copies first. Without a GIL,
+steps that look before they store take the lock of all writers.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from blinker import ANY
 
+from .._locks import serialize_writers
 from .callables import is_made_again, may_be_made_again, origin_of
 from .endings import at_end
 from .failures import INFO, log
@@ -85,6 +88,7 @@ class Scope(dict[ReceiverKey, Stack]):
             if self._exchange(connected.key, old, others):
                 return True
 
+    @serialize_writers
     def _exchange(self, key: ReceiverKey, old: Stack, new: Stack) -> bool:
         """Put one stack in the place of another; False if that one is not there any more."""
         try:
@@ -104,6 +108,13 @@ class NamedScope(Scope):
     def __init__(self, bearer: Bearer) -> None:
         super().__init__()
         self.sender = self.bearer = bearer
+
+
+@serialize_writers
+def _replace(scopes: dict[int, Scope], sender_id: int, old: Scope, new: Scope) -> None:
+    """Put a scope in the place of another one, unless that was replaced or forgotten meanwhile."""
+    with suppress(KeyError):
+        if scopes[sender_id] is old: scopes[sender_id] = new  # noqa: E701
 
 
 class Registry:
@@ -133,7 +144,7 @@ class Registry:
         forget = at_end(sender, scopes, sender_id)
         new.sender = weak(sender, lambda reference: self._end(scopes, sender_id, new, forget))
         if scope is not None:
-            scopes[sender_id] = new
+            _replace(scopes, sender_id, scope, new)
         return scopes.setdefault(sender_id, new)
 
     def _named_scope(self, sender: Any) -> NamedScope | None:

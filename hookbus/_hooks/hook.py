@@ -12,6 +12,7 @@ from .._connections.callables import layers
 from .._connections.endings import at_end
 from .._connections.phases import Colour, Served
 from .._connections.senders import is_class, own_class
+from .._locks import serialize_writers
 from ..exceptions import HookError
 from .identity import Own, Run, Table, Unshipped, attributes_of_class, release
 from .shell import Shell
@@ -143,6 +144,7 @@ class Hook:
         """Tell whether receivers are connected to this very sender."""
         return any(signal.has_own(sender) for signal in self.bus._signals_of(self.name))
 
+    @serialize_writers
     def forget(self) -> None:
         """Have every call find anew what runs it."""
         # Who builds a plan says so before it reads anything: of an unused table nothing has to be
@@ -171,9 +173,10 @@ class Hook:
         held = self._own.get(id(sender))
         box: Own | None = getattr(held, "__self__", None)
         if box is not None:
-            box.is_used = True  # before anything is read: `forget` must see it from now on
+            box.mark_used()  # before anything is read: `forget` must see it from now on
         return box
 
+    @serialize_writers
     def settle(self, sender: object = None) -> None:
         """Bring the way of the calls up to date with who is connected, and what `sender` has of its
         own.
@@ -181,7 +184,7 @@ class Hook:
         Where connections come in the middle of this, of another thread or a signal handler, it
         begins again: what is stored with an old decision could have a call go past a guard that is
         connected already. So a decision is checked and stored in one line, in which no function of
-        ours is called.
+        ours is called. Without a GIL another thread comes between any two steps, and waits instead.
         """
         own, shell, now = self._own, self._shell.function, None
         while self._settling is not now:
@@ -193,6 +196,7 @@ class Hook:
             code = self._shell.code(is_on=self._is_on(), has_own=bool(own))
             if self._settling is now: shell.__code__ = code  # noqa: E701
 
+    @serialize_writers
     def is_surely_on(self) -> bool:
         """Tell whether its calls look who is connected to classes and all, and go on doing so."""
         self._settling = object()  # who is deciding that just now decides again

@@ -11,6 +11,8 @@ from operator import methodcaller, setitem
 from types import WrapperDescriptorType
 from typing import Any, Final, Generic, TypeVar
 
+from .._locks import serialize_writers
+
 V = TypeVar("V")
 Run = Callable[..., Any]
 Line = tuple[type, tuple[type, ...]]
@@ -64,6 +66,7 @@ attributes_of_class: Final[Callable[[type], Mapping[str, Any]]] = type.__dict__[
 """Return what a class holds itself, likewise."""
 
 
+@serialize_writers
 def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:
     """Keep an MRO of a class as long as the class lives: no other MRO gets its place in memory, and
     so its id, after `cls.__bases__ = ...`. False where the class takes no attribute.
@@ -96,6 +99,7 @@ def held_by(name: str, first: Any) -> Callable[[Any], list[int]]:
     return of_class if issubclass(type(first), type) else of_object
 
 
+@serialize_writers
 def release(cls: type, holder: object) -> None:
     """Let go of what was held for a hook that is no more."""
     held = vars(cls).get(_MROS, ())
@@ -134,6 +138,11 @@ class Runs(Unshipped):
         self.is_used = False
         self._ends: dict[int, Ended] = {}
 
+    @serialize_writers
+    def mark_used(self) -> None:
+        """Note that a plan is about to be made for it: from now on `Hook.forget` replaces it."""
+        self.is_used = True
+
     def keep(self, cls: type, mro: tuple[type, ...], run: Run) -> None:
         key = id(mro)
         self._ends[key] = Ended(cls, self._at_end(key))
@@ -168,6 +177,7 @@ class Table(Runs):
         super().__init__()
         self._of_classes: IdentityMap[Table] = IdentityMap()
 
+    @serialize_writers
     def keep_of_class(
         self, run: Run, by_class: Callable[[Any], Run], kind: Line, line: Line
     ) -> None:

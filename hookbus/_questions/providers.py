@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import os
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
@@ -33,7 +33,7 @@ class OpenScope:
         self._lock = Lock()
         # For each receiver: one that hangs as it is entered, and was left at its deadline, holds
         # up nobody else.
-        self._entering: dict[tuple[bool, ReceiverKey], Any] = {}
+        self._entering: dict[tuple[Any, ...], Any] = {}
         self._tasks: dict[ReceiverKey, Any] = {}
         self._providers: list[Any] = []  # held, as they are known by their ids
 
@@ -66,7 +66,7 @@ class OpenScope:
 
     def _enter(self, seat: Seat, manager: Any) -> Any:
         key, kind = seat.receiver.key, type(manager)
-        with self._entering.setdefault((False, key), threading.RLock()):
+        with self._entering.setdefault((False, key), Lock()):
             if key not in self.provided:
                 value = kind.__enter__(manager)
                 if not self._keep(seat, manager, value):
@@ -81,7 +81,8 @@ class OpenScope:
         if self._tasks.get(key, self) is asyncio.current_task():
             label = seat.receiver.label
             raise HookError(f"{label} asks {self.spec.name} while it is being entered for it")
-        async with self._entering.setdefault((True, key), asyncio.Lock()):
+        # By process: in a forked child the task that held a lock does not go on.
+        async with self._entering.setdefault((True, key, os.getpid()), asyncio.Lock()):
             self._tasks[key] = asyncio.current_task()
             try:
                 if key not in self.provided:

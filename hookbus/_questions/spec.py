@@ -104,7 +104,7 @@ class Spec(Hook):
     def panel(self) -> Panel:
         """Return who answers, and who runs around that; found anew where something has changed."""
         table = self.table
-        table.is_used = True  # before anything is read: `forget` must see it from now on
+        table.mark_used()  # before anything is read: `forget` must see it from now on
         panel: Panel = table.get(_PANEL) or table.setdefault(_PANEL, Panel(self))
         return panel
 

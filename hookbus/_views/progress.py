@@ -9,6 +9,7 @@ from collections import Counter
 from importlib import import_module
 from typing import Any, Final
 
+from .._locks import Lock
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
 from .tables import brief, escaped
 from .waterfall import duration
@@ -31,7 +32,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        self._lock, self._over = threading.Lock(), threading.Event()
+        self._lock, self._over = Lock(), threading.Event()
         self._counts: Counter[str] = Counter()
         self._under_way: dict[int, Started] = {}
         self._shown: Any = None

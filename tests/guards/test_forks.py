@@ -1,15 +1,19 @@
 """A child of a process that forks while other threads are in guards: it finds every lock free."""
 
+import asyncio
 import contextlib
+import contextvars
 import io
 import os
 import signal as signals
+import sys
 import threading
 import warnings
 
 import pytest
 
-from hookbus import Ask, Bus, HookBlocked, approvals, guards, hookable
+from hookbus import Ask, Bus, HookBlocked, _locks, approvals, guards, hookable, hookspec, modes
+from hookbus._calls import loop, workers
 from hookbus._locks import Lock
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
@@ -76,6 +80,31 @@ def test_a_lock_that_the_forking_thread_holds_is_still_its_own_in_the_child():
 
     with lock:
         assert in_a_child(work)
+
+
+def test_a_ctrl_c_as_a_lock_is_taken_leaves_it_free():
+    lock = Lock()
+
+    def interrupt(frame, event, arg):
+        if event == "return" and frame.f_code.co_filename == _locks.__file__:
+            raise KeyboardInterrupt
+        return interrupt
+
+    def hold():
+        with lock:
+            return lock
+
+    sys.settrace(interrupt)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            hold()
+    finally:
+        sys.settrace(None)
+    is_free = []
+    thread = threading.Thread(target=lambda: is_free.append(lock.acquire(timeout=0)))
+    thread.start()
+    thread.join()
+    assert is_free == [True]
 
 
 def locks_of(*owners):
@@ -176,3 +205,95 @@ def test_a_child_asks_approvers_whose_locks_were_held(monkeypatch):
     with held_by_another_thread(*locks_of(desk, terminal)):
         assert in_a_child(at_the_desk)
         assert in_a_child(at_the_terminal)
+
+
+def test_a_child_uses_threads_and_loops_whose_locks_were_held():
+    bus, seen = Bus(), []
+
+    @hookable("pay", bus=bus, awaits=True)
+    def pay(sum):
+        return sum
+
+    async def judge(pay, sum):
+        seen.append(sum)
+
+    bus.signal("pre_pay").connect(judge, role="guard")
+    bus.signal("pre_pay").connect(lambda pay, sum: seen.append(sum), role="guard", timeout=5)
+    bus.signal("pre_pay").connect(
+        lambda pay, sum: seen.append(sum), role="observe", background=True
+    )
+
+    def work():
+        assert pay(3) == 3
+        assert bus.drain_sync(5) == 0 and seen == [3, 3, 3]
+
+    locks = locks_of(workers.workers, workers.background, loop._loop, bus._under_way)
+    assert len(locks) == 4
+    with held_by_another_thread(*locks):
+        assert in_a_child(work)
+
+
+class Slow:
+    """A context manager that hangs as the parent enters it, and not in a child."""
+
+    def __init__(self):
+        self.parent, self.is_entered, self.may_go_on = os.getpid(), threading.Event(), None
+
+    def __enter__(self):
+        if os.getpid() == self.parent:
+            self.is_entered.set()
+            self.may_go_on.wait()
+        return "open"
+
+    def __exit__(self, *_):
+        pass
+
+
+class SlowAsync(Slow):
+    async def __aenter__(self):
+        return self.__enter__()
+
+    async def __aexit__(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_child_enters_what_a_thread_of_its_parent_was_entering(is_async):
+    bus, contexts, over = Bus(), [], threading.Event()
+    slow = SlowAsync() if is_async else Slow()
+    slow.may_go_on = over
+
+    @hookspec(modes.firstresult, bus=bus)
+    def store(): ...
+
+    @hookspec(modes.firstresult, bus=bus)
+    async def store_async(): ...
+
+    question = store_async if is_async else store
+    question.connect(lambda: slow)
+
+    async def enter_async():
+        async with store_async.scope():
+            contexts.append(contextvars.copy_context())
+            await store_async()
+
+    def enter():
+        if is_async:
+            asyncio.run(enter_async())
+        else:
+            with store.scope():
+                contexts.append(contextvars.copy_context())
+                store()
+
+    def work():
+        ask = (lambda: asyncio.run(store_async())) if is_async else store
+        assert contexts[0].run(ask) == "open"
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    assert slow.is_entered.wait(10)
+    try:
+        assert in_a_child(work)
+    finally:
+        over.set()
+        thread.join()
