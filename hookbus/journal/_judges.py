@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import Context
@@ -13,6 +12,7 @@ from typing import Any, Final
 import attrs
 
 from .. import ANY, Bus, HookBlocked, events, hookable, surrounding
+from ..signatures import signature_of
 from ._senders import SenderIsGone, Unknown, stand_in_of
 
 _WORD: Final = re.compile(
@@ -138,7 +138,7 @@ class _Wrapped:
     error: BaseException | None = None
 
     def __init__(self, guard: Any) -> None:
-        self._guard, self.__signature__ = guard, inspect.signature(guard)
+        self._guard, self.__signature__ = guard, signature_of(guard)
 
     def __call__(self, sender: Any, /, **given: Any) -> Any:
         try:
@@ -200,7 +200,7 @@ def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
 
 
 def _parameters(function: Any) -> list[Parameter]:
-    return list(inspect.signature(function).parameters.values())
+    return list(signature_of(function).parameters.values())
 
 
 def _named(names: Iterable[str]) -> list[Parameter]:
