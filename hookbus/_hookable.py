@@ -16,6 +16,7 @@ from ._hooks.signature import colour_of
 from ._hooks.site import NOTHING_SAID, Given, given_of
 from ._keywords import named_options
 from .exceptions import HookBlocked, HookError, article, did_you_mean, warn
+from .signatures import signature_of
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
 
@@ -134,7 +135,7 @@ def hooked(
 
 def _check_fit(function: Any, given: Given) -> None:
     """Refuse what was said of a function that it cannot be."""
-    kinds = {p.name: p.kind for p in inspect.signature(function).parameters.values()}
+    kinds = {p.name: p.kind for p in signature_of(function).parameters.values()}
     kind = kinds.get(given.sender or "")
     if given.sender is not None and kind in (None, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):
         named = [name for name in kinds if name != "self"]
@@ -199,7 +200,7 @@ def _check_function(function: Any) -> None:
     if instead is not None:
         raise HookError(f"hookable cannot take {function!r:.60}, {instead}")
     try:
-        inspect.signature(function)  # pyright: ignore[reportArgumentType]
+        signature_of(function)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
         raise HookError(
             f"hookable cannot take {function!r:.60}: it has no signature to read (built-in?)"

@@ -6,12 +6,12 @@ All constructors and functions that take options say it in this one way.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from inspect import Parameter
 from typing import Any, Final, TypeVar
 
 from .exceptions import HookError, did_you_mean
+from .signatures import signature_of
 
 __tracebackhide__: Final = True
 
@@ -53,7 +53,7 @@ def problem_with(
     function: Any, name: str, args: tuple[Any, ...], options: dict[str, Any], is_init: bool
 ) -> str | None:
     """Say which option a function does not have, or must be given by its name, or None."""
-    parameters = list(inspect.signature(function).parameters.values())[is_init:]
+    parameters = list(signature_of(function).parameters.values())[is_init:]
     kinds = {each.kind for each in parameters}
     names = [
         each.name for each in parameters

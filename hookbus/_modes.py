@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal
 
 from .exceptions import HookError, did_you_mean
+from .signatures import signature_of
 
 Merged = dict[str, Any]
 
@@ -166,7 +167,7 @@ def _is_any(test: Callable[[Any], bool], mode: Any) -> bool:
 def _takes_several(mode: Callable[..., Any]) -> bool:
     """Tell whether a mode must be given more than one argument."""
     try:
-        parameters = inspect.signature(mode).parameters.values()
+        parameters = signature_of(mode).parameters.values()
     except ValueError:  # some of those that are built in do not say
         return False
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -175,6 +176,6 @@ def _takes_several(mode: Callable[..., Any]) -> bool:
 
 def named_by(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
     """Return the arguments that a function names, and those of them that it must be given."""
-    parameters = inspect.signature(function).parameters.values()
+    parameters = signature_of(function).parameters.values()
     named = [p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
     return [p.name for p in named], [p.name for p in named if p.default is p.empty]

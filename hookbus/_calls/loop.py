@@ -14,6 +14,7 @@ from .._locks import Lock
 from ..exceptions import HookError
 from .deadline import within
 from .plan import Seat
+from .threads import start_thread
 
 __tracebackhide__: Final = True
 
@@ -50,10 +51,13 @@ class Loop:
         with self._lock:
             if self._running is None:
                 loop = asyncio.new_event_loop()
-                name = "hookbus: async receivers of plain calls"
-                thread = threading.Thread(target=loop.run_forever, name=name, daemon=True)
-                thread.start()
-                self._running, self._thread = loop, thread
+                purpose = "async receivers of plain calls"
+                try:
+                    self._thread = start_thread(loop.run_forever, f"hookbus: {purpose}", purpose)
+                except BaseException:
+                    loop.close()
+                    raise
+                self._running = loop
             return self._running
 
 

@@ -13,6 +13,7 @@ from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 from .._locks import Lock
+from .threads import start_thread
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -33,7 +34,8 @@ Job = tuple["Future[Pair]", Context, Callable[..., Any], tuple[Any, ...], dict[s
 class Workers:
     """A pool that starts a thread when none is free, and lets an idle one go."""
 
-    def __init__(self) -> None:
+    def __init__(self, purpose: str) -> None:
+        self._purpose = purpose
         # Re-entrant, as a signal handler or a finaliser may make a call where this thread holds it.
         self._lock = Lock()
         self.reset()
@@ -62,7 +64,7 @@ class Workers:
             self._threads += needs_thread
         if needs_thread:
             try:
-                threading.Thread(target=self._work, name="hookbus-worker", daemon=True).start()
+                start_thread(self._work, "hookbus-worker", self._purpose)
             except BaseException:
                 with self._lock:
                     self._threads -= 1
@@ -112,9 +114,9 @@ class Workers:
             del future, context, function, args, kwargs, pair
 
 
-workers: Final = Workers()
+workers: Final = Workers("deadlines")
 
-background: Final = Workers()
+background: Final = Workers("plain observers in the background")
 """Of observers that nobody waits for: they must not take a thread from a guard."""
 
 # A forked child has none of its parent's threads.

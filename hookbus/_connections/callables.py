@@ -5,12 +5,10 @@ its identity.
 from __future__ import annotations
 
 import builtins
-import dis
 import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, Final
 
@@ -36,21 +34,6 @@ def is_running(function: Any) -> bool:
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
     return frame is not None
-
-
-_CONSTANT: Final = ("LOAD_CONST", "RETURN_CONST")
-
-
-@functools.lru_cache(maxsize=1024)
-def returns_nothing(code: CodeType) -> bool:
-    """Tell whether a function of this code gives None wherever it ends."""
-    given = [
-        # A jump leads to a return with something else than what stands before it.
-        before if each.opname == "RETURN_VALUE" and not each.is_jump_target else each
-        for before, each in pairwise(dis.get_instructions(code))
-        if each.opname in ("RETURN_VALUE", "RETURN_CONST")
-    ]
-    return all(each.opname in _CONSTANT and each.argval is None for each in given)
 
 
 def is_plain(function: Any) -> bool:

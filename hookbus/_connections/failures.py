@@ -7,19 +7,18 @@ What hookbus worded itself is said in full.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from opcode import opmap
 from os.path import dirname, join
 from types import CodeType, TracebackType
 from typing import Final
 
 from ..exceptions import HookBlocked, HookError, call_id_of, name_of_class, traceback_of
 from .callables import written
+from .instructions import is_raised_here
 
 INFO: Final = 20
 WARNING: Final = 30
 ERROR: Final = 40
 
-_RAISE: Final = opmap["RAISE_VARARGS"]
 _NOT_RAISABLE: Final = ("exceptions must derive from BaseException",)
 
 
@@ -112,7 +111,7 @@ def refused_write(error: BaseException) -> str | None:
 
 
 def _is_raised(last: list[TracebackType]) -> bool:
-    return any(trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE for trace in last)
+    return any(map(is_raised_here, last))
 
 
 def traces_of(error: BaseException) -> Iterator[TracebackType]:

@@ -4,7 +4,6 @@ it, and never able to hurt a call.
 
 from __future__ import annotations
 
-import inspect
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._locks import serialize_writers
 from ..exceptions import HookError, first_error
+from ..signatures import signature_of
 from .failures import ERROR, log
 from .options import Options
 from .order import in_order
@@ -61,7 +61,7 @@ class EventSignal(HookSignal):
             HookError: naming the receiver and what to write instead.
         """
         function: Any = connected.function  # the caller holds it
-        options, signature = connected.options, inspect.signature(function)
+        options, signature = connected.options, signature_of(function)
         if connected.is_async:
             raise HookError(
                 f"{connected.label} is async, but events are told to plain functions: write a "

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 from blinker import ANY
 
 from ..exceptions import HookError, warn
-from .callables import code_of, key_of, returns_nothing
+from .callables import code_of, key_of
 from .connection import Connection as Connection
 from .failures import WARNING, log
+from .instructions import returns_nothing
 from .options import ConnectOptions, Options, Unguarded, check_weak, odd_timeout, options_of
 from .phases import split_signal_name
 from .receiver import Connected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from functools import lru_cache
 from inspect import Parameter
@@ -10,6 +9,7 @@ from types import CellType, CodeType, CoroutineType, FunctionType, GeneratorType
 from typing import Any, NamedTuple
 
 from ..exceptions import HookError, did_you_mean
+from ..signatures import signature_of
 from .callables import code_of, is_plain, name_of, place_of, written
 
 Connectable = Callable[..., Any]
@@ -114,7 +114,7 @@ def _asked_by_code(
 def _asked(function: Connectable, with_sender: bool) -> Asks | None:
     """Return what a callable asks for, or None where nothing takes the sender."""
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = list(signature_of(function).parameters.values())
     except (TypeError, ValueError):
         instead = "lambda sender, ...: ..." if with_sender else "lambda argument, ...: ..."
         raise HookError(

@@ -14,6 +14,7 @@ from .._connections.phases import Colour, Served
 from .._connections.senders import is_class, own_class
 from .._locks import serialize_writers
 from ..exceptions import HookError
+from ..signatures import signature_of
 from .identity import Own, Run, Table, Unshipped, attributes_of_class, release
 from .shell import Shell
 from .signature import Signature, colour_of
@@ -58,7 +59,7 @@ class Hook:
             raise HookError(f"a hook's name must be an identifier, such as 'reply', not {name!r}")
         self.name, self.bus, self.body, self.given = name, bus, body, given
         self.colour: Colour = colour_of(body)
-        signature = inspect.signature(body)
+        signature = signature_of(body)
         self.function_signature: Signature = Signature.of(signature, given.hidden)
         first = given.sender or next(iter(self.function_signature.positional), "")
         self._shell = Shell(body, signature, self.colour, None if self.is_question else first)
@@ -209,9 +210,8 @@ class Hook:
         is_guarded = any(hook.given.guarded for hook in self.bus._declared(self.name))
         if is_guarded or self.name in self.bus._required:
             return True  # it may be an override of theirs
-        signals = self.bus._signals_of(self.name)
-        is_heard = any(each.has_shared for each in signals) or self.bus.is_observed
-        return is_heard or not self.is_looked_at
+        is_heard = any(each.has_shared for each in self.bus._signals_of(self.name))
+        return is_heard or self.bus.is_observed or not self.is_looked_at
 
     def retire(self) -> None:
         """Take this hook off its bus: its calls are those of the bare function from now on."""

@@ -17,6 +17,7 @@ from .._hooks.signature import colour_of
 from .._keywords import named_options
 from .._modes import is_async
 from ..exceptions import HookError, did_you_mean
+from ..signatures import signature_of
 from . import protocols
 from .asking import Round
 from .protocols import Declared, Of, R
@@ -115,7 +116,7 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
 
 
 def _check_needs(function: FunctionType, name: str, rules: Rules) -> None:
-    names = inspect.signature(function).parameters
+    names = signature_of(function).parameters
     for needed in getattr(rules.mode, "needs", ()):
         if needed not in names:
             raise HookError(

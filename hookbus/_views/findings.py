@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
@@ -10,7 +9,8 @@ from types import CodeType, MethodType
 from typing import Any
 
 from .._bus import Bus
-from .._connections.callables import code_of, returns_nothing
+from .._connections.callables import code_of
+from .._connections.instructions import awaits, returns_nothing
 from .._connections.options import odd_timeout
 from .._connections.phases import OFFERED, PHASES
 from .._connections.receiver import Connected
@@ -110,8 +110,7 @@ def of_around(receiver: Connected, it: str, declared: list[Hook]) -> Iterator[st
     hooks = [hook for hook in declared if not hook.is_stream]
     if code is None or not hooks or code.co_flags & (inspect.CO_GENERATOR | 0x200):
         return
-    names = {instruction.opname for instruction in dis.get_instructions(code)}
-    if receiver.is_async and "GET_AWAITABLE" not in names:
+    if receiver.is_async and not awaits(code):
         yield f"{it} never awaits what call_next gives: write return await call_next()"
     elif returns_nothing(code) and not all(returns_nothing(_code(hook)) for hook in hooks):
         wait = "await " if receiver.is_async else ""

@@ -22,6 +22,7 @@ from .._hooks.statics import is_method
 from .._keywords import named_options
 from .._questions.spec import Spec
 from ..exceptions import did_you_mean
+from ..signatures import signature_of
 from . import findings
 from .explain import noted, origin_of, scope_of
 from .html import Pictured, titled
@@ -248,8 +249,8 @@ def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> I
 def _unused_defaults(receiver: Connected, declared: list[Hook]) -> Iterator[str]:
     """Name the defaults that a question's own always stand in front of."""
     theirs: Any = receiver.function
-    for name, parameter in inspect.signature(theirs).parameters.items():
-        asked = [inspect.signature(hook.body).parameters.get(name) for hook in declared]
+    for name, parameter in signature_of(theirs).parameters.items():
+        asked = [signature_of(hook.body).parameters.get(name) for hook in declared]
         if parameter.default is not parameter.empty and all(
             own is not None
             and own.default is not own.empty
@@ -262,7 +263,7 @@ def _unused_defaults(receiver: Connected, declared: list[Hook]) -> Iterator[str]
 
 def _may_match(hook: Hook, name: str, glob: str) -> bool:
     """Tell whether a glob can match an argument, by its name and a `Literal` annotation."""
-    parameter = inspect.signature(hook.body).parameters.get(name)
+    parameter = signature_of(hook.body).parameters.get(name)
     if parameter is None:
         return False
     if get_origin(parameter.annotation) is Literal:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
+from ..signatures import signature_of
 from ._injected import Injected, Split, split
 from ._patches import Patches
 from ._pauses import Pause, answered, shown
@@ -115,7 +116,7 @@ def _is_graph(function: Any) -> bool:
 def _hands_over(function: Any) -> bool:
     """Tell whether a function says, by `-> Command[Literal["other"]]`, where it goes."""
     try:
-        answer = inspect.signature(function, eval_str=True).return_annotation
+        answer = signature_of(function, eval_str=True).return_annotation
     except (TypeError, ValueError, NameError):
         return False
     home = getattr(get_origin(answer), "__module__", None)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hookbus import HookError
+from hookbus.signatures import signature_of
 
 from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import Once, Vocabulary
@@ -79,7 +80,7 @@ def first_of(stock: Any) -> Callable[[Any, Any], tuple[Any, tuple[Any, ...], dic
     """Return what takes the first argument out of a call of a method, such as the messages, and
     names the others where the method names them."""
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    names = [each.name for each in inspect.signature(stock).parameters.values()
+    names = [each.name for each in signature_of(stock).parameters.values()
              if each.kind is plain]  # fmt: skip
     first = names[1] if names[1:] else "messages"
 

@@ -4,13 +4,13 @@ what they are shown."""
 from __future__ import annotations
 
 import functools
-import inspect
 import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from hookbus import Connection
+from hookbus.signatures import signature_of
 
 Hook = Callable[..., Any]
 Mark = TypeVar("Mark")
@@ -28,7 +28,7 @@ class OwnHook:
             it is called.
     """
 
-    __signature__ = inspect.signature(lambda owner, call, ctx: None)
+    __signature__ = signature_of(lambda owner, call, ctx: None)
 
     def __init__(self, hook: Hook, index: int) -> None:
         self.index, self.names = index, names_of(hook)
@@ -49,7 +49,7 @@ class OwnHook:
 def names_of(hook: Hook) -> frozenset[str] | None:
     """Return the names of a hook's parameters."""
     try:
-        return frozenset(inspect.signature(hook).parameters)
+        return frozenset(signature_of(hook).parameters)
     except (TypeError, ValueError):
         return None
 

@@ -12,7 +12,6 @@ session that is open when hookbus is installed has no hook.
 from __future__ import annotations
 
 import copy
-import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
@@ -20,6 +19,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from hookbus import Bus, HookBlocked, HookError, default_bus
+from hookbus.signatures import signature_of
 
 from ._halves import LONGEST, Go, Halves
 from ._patches import Between, Patches, Uninstall
@@ -57,7 +57,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         gate = Gate(patches, bus, RESULTS, say=say)
         sessions: WeakKeyDictionary[Any, _Session] = WeakKeyDictionary()
         cls = import_module("claude_agent_sdk._internal.query").Query
-        begin, end, signature = cls.__init__, cls.close, inspect.signature(cls.__init__)
+        begin, end, signature = cls.__init__, cls.close, signature_of(cls.__init__)
 
         def __init__(query: Any, *args: Any, **kwargs: Any) -> None:
             given = signature.bind(query, *args, **kwargs).arguments

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
+from hookbus.signatures import signature_of
 
 from ._own_hooks import View
 from ._patches import Between, Patches, Uninstall
@@ -130,7 +131,7 @@ def _chunks(answer: Any) -> list[Any]:
 
 def _names(stock: Any) -> list[str]:
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return [each.name for each in inspect.signature(stock).parameters.values() if each.kind is kind]
+    return [each.name for each in signature_of(stock).parameters.values() if each.kind is kind]
 
 
 def _plain(words: Vocabulary, layer: int, stock: Any) -> Any:

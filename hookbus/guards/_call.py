@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import FunctionType
 from typing import Any, Final
 
 from .. import HookContext
+from ..signatures import signature_of
 
 _LABELS: Final = {
     frozenset({"name", "arguments"}): frozenset({"name", "call_id", "kind", "tool", "agent"}),
@@ -79,7 +79,7 @@ def _declared(declaration: Any) -> Any:
 
 
 def _signature(function: FunctionType) -> Mapping[str, Any] | None:
-    parameters = inspect.signature(function).parameters
+    parameters = signature_of(function).parameters
     takes_more = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
     return None if takes_more else parameters
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import Ask, Block, HookContext, HookError
 from ..exceptions import did_you_mean
+from ..signatures import signature_of
 from ._plugged import Hooks, Plugged
 
 
@@ -73,7 +74,7 @@ class _Judge:
     def __init__(self, function: Callable[..., Any], timeout: float | None) -> None:
         self._function, self.timeout = function, timeout
         self.findings = getattr(function, "findings", None)
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = list(signature_of(function).parameters.values())
         if not parameters:
             raise HookError(f"{function!r:.60} takes no sender: write (sender, ...)")
         self._asks = [each for each in parameters[1:] if each.kind is not Parameter.VAR_POSITIONAL]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import Context
@@ -13,7 +12,8 @@ from typing import Any, Final
 import attrs
 
 from .. import ANY, Bus, HookBlocked, events, hookable, surrounding
-from ._senders import SenderIsGone, Unknown, stand_in_of
+from ..signatures import signature_of
+from ._senders import SenderIsGone, Unknown, is_subclass, qualname_of, stand_in_of
 
 _WORD: Final = re.compile(
     r"\A<[^<>]*>\Z|<(?:redacted|could not be redacted|(?:private|secret|email|card|iban)(?:-\d+)?)>"
@@ -138,7 +138,7 @@ class _Wrapped:
     error: BaseException | None = None
 
     def __init__(self, guard: Any) -> None:
-        self._guard, self.__signature__ = guard, inspect.signature(guard)
+        self._guard, self.__signature__ = guard, signature_of(guard)
 
     def __call__(self, sender: Any, /, **given: Any) -> Any:
         try:
@@ -178,7 +178,7 @@ def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
     signal = bus.signal(f"pre_{hook}")
     scoped = [(each, each.owner)
               for each in signal.connections() if each.role == "guard" and each.is_enabled]
-    classes = [scope for _, scope in scoped if isinstance(scope, type)]
+    classes = [scope for _, scope in scoped if issubclass(type(scope), type)]
     stand_in, is_known = stand_in_of(sender, classes)
     known = ANY if type(stand_in) is Unknown else stand_in
     matching = {id(each.function): each for _, each in signal.matching(known)
@@ -187,20 +187,20 @@ def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
         if id(function) in matching:
             yield Asked(matching.pop(id(function)), stand_in)
     for each, scope in scoped:
-        if isinstance(scope, FunctionType):
+        if type(scope) is FunctionType:
             if sender == f"function {scope.__qualname__}":
                 yield Asked(each, stand_in)
-        elif isinstance(scope, type):
+        elif issubclass(type(scope), type):
             if not is_known:
-                why = f"it is of {scope.__qualname__}, and nothing here is known of the sender"
+                why = f"it is of {qualname_of(scope)}, and nothing here is known of the sender"
                 yield Asked(each, stand_in, why)
-        elif scope is not ANY and (known is ANY or isinstance(known, type(scope))):
+        elif scope is not ANY and (known is ANY or is_subclass(type(known), type(scope))):
             why = "it is of one object, and which one a call was of is not recorded"
             yield Asked(each, stand_in, why)
 
 
 def _parameters(function: Any) -> list[Parameter]:
-    return list(inspect.signature(function).parameters.values())
+    return list(signature_of(function).parameters.values())
 
 
 def _named(names: Iterable[str]) -> list[Parameter]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any, Final
 
 # As a class itself has them, whatever its metaclass says.
 _MRO: Final = type.__dict__["__mro__"].__get__
 _MODULE: Final = type.__dict__["__module__"].__get__
-_QUALNAME: Final = type.__dict__["__qualname__"].__get__
+qualname_of: Final = type.__dict__["__qualname__"].__get__
 
 _OF_OBJECT: Final = re.compile(r"(.+?)(?: '.*')? at 0x[0-9a-f]+")
 
@@ -31,7 +31,7 @@ def kind_of(sender: str) -> str:
     return f"{of_object[1]} at 0x0" if of_object else sender
 
 
-def stand_in_of(sender: str, scopes: Iterable[type]) -> tuple[Any, bool]:
+def stand_in_of(sender: str, scopes: Collection[type]) -> tuple[Any, bool]:
     """Return what stands for a sender that was recorded as this, and whether its class is known:
     the class itself, an object of it that was never initialised, or something unknown.
 
@@ -44,7 +44,8 @@ def stand_in_of(sender: str, scopes: Iterable[type]) -> tuple[Any, bool]:
         return Unknown(), True
     of_object = _OF_OBJECT.fullmatch(sender)
     found = _classes_called(of_object[1] if of_object else sender.removeprefix("class "))
-    fitting = [cls for cls in found if any(scope in _MRO(cls) for scope in scopes)]
+    # By identity: a metaclass may have an `==` of its own.
+    fitting = [cls for cls in found if any(is_subclass(cls, scope) for scope in scopes)]
     named = found if len(found) == 1 else fitting
     if len(named) != 1:
         return Unknown(), bool(found) and not fitting
@@ -58,7 +59,7 @@ def stand_in_of(sender: str, scopes: Iterable[type]) -> tuple[Any, bool]:
 
 def _classes_called(name: str) -> list[type]:
     """Return the classes of this qualified name, one of each module."""
-    found: dict[Any, type] = {}
+    found: dict[str | int, type] = {}
     seen: set[int] = set()  # by identity: a metaclass may say anything of its classes
     left = [object]
     while left:
@@ -66,6 +67,17 @@ def _classes_called(name: str) -> list[type]:
             if id(cls) not in seen:
                 seen.add(id(cls))
                 left.append(cls)
-                if _QUALNAME(cls) == name:
-                    found[_MODULE(cls)] = cls  # one that was made anew is the later one
+                if qualname_of(cls) == name:
+                    found[_module_of(cls)] = cls  # one that was made anew is the later one
     return list(found.values())
+
+
+def is_subclass(cls: type, base: type) -> bool:
+    """Tell whether a class is another one or inherits from it, whatever its metaclass says."""
+    return any(each is base for each in _MRO(cls))
+
+
+def _module_of(cls: type) -> str | int:
+    """Return the name of a class's module; of one that has something else there, its identity."""
+    module = _MODULE(cls)
+    return module if type(module) is str else id(cls)

@@ -17,6 +17,7 @@ from typing import Any, Final
 from hookbus._connections.callables import name_of
 from hookbus._locks import Lock
 from hookbus.exceptions import PluginError
+from hookbus.signatures import signature_of
 
 from ._discovery import Candidate
 
@@ -217,7 +218,7 @@ def _forget(names: Iterable[str]) -> None:
 
 def _check_takes_api(register: Callable[..., Any]) -> None:
     try:
-        inspect.signature(register).bind(None)
+        signature_of(register).bind(None)
     except TypeError as error:
         raise PluginError(
             f"{name_of(register)} cannot be called with an api ({error})", "write def register(api)"

@@ -8,20 +8,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote, urlparse
 
 import attrs
 
 from hookbus.exceptions import PluginError
 
+from ._entry_points import EntryPoint, entry_points, name_of
 from ._manifest import FILE_NAME, Manifest, read_manifest
 from ._trust import check_folder, check_place
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-GROUP: Final = "hookbus.plugins"
 PLACES: Final = ("workspace", "user", "bundled", "installed")
 """Where plugins are looked for; of two with one id the one of the earlier place is taken."""
 
@@ -142,17 +139,10 @@ def _read(file: str) -> Manifest:
 # -- entry points ----------------------------------------------------------------------------------
 
 
-def entry_points() -> list[EntryPoint]:
-    """Return the entry points of the group `hookbus.plugins`, in an order that does not depend on
-    the path.
-    """
-    from importlib.metadata import entry_points as installed
-
-    return sorted(installed(group=GROUP), key=lambda point: (point.name, point.value))
-
-
 def _of_entry_point(point: EntryPoint) -> Candidate:
     found = Candidate("installed", point.name, f"entry point {point.name} = {point.value}")
+    if point.problem is not None:
+        return attrs.evolve(found, problem=point.problem)
     try:
         file = _manifest_of(point)
         found = attrs.evolve(found, file=file)
@@ -169,7 +159,7 @@ def _of_entry_point(point: EntryPoint) -> Candidate:
             found, problem=PluginError(f"it cannot be read ({error})", "install it again")
         )
     return attrs.evolve(
-        found, entry=f"{point.module}:{point.attr or 'register'}", manifest=manifest
+        found, entry=f"{point.module}:{point.attribute or 'register'}", manifest=manifest
     )
 
 
@@ -177,25 +167,20 @@ def _manifest_of(point: EntryPoint) -> str:
     """Return the manifest nearest to the module of an entry point, in its distribution's own list
     of files.
     """
-    if point.pattern.match(point.value) is None:
-        raise PluginError(
-            f"the entry point's value {point.value!r} is malformed", "write module:function"
-        )
-    if point.dist is None:
-        raise PluginError("it does not say which distribution brings it", "install it with pip")
+    distribution = point.distribution
     parts = point.module.split(".")
     wanted = ["/".join([*parts[:depth], FILE_NAME]) for depth in range(len(parts), 0, -1)]
-    files = {str(file).replace(os.sep, "/") for file in point.dist.files or ()}
-    source = _editable_source(point.dist.read_text("direct_url.json"))
+    files = {str(file).replace(os.sep, "/") for file in distribution.files or ()}
+    source = _editable_source(distribution.read_text("direct_url.json"))
     for path in wanted:
         if path in files:
-            return os.fspath(str(point.dist.locate_file(path)))
+            return os.fspath(str(distribution.locate_file(path)))
         # The list of files of an editable install names none of the source.
         for root in (source, os.path.join(source, "src")) if source else ():
             if os.path.isfile(os.path.join(root, path)):
                 return os.path.join(root, path)
     raise PluginError(
-        f"the distribution {point.dist.name} brings no {FILE_NAME} for {point.module}",
+        f"the distribution {name_of(distribution)} brings no {FILE_NAME} for {point.module}",
         f"put {wanted[-1]} into its package data",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import inspect
 import threading
 import weakref
 from contextvars import ContextVar
@@ -295,7 +296,7 @@ FAILURES = [
     (hook, receiver, kind)
     for hook in HOOKS
     for receiver, kind in BROKEN.items()
-    if hook in ("reply", "feed") or not asyncio.iscoroutinefunction(receiver)
+    if hook in ("reply", "feed") or not inspect.iscoroutinefunction(receiver)
 ]
 
 

@@ -242,6 +242,48 @@ def test_a_guard_that_looks_at_what_is_gone_of_the_sender_is_not_judged(agents):
     assert sum(each.calls for each in found.not_judged) == 3
 
 
+class Alike(type):
+    """Of its classes each says that it is equal to all others, and that all objects are its own."""
+
+    __hash__ = None
+
+    def __eq__(cls, other):
+        return True
+
+    def __instancecheck__(cls, other):
+        return True
+
+
+def test_classes_are_told_apart_by_what_they_are_and_not_by_what_their_metaclass_says(path):
+    bus = Bus(values=True)
+
+    class Teller(metaclass=Alike):
+        @hookable("act", bus=bus)
+        def act(self, what):
+            return what
+
+    class Guarded(metaclass=Alike):
+        pass
+
+    class Heir(Teller):
+        pass
+
+    def guard(agent, what):
+        return Block(what)
+
+    with Journal(path) as journal:
+        journal.attach(bus)
+        Teller().act("a")
+        Heir().act("b")
+        scopes = (Guarded, []), (Guarded(), []), (Teller, ["a", "b"]), (Heir, ["b"])
+        for scope, expected in scopes:
+            today = Bus()
+            today.signal("pre_act").connect(guard, scope, role="guard", name="guard")
+            found = replay(journal, today)
+            assert [each.reason for each in found.differences] == expected
+            assert found.not_judged == ()
+
+
 def test_what_a_guard_asks_for_and_the_call_did_not_have_is_not_judged(path):
     bank = Bank(values=True)
     with Journal(path) as journal:

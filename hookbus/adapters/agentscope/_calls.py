@@ -11,6 +11,7 @@ from copy import deepcopy
 from typing import Any
 
 from hookbus import HookContext, Replace
+from hookbus.signatures import signature_of
 
 Hook = Callable[..., Any]
 
@@ -19,7 +20,7 @@ class Parameters:
     """The parameters of a method besides its first."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
-        self.signature = inspect.signature(method)
+        self.signature = signature_of(method)
         kind = inspect.Parameter
         self.named = dict(list(self.signature.parameters.items())[1:])
         self.star = next((n for n, p in self.named.items() if p.kind is kind.VAR_POSITIONAL), None)

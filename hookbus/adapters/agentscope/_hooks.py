@@ -3,13 +3,13 @@ own dicts."""
 
 from __future__ import annotations
 
-import inspect
 import operator
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 from hookbus import Bus, Connection, HookContext, HookError
+from hookbus.signatures import signature_of
 
 from .._own_hooks import Mirror
 from ._calls import current
@@ -28,7 +28,7 @@ class StrictHook:
     """
 
     on_error: ClassVar[Literal["isolate", "raise"] | None] = None
-    __signature__ = inspect.signature(lambda agent, ctx: None)
+    __signature__ = signature_of(lambda agent, ctx: None)
 
     def __init__(self, phase: str, scope: str, name: str, lookup: Lookup) -> None:
         self.phase, self.scope, self.name, self.lookup = phase, scope, name, lookup

@@ -11,6 +11,7 @@ from typing import Any
 
 from hookbus import HookError
 from hookbus.exceptions import did_you_mean
+from hookbus.signatures import signature_of
 
 from .._own_hooks import title_of
 from .._patches import Patches
@@ -71,7 +72,7 @@ def _check_names(hook: Any, where: str, owner: str, phase: str) -> None:
         raise HookError(f"{where} cannot be called: {hook!r:.60}")
     known = (*_ALWAYS, owner, "run_input" if phase == "pre" else "run_output")
     kinds = inspect.Parameter
-    for parameter in inspect.signature(hook).parameters.values():
+    for parameter in signature_of(hook).parameters.values():
         is_star = parameter.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)
         if not is_star and parameter.default is kinds.empty and parameter.name not in known:
             advice = did_you_mean(parameter.name, known)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from hookbus.signatures import signature_of
+
 from .._own_hooks import Hook, OwnHook
 from ._hookables import sender_of
 from ._views import shielded
@@ -146,7 +148,7 @@ class ToolEnds:
 
     def asked_for(self, own: OwnHook, hook: Hook, known: dict[str, Any]) -> dict[str, Any]:
         """Return what a hook asks for of what is known."""
-        names = own.names if own.names is not None else inspect.signature(hook).parameters
+        names = own.names if own.names is not None else signature_of(hook).parameters
         asked = {name: known[name] for name in names if name in known}
         if "run_context" in asked:
             asked["run_context"] = shielded(asked["run_context"])

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hookbus import Bus, Connection
+from hookbus.signatures import signature_of
 
 from .._own_hooks import Hook, Mirror, OwnHook, title_of
 
@@ -15,7 +16,7 @@ from .._own_hooks import Hook, Mirror, OwnHook, title_of
 class AroundHook(OwnHook):
     """The same for a hook that has the rest of the call inside."""
 
-    __signature__ = inspect.signature(lambda owner, call, ctx, call_next: None)
+    __signature__ = signature_of(lambda owner, call, ctx, call_next: None)
 
     def __call__(  # type: ignore[override]
         self, owner: Any, call: Any, ctx: Any, call_next: Hook

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from hookbus import HookBlocked
+from hookbus.signatures import signature_of
 
 from .._own_hooks import Hook, title_of
 from .._patches import Patches
@@ -230,7 +231,7 @@ def _replaced(
     patches: Patches, registry: Registry, level: Level, function: str, strict: bool
 ) -> Any:
     stock = getattr(level.module, function)
-    signature = inspect.signature(stock)
+    signature = signature_of(stock)
 
     def execute_hooks(*args: Any, **kwargs: Any) -> Generator[Any, None, None]:
         run = _begin(patches, registry, level, signature, strict, False, args, kwargs)
@@ -250,7 +251,7 @@ def _replaced_async(
     patches: Patches, registry: Registry, level: Level, function: str, strict: bool
 ) -> Any:
     stock = getattr(level.module, function)
-    signature = inspect.signature(stock)
+    signature = signature_of(stock)
 
     async def execute_hooks(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
         run = _begin(patches, registry, level, signature, strict, True, args, kwargs)

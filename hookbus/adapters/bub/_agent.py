@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from hookbus import Block, Bus, Connection, HookBlocked, Replace, instrument
+from hookbus.signatures import signature_of
 
 from .._patches import Patches
 from ._calls import ASKING, is_awaitable
@@ -154,7 +154,7 @@ def _body(stock: Any, proceed: Answer) -> Any:
 
     functools.update_wrapper(body, stock)
     del body.__wrapped__  # type: ignore[attr-defined]
-    body.__signature__ = inspect.signature(stock)  # type: ignore[attr-defined]
+    body.__signature__ = signature_of(stock)  # type: ignore[attr-defined]
     return body
 
 

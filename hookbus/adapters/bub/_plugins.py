@@ -10,6 +10,7 @@ from typing import Any
 
 from hookbus import Connection, HookError, ReceiverError, modes
 from hookbus.exceptions import did_you_mean
+from hookbus.signatures import signature_of
 
 from ._calls import ASKING, Asking, Done, PlainAsking, is_awaitable, is_unusual
 from ._questions import Connected, Panel, Question, Questions
@@ -20,7 +21,7 @@ def names_of(impl: Any, known: Sequence[str], *, strict: bool) -> tuple[str, ...
     """Return the names an implementation is given of those that are known."""
     if not strict:
         return tuple(name for name in impl.argnames if name in known)
-    parameters = inspect.signature(impl.function).parameters.values()
+    parameters = signature_of(impl.function).parameters.values()
     if any(each.kind is each.VAR_KEYWORD for each in parameters):
         return tuple(known)
     return tuple(each.name for each in parameters if each.name in known)

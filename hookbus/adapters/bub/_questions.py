@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from hookbus import Bus, Connection, hookspec, modes
+from hookbus.signatures import signature_of
 
 from ._calls import NOT_GIVEN, mode_of
 
@@ -181,7 +182,7 @@ class Questions:
         name, function = caller.name, caller.spec.function
         names = (*caller.spec.argnames, *getattr(caller.spec, "kwargnames", ()))
         kind = inspect.Parameter
-        declared = inspect.signature(function).parameters.values() if self.strict else ()
+        declared = signature_of(function).parameters.values() if self.strict else ()
         defaults = {each.name: each.default for each in declared if each.default is not kind.empty}
 
         async def ask(**arguments: Any) -> None: ...

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 from hookbus import Block, HookBlocked, HookContext, HookError, hookable
 from hookbus.exceptions import did_you_mean
+from hookbus.signatures import signature_of
 
 from .._vocabulary import TOOL_LABELS
 from ._approvals import Approve, ask
@@ -72,7 +73,7 @@ class ToolCall:
 class ToolAnswering:
     """The receiver of `pre_tool_call` for one handler of `before_tool_call`."""
 
-    __signature__: ClassVar[inspect.Signature] = inspect.signature(lambda tools, ctx: None)
+    __signature__: ClassVar[inspect.Signature] = signature_of(lambda tools, ctx: None)
 
     def __init__(self, registration: Registration) -> None:
         self.registration = registration
@@ -126,7 +127,7 @@ class PolicyAnswering:
     """The receiver of `pre_tool_call` for a trusted policy: it comes before all handlers, and one
     that breaks blocks."""
 
-    __signature__: ClassVar[inspect.Signature] = inspect.signature(lambda tools, ctx: None)
+    __signature__: ClassVar[inspect.Signature] = signature_of(lambda tools, ctx: None)
 
     def __init__(
         self, plugin_id: str, evaluate: Callable[..., Any], matches: Callable[[str], bool] | None

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
+from hookbus.signatures import signature_of
+
 from ._dispatch import current
 from ._errors import HandlerError, HandlerTimeout
 from ._plugins import Registration
@@ -16,7 +18,7 @@ from ._tool_lists import tool_id
 class Answering:
     """The receiver for one registered handler."""
 
-    __signature__: ClassVar[inspect.Signature] = inspect.signature(lambda event, ctx: None)
+    __signature__: ClassVar[inspect.Signature] = signature_of(lambda event, ctx: None)
 
     def __init__(self, registration: Registration) -> None:
         self.registration = registration

@@ -1,0 +1,98 @@
+"""What the bytecode of a function shows.
+
+The instructions have other names in every version of Python, so they are learned from samples that
+this very Python has compiled.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+from collections.abc import Callable
+from itertools import pairwise
+from types import CodeType, TracebackType
+from typing import Any
+
+
+@functools.lru_cache(maxsize=1024)
+def returns_nothing(code: CodeType) -> bool:
+    """Tell whether a function of this code returns None wherever it ends."""
+    value_return, returns, nothing = _learn_returns()
+    ends = [
+        # A jump leads to a return with something else than what stands before it.
+        before if each.opname == value_return and not each.is_jump_target else each
+        for before, each in pairwise(dis.get_instructions(code))
+        if each.opname in returns
+    ]
+    return all((each.opname, each.argval) in nothing for each in ends)
+
+
+def awaits(code: CodeType) -> bool:
+    """Tell whether a coroutine function of this code awaits anything."""
+    return not _learn_awaits().isdisjoint(_names_in(code))
+
+
+def is_raised_here(trace: TracebackType) -> bool:
+    """Tell whether the frame of a traceback raised the exception by `raise` or `assert` itself."""
+    return _opcode_at(trace) in _learn_raises()
+
+
+@functools.cache
+def _learn_returns() -> tuple[str, frozenset[str], list[tuple[str, Any]]]:
+    """Return the instruction that returns a value, all that return, and what those that bring None
+    are called and have as their argument.
+    """
+
+    def empty() -> None:
+        pass
+
+    *_, of_value = dis.get_instructions(lambda: id)
+    *_, of_none = dis.get_instructions(empty)
+    names = _names_in((lambda: id(None)).__code__) - _names_in((lambda: id(id)).__code__)
+    loads = [each for each in dis.get_instructions(lambda: id(None)) if each.opname in names]
+    if of_none.opname != of_value.opname:  # one instruction both loads None and returns it
+        loads.append(of_none)
+    returns = frozenset((of_value.opname, of_none.opname))
+    return of_value.opname, returns, [(each.opname, each.argval) for each in loads]
+
+
+@functools.cache
+def _learn_awaits() -> frozenset[str]:
+    async def awaiting(function: Any) -> None:
+        await function()
+
+    async def calling(function: Any) -> None:
+        function()
+
+    def delegating(function: Any) -> Any:
+        yield from function()
+
+    others = _names_in(calling.__code__) | _names_in(delegating.__code__)
+    return _names_in(awaiting.__code__) - others
+
+
+@functools.cache
+def _learn_raises() -> frozenset[int]:
+    def plain() -> None:
+        raise ValueError
+
+    def chained() -> None:
+        raise ValueError from None
+
+    found = set()
+    samples: tuple[Callable[[], None], ...] = (plain, chained)
+    for sample in samples:
+        try:
+            sample()
+        except ValueError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                found.add(_opcode_at(error.__traceback__.tb_next))
+    return frozenset(found)
+
+
+def _opcode_at(trace: TracebackType) -> int:
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti]
+
+
+def _names_in(code: CodeType) -> frozenset[str]:
+    return frozenset(each.opname for each in dis.get_instructions(code))

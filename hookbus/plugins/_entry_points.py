@@ -1,0 +1,105 @@
+"""Entry points of plugins, read one distribution at a time: one that is broken hides no other.
+
+What the standard library makes of a broken one depends on the version of Python, up to an exception
+in place of all entry points; so their text is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from hookbus.exceptions import PluginError
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+GROUP: Final = "hookbus.plugins"
+
+_REFERENCE: Final = re.compile(
+    r"(?P<module>\w+(?:\.\w+)*)\s*(?::\s*(?P<attribute>\w+(?:\.\w+)*)\s*)?(?:\[.*\]\s*)?"
+)
+_CURE: Final = "install it again"
+
+
+@attrs.frozen
+class EntryPoint:
+    """One entry point of a plugin, or a distribution whose entry points cannot be read.
+
+    Attributes:
+        name: of the plugin; where no entry point can be read, of the distribution.
+        value: `module:function`, as the distribution has it.
+        distribution: what brings it.
+        module: the module that it names; empty where there is a problem.
+        attribute: the function that it names, or None.
+        problem: why it cannot be used, or None.
+    """
+
+    name: str
+    value: str
+    distribution: Distribution
+    module: str = ""
+    attribute: str | None = None
+    problem: PluginError | None = None
+
+
+def entry_points() -> list[EntryPoint]:
+    """Return the entry points of the group `hookbus.plugins`, in an order that does not depend on
+    the path. Of several distributions of one name, the first on the path is the installed one.
+    """
+    from importlib.metadata import distributions
+
+    found: dict[str, list[EntryPoint]] = {}
+    for distribution in distributions():
+        name = name_of(distribution)
+        if (key := name.lower().replace("_", "-").replace(".", "-")) not in found:
+            found[key] = list(_read(distribution, name))
+    points = [point for several in found.values() for point in several]
+    return sorted(points, key=lambda point: (point.name, point.value))
+
+
+def name_of(distribution: Distribution) -> str:
+    """Return the name of a distribution, of its folder where that has it: its metadata may be
+    broken, and to read all that are installed takes long.
+    """
+    folder = str(getattr(getattr(distribution, "_path", None), "name", ""))
+    stem, dot, kind = folder.rpartition(".")
+    if dot and kind in ("dist-info", "egg-info"):
+        return stem.partition("-")[0]
+    try:
+        return str(distribution.name)
+    except Exception:  # of its metadata, which the standard library does not expect to be broken
+        return folder or "without a name"
+
+
+def _read(distribution: Distribution, name: str) -> Iterator[EntryPoint]:
+    try:
+        text = distribution.read_text("entry_points.txt") or ""
+    except (OSError, ValueError) as error:
+        problem = PluginError(
+            f"the entry points of the distribution {name} cannot be read ({error})", _CURE
+        )
+        yield EntryPoint(name, "", distribution, problem=problem)
+        return
+    group = None
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("[") and line.endswith("]"):
+            group = line[1:-1].strip()
+        elif group == GROUP and line and not line.startswith(("#", ";")):
+            yield _parse(distribution, name, line)
+
+
+def _parse(distribution: Distribution, name: str, line: str) -> EntryPoint:
+    plugin, equals, value = map(str.strip, line.partition("="))
+    found = _REFERENCE.fullmatch(value)
+    if equals and plugin and found:
+        return EntryPoint(plugin, value, distribution, found["module"], found["attribute"])
+    what = f"value {value!r}" if equals and plugin else f"line {line!r}"
+    problem = PluginError(
+        f"the entry point's {what} is malformed, in the distribution {name}",
+        "write module:function" if equals and plugin else "write name = module:function",
+    )
+    return EntryPoint(plugin or name, value, distribution, problem=problem)
