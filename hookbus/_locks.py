@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections.abc import Callable
 from typing import Any, Final
+
+from ._platform import run_at_fork
 
 _all: Final[weakref.WeakSet[Lock]] = weakref.WeakSet()
 _registering: Final = threading.RLock()
@@ -59,10 +60,9 @@ def _at_fork() -> None:
     _registering.release()
 
 
-if hasattr(os, "register_at_fork"):
-    # The set must not change, nor its lock be lost, while the process forks.
-    os.register_at_fork(
-        before=_registering.acquire,
-        after_in_parent=_registering.release,
-        after_in_child=_at_fork,
-    )
+# The set must not change, nor its lock be lost, while the process forks.
+run_at_fork(
+    before=_registering.acquire,
+    after_in_parent=_registering.release,
+    after_in_child=_at_fork,
+)

@@ -4,13 +4,15 @@ thread cannot be stopped, only left behind.
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 import weakref
 from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, Final
+
+from .._platform import run_at_fork
+from .._threads import thread_starter
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -35,12 +37,10 @@ class Workers:
         self.reset()
 
     def reset(self) -> None:
+        self._pool: _Pool | None = None
+        self._overdue: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         # Re-entrant, as a signal handler or a finaliser may make a call where this thread holds it.
         self._lock = threading.RLock()
-        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
-        self._threads = 0
-        self._unfinished = 0
-        self._overdue: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
     def submit(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -54,20 +54,14 @@ class Workers:
 
         future: Future[Pair] = Future()
         context = copy_context()
-        with self._lock:
-            self._unfinished += 1
-            needs_thread = self._unfinished > self._threads and self._threads < LIMIT
-            self._threads += needs_thread
-        if needs_thread:
-            try:
-                threading.Thread(target=self._work, name="hookbus-worker", daemon=True).start()
-            except BaseException:
-                with self._lock:
-                    self._threads -= 1
-                    self._unfinished -= 1
-                raise
-        self._jobs.put((future, context, function, args, kwargs))
+        self._pool_here().add((future, context, function, args, kwargs))
         return future, context
+
+    def _pool_here(self) -> _Pool:
+        with self._lock:
+            if self._pool is None or self._pool.starter is not thread_starter():
+                self._pool = _Pool()
+            return self._pool
 
     def abandon(self, future: Future[Pair], bus: Any) -> None:
         """Stop waiting for a job: take it back if it has not begun, else count its worker until it
@@ -87,6 +81,37 @@ class Workers:
     def _count_overdue(self, bus: Any, change: int) -> None:
         with self._lock:
             self._overdue[bus] = self._overdue.get(bus, 0) + change
+
+
+class _Pool:
+    """The threads of a pool and their queue, made at the first use: gevent and eventlet may replace
+    threads, locks and queues after hookbus is imported.
+
+    Attributes:
+        starter: what started threads when it was made.
+    """
+
+    def __init__(self) -> None:
+        self.starter = thread_starter()
+        self._lock = threading.RLock()  # re-entrant for the reason above
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._threads = 0
+        self._unfinished = 0
+
+    def add(self, job: Job) -> None:
+        with self._lock:
+            self._unfinished += 1
+            needs_thread = self._unfinished > self._threads and self._threads < LIMIT
+            self._threads += needs_thread
+        if needs_thread:
+            try:
+                threading.Thread(target=self._work, name="hookbus-worker", daemon=True).start()
+            except BaseException:
+                with self._lock:
+                    self._threads -= 1
+                    self._unfinished -= 1
+                raise
+        self._jobs.put(job)
 
     def _work(self) -> None:
         while True:
@@ -117,4 +142,4 @@ background: Final = Workers()
 
 # A forked child has none of its parent's threads.
 for _pool in (workers, background):
-    os.register_at_fork(after_in_child=_pool.reset)
+    run_at_fork(after_in_child=_pool.reset)
