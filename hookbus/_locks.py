@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import threading
 import weakref
 from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+
+from ._platform import run_at_fork
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -109,10 +110,9 @@ def _at_fork() -> None:
     _registering.release()
 
 
-if hasattr(os, "register_at_fork"):
-    # The set must not change, nor its lock be lost, while the process forks.
-    os.register_at_fork(
-        before=_registering.acquire,
-        after_in_parent=_registering.release,
-        after_in_child=_at_fork,
-    )
+# The set must not change, nor its lock be lost, while the process forks.
+run_at_fork(
+    before=_registering.acquire,
+    after_in_parent=_registering.release,
+    after_in_child=_at_fork,
+)

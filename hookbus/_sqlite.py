@@ -37,6 +37,13 @@ def whole_path(path: str | os.PathLike[str], owner: str) -> Path:
     return whole
 
 
+def uri_of(path: str | os.PathLike[str], options: str) -> str:
+    """Return the address of a file as SQLite reads it: slashes are escaped, too, as two of them in
+    front would name a host, and so are the backslashes and colons of Windows.
+    """
+    return f"file:{quote(os.fsencode(path), safe='')}?{options}"
+
+
 _CREATING: Final = Lock()
 
 
@@ -104,7 +111,7 @@ def refuse_foreign(path: Path, owner: str, application: int, version: int) -> No
 
 
 def _check_owner(path: Path, owner: str, application: int, version: int) -> None:
-    uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
+    uri = uri_of(path, "mode=ro&immutable=1")
     with closing(sqlite3.connect(uri, uri=True)) as db:
         if not is_new(db, path, owner, application, version):
             return

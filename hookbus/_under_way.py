@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import threading
 import time
 import weakref
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ._locks import Lock
 from ._loops import running_asyncio
+from ._platform import run_at_fork
 from .exceptions import HookError
 
 if TYPE_CHECKING:
@@ -218,4 +218,4 @@ def _at_fork() -> None:
         under_way.reset()
 
 
-os.register_at_fork(after_in_child=_at_fork)
+run_at_fork(after_in_child=_at_fork)

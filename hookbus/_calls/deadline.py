@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from contextvars import Context, copy_context
 from typing import Any, Final
 
 from .._loops import running_asyncio
+from .._threads import are_greenlets
 from ..exceptions import HookError
 from .plan import Seat
 from .workers import workers
@@ -21,9 +23,12 @@ def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     there comes back.
     """
     before = copy_context()
+    end = time.monotonic() + (seat.timeout or 0.0)
     job, context = workers.submit(function, args, kwargs)
     try:
         value, error = job.result(seat.timeout)
+        if are_greenlets() and time.monotonic() > end:  # it held up all of them, this one too
+            raise TimeoutError
     except TimeoutError:
         raise late(seat) from None
     finally:

@@ -4,31 +4,34 @@ call waits.
 
 from __future__ import annotations
 
-import os
-import threading
+import time
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any, Final
 
 from .._connections.wanted import is_awaitable
 from .._locks import Lock
+from .._platform import run_at_fork
+from .._threads import are_greenlets, start_real_thread, thread_starter
 from ..exceptions import HookError
 from .deadline import within
 from .plan import Seat
 from .threads import start_thread
 
 __tracebackhide__: Final = True
+PURPOSE: Final = "async receivers of plain calls"
 
 
 class Loop:
-    """An event loop in a daemon thread, begun when it is first needed."""
+    """An event loop in a daemon thread of the operating system, begun when it is first needed."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self.reset()
 
     def reset(self) -> None:
+        self._starter = thread_starter()
         self._running: Any = None
-        self._thread: threading.Thread | None = None
 
     def submit(self, make: Callable[[], Any]) -> Any:
         """Run the coroutine that `make` makes, in a copy of this context; return its future.
@@ -36,33 +39,94 @@ class Loop:
         Raises:
             HookError: in the very thread of the loop, which would wait for itself.
         """
-        from asyncio import run_coroutine_threadsafe
+        import asyncio
 
-        if threading.current_thread() is self._thread:
+        loop = self._own()
+        if asyncio._get_running_loop() is loop:
             raise HookError(
                 "it is async, and this plain call was made by another async receiver of a plain "
                 "call, whose loop it would have to wait for: write a plain def receiver"
             )
-        return run_coroutine_threadsafe(make(), self._own())
+        if are_greenlets():
+            return _Polled(loop, make)
+        return asyncio.run_coroutine_threadsafe(make(), loop)
 
     def _own(self) -> Any:
-        import asyncio
-
+        if self._starter is not thread_starter():  # gevent or eventlet came meanwhile
+            self._lock = Lock()
+            self.reset()
         with self._lock:
             if self._running is None:
-                loop = asyncio.new_event_loop()
-                purpose = "async receivers of plain calls"
-                try:
-                    self._thread = start_thread(loop.run_forever, f"hookbus: {purpose}", purpose)
-                except BaseException:
-                    loop.close()
-                    raise
-                self._running = loop
+                self._running = _begin_in_real_thread() if are_greenlets() else _begin_in_thread()
             return self._running
 
 
+def _begin_in_thread() -> Any:
+    import asyncio
+
+    loop = asyncio.new_event_loop()
+    try:
+        start_thread(loop.run_forever, f"hookbus: {PURPOSE}", PURPOSE)
+    except BaseException:
+        loop.close()
+        raise
+    return loop
+
+
+def _begin_in_real_thread() -> Any:
+    """Return a loop that runs beside all greenlets; in one of them it would run in all of them."""
+    import asyncio
+
+    begun: list[Any] = []
+
+    def run() -> None:
+        try:
+            begun.append(asyncio.new_event_loop())
+        except BaseException as error:
+            begun.append(error)
+        else:
+            begun[0].run_forever()
+
+    start_real_thread(run)
+    _wait_for(begun)
+    if isinstance(begun[0], BaseException):
+        raise begun[0]
+    return begun[0]
+
+
+class _Polled:
+    """What a greenlet waits for that comes from another thread of the operating system. It looks
+    now and then: no lock that gevent or eventlet has made is safe between such threads.
+    """
+
+    def __init__(self, loop: Any, make: Callable[[], Any]) -> None:
+        self._loop, self._task = loop, None
+        self._answers: list[Any] = []
+        loop.call_soon_threadsafe(self._begin, make, context=copy_context())
+
+    def _begin(self, make: Callable[[], Any]) -> None:
+        self._task = self._loop.create_task(self._keep(make()))
+
+    async def _keep(self, coroutine: Any) -> None:
+        self._answers.append(await coroutine)
+
+    def result(self) -> Any:
+        _wait_for(self._answers)
+        return self._answers[0]
+
+    def cancel(self) -> None:
+        self._loop.call_soon_threadsafe(lambda: self._task and self._task.cancel())
+
+
+def _wait_for(answers: list[Any]) -> None:
+    pause = 0.0005
+    while not answers:
+        time.sleep(pause)  # as gevent or eventlet has it: other greenlets run meanwhile
+        pause = min(2 * pause, 0.01)
+
+
 _loop: Final = Loop()
-os.register_at_fork(after_in_child=_loop.reset)
+run_at_fork(after_in_child=_loop.reset)
 
 
 def elsewhere(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -4,15 +4,15 @@ thread cannot be stopped, only left behind.
 
 from __future__ import annotations
 
-import os
 import queue
-import threading
 import weakref
 from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 from .._locks import Lock
+from .._platform import run_at_fork
+from .._threads import thread_starter
 from .threads import start_thread
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ class Workers:
         self.reset()
 
     def reset(self) -> None:
-        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
-        self._threads = 0
-        self._unfinished = 0
+        self._pool: _Pool | None = None
         self._overdue: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
     def submit(
@@ -58,20 +56,14 @@ class Workers:
 
         future: Future[Pair] = Future()
         context = copy_context()
-        with self._lock:
-            self._unfinished += 1
-            needs_thread = self._unfinished > self._threads and self._threads < LIMIT
-            self._threads += needs_thread
-        if needs_thread:
-            try:
-                start_thread(self._work, "hookbus-worker", self._purpose)
-            except BaseException:
-                with self._lock:
-                    self._threads -= 1
-                    self._unfinished -= 1
-                raise
-        self._jobs.put((future, context, function, args, kwargs))
+        self._pool_here().add((future, context, function, args, kwargs))
         return future, context
+
+    def _pool_here(self) -> _Pool:
+        with self._lock:
+            if self._pool is None or self._pool.starter is not thread_starter():
+                self._pool = _Pool(self._purpose)
+            return self._pool
 
     def abandon(self, future: Future[Pair], bus: Any) -> None:
         """Stop waiting for a job: take it back if it has not begun, else count its worker until it
@@ -91,6 +83,37 @@ class Workers:
     def _count_overdue(self, bus: Any, change: int) -> None:
         with self._lock:
             self._overdue[bus] = self._overdue.get(bus, 0) + change
+
+
+class _Pool:
+    """The threads of a pool and their queue, made at the first use: gevent and eventlet may replace
+    threads, locks and queues after hookbus is imported.
+
+    Attributes:
+        starter: what started threads when it was made.
+    """
+
+    def __init__(self, purpose: str) -> None:
+        self.starter, self._purpose = thread_starter(), purpose
+        self._lock = Lock()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._threads = 0
+        self._unfinished = 0
+
+    def add(self, job: Job) -> None:
+        with self._lock:
+            self._unfinished += 1
+            needs_thread = self._unfinished > self._threads and self._threads < LIMIT
+            self._threads += needs_thread
+        if needs_thread:
+            try:
+                start_thread(self._work, "hookbus-worker", self._purpose)
+            except BaseException:
+                with self._lock:
+                    self._threads -= 1
+                    self._unfinished -= 1
+                raise
+        self._jobs.put(job)
 
     def _work(self) -> None:
         while True:
@@ -121,4 +144,4 @@ background: Final = Workers("plain observers in the background")
 
 # A forked child has none of its parent's threads.
 for _pool in (workers, background):
-    os.register_at_fork(after_in_child=_pool.reset)
+    run_at_fork(after_in_child=_pool.reset)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import attrs
 from cyclopts import App, Parameter
 
 from .. import HookError
+from .._platform import user_name
 from .screen import (
     TABLES,
     Flag,
@@ -133,7 +133,7 @@ def deny(
 
 def _who(by: str | None) -> str:
     """Return who says so: the user of the terminal, and beside that the name that was given."""
-    user = getpass.getuser()
+    user = user_name()
     return user if by in (None, user) else f"{by} (typed by {user})"
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, Literal
 
 from .. import HookError
+from .._platform import is_process_running
 from .screen import TABLES, Shown, print_items, print_json, print_rows, say
 
 
@@ -53,14 +53,18 @@ def _asked(pid: int, question: dict[str, Any]) -> Iterator[dict[str, Any]]:
     Raises:
         HookError: if it is not there, is not ours, or does not listen.
     """
-    from .._program.door import socket_of
+    from .._program.door import NEEDS_LINUX, can_listen, socket_of
 
+    if not can_listen():
+        raise HookError(NEEDS_LINUX)
     try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        raise HookError(f"there is no process {pid}") from None
+        is_running = is_process_running(pid)
+    except OverflowError:
+        is_running = False
     except PermissionError:
         raise HookError(f"process {pid} is another user's: ask it as that user") from None
+    if not is_running:
+        raise HookError(f"there is no process {pid}")
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as line:
         try:
             line.connect(str(socket_of(pid)))

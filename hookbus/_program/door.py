@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import _bus
+from .._platform import is_process_running, run_at_fork
+from .._threads import thread_starter
 from ..exceptions import HookError, did_you_mean
 
 SECONDS: Final = 5.0
@@ -32,6 +34,17 @@ MOST_CALLERS: Final = 16
 MOST_BYTES: Final = 65_536
 
 ACTS: Final = ("report", "tail", "disable", "enable", "shadow")
+
+
+NEEDS_LINUX: Final = (
+    "hookbus attach needs Linux, whose sockets say which user is at the other end; "
+    "hookbus log and hookbus top read the journal of a program on every system"
+)
+
+
+def can_listen() -> bool:
+    """Tell whether sockets of this system are files, and say which user is at the other end."""
+    return all(hasattr(socket, name) for name in ("AF_UNIX", "SO_PEERCRED"))
 
 
 def folder() -> Path:
@@ -69,12 +82,12 @@ class Door:
         self._bus, self._is_closed = bus, False
         self._inside: set[socket.socket] = set()
         self._open()
-        os.register_at_fork(after_in_child=self._again)
+        run_at_fork(after_in_child=self._again)
         atexit.register(self.close)
 
     def _open(self) -> None:
-        if not hasattr(socket, "SO_PEERCRED"):
-            raise HookError("this system does not say who asks: attach needs Linux")
+        if not can_listen():
+            raise HookError(NEEDS_LINUX)
         _sweep()
         self._path = socket_of(os.getpid())
         self._path.unlink(missing_ok=True)
@@ -110,7 +123,7 @@ class Door:
         self._path.unlink(missing_ok=True)
 
     def _serve(self) -> None:
-        heard = self._socket
+        heard, starter = self._socket, thread_starter()
         while True:
             try:
                 caller, _ = heard.accept()
@@ -118,6 +131,10 @@ class Door:
                 if self._is_closed:
                     return
                 time.sleep(0.1)
+                continue
+            if thread_starter() is not starter:
+                # gevent came meanwhile, whose threads would wait for this one: one caller at a time
+                self._answer(caller)
                 continue
             threading.Thread(
                 target=self._answer, args=(caller,), daemon=True, name="hookbus attached"
@@ -210,17 +227,20 @@ def _sweep() -> None:
     """Remove the sockets of processes that were killed."""
     for path in folder().glob("*.sock"):
         try:
-            os.kill(int(path.stem), 0)
-        except ProcessLookupError:
-            path.unlink(missing_ok=True)
-        except (PermissionError, ValueError):
+            is_running = is_process_running(int(path.stem))
+        except (OSError, OverflowError, ValueError):
             continue
+        if not is_running:
+            path.unlink(missing_ok=True)
 
 
 def listen() -> Callable[[], None] | None:
     """Open the door of this program on `default_bus`; where that cannot be, say so in the log and
     let the program go on. Return what closes it.
     """
+    if not can_listen():
+        logging.getLogger("hookbus").info("this program cannot be attached to: %s", NEEDS_LINUX)
+        return None
     try:
         return Door(_bus.default_bus).close
     except (HookError, OSError) as error:

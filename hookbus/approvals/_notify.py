@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import hmac
 import json
-import os
 import threading
 import weakref
 from collections import OrderedDict
@@ -20,6 +19,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from .. import HookError
 from .._connections.failures import ERROR, log
 from .._locks import Lock
+from .._platform import run_at_fork
 from ..events import Blocked, Event
 from ._memory import MOST, check_seconds
 
@@ -180,5 +180,4 @@ def _begin_all() -> None:
         each._begin()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_all)
+run_at_fork(after_in_child=_begin_all)

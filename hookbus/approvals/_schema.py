@@ -9,10 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from .. import HookError
-from .._sqlite import BUSY_SECONDS, create, into_wal, is_new, make, refuse_foreign, said, whole_path
+from .._sqlite import (
+    BUSY_SECONDS,
+    create,
+    into_wal,
+    is_new,
+    make,
+    refuse_foreign,
+    said,
+    uri_of,
+    whole_path,
+)  # fmt: skip
 
 VERSION: Final = 2
 _APPLICATION: Final = 0x686B6170  # "hkap", in the head of the file
@@ -64,7 +73,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """
     db = None
     try:
-        uri = f"file:{quote(str(path))}?mode=rw"  # a file that is gone is not made anew
+        uri = uri_of(path, "mode=rw")  # a file that is gone is not made anew
         db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         into_wal(db, BUSY_SECONDS)
         db.execute("PRAGMA synchronous = FULL")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import HookError
 from .._locks import Lock
+from .._platform import user_name
 from .._views.tables import printable
 from ._memory import Memory
 from ._shown import lines_of
@@ -62,8 +62,8 @@ class Terminal:
             except EOFError:
                 return None
         if said.strip().lower() in ("y", "yes"):
-            return Approved(getpass.getuser())
-        return Denied(getpass.getuser(), "said at the terminal")
+            return Approved(user_name())
+        return Denied(user_name(), "said at the terminal")
 
     async def ask_async(self, request: Request) -> Any:
         """Ask in a thread of its own, so that other tasks go on."""

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from .. import HookError
+from .._platform import BINARY, read_at
 
 
 class Lines:
@@ -27,11 +28,11 @@ class Lines:
         self._file: int | None = self._open(anew)
 
     def _open(self, anew: bool = False) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY
         # What happened is for who runs the program.
         file = os.open(self.path, flags | (os.O_TRUNC if anew else 0), 0o600)
         self.size = os.fstat(file).st_size
-        self._is_torn = self.size > 0 and os.pread(file, 1, self.size - 1) != b"\n"
+        self._is_torn = self.size > 0 and read_at(file, 1, self.size - 1) != b"\n"
         return file
 
     def check_open(self) -> None:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import atexit
-import os
 import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from .. import HookError
+from .._platform import run_at_fork
 
 if TYPE_CHECKING:
     from ._writer import Writer
@@ -45,4 +45,4 @@ def _in_child() -> None:
         writer.begin()
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)
+run_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)

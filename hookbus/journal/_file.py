@@ -12,7 +12,6 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from .. import HookError
 from .._sqlite import (
@@ -24,6 +23,7 @@ from .._sqlite import (
     make,
     refuse_foreign,
     said,
+    uri_of,
     whole_path,
 )  # fmt: skip
 
@@ -139,7 +139,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _read_only(path: Path) -> sqlite3.Connection:
-    uri = f"file:{quote(str(path))}?mode=ro"
+    uri = uri_of(path, "mode=ro")
     db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -165,4 +165,4 @@ def _worded(path: Path) -> Iterator[None]:
 
 def tables() -> str:
     """Return the statements that make the tables and views of a journal."""
-    return files("hookbus.journal").joinpath("tables.sql").read_text()
+    return files("hookbus.journal").joinpath("tables.sql").read_text(encoding="utf-8")

@@ -13,6 +13,8 @@ from secrets import token_hex
 from typing import Final
 from urllib.parse import quote
 
+from .._platform import is_process_running
+
 _log: Final = logging.getLogger("hookbus")
 
 
@@ -63,9 +65,6 @@ def _say_died(db: sqlite3.Connection, path: Path, number: int, id: str, pid: int
 
 def _is_alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
+        return is_process_running(pid)
     except OSError:
         return True
-    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import attrs
 
 from .. import HookError
+from .._platform import user_name
 from .._views.values import changed
 from ..approvals import Approved, Case, Denied, Request
 
@@ -126,7 +126,4 @@ def _no_number(word: str) -> Any:
 
 def _who() -> str:
     """Return whose page this is: whoever started it gave its address away."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # a user without a name
-        return "somebody at the page"
+    return user_name()

@@ -1,0 +1,87 @@
+"""What operating systems and servers do differently, each behind one function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Final
+
+IS_WINDOWS: Final = os.name == "nt"
+
+_Call = Callable[[], object]
+
+
+def run_at_fork(
+    *, before: _Call | None = None, after_in_parent: _Call | None = None,
+    after_in_child: _Call | None = None,
+) -> None:  # fmt: skip
+    """Have functions called when the process forks; where a process cannot fork, do nothing."""
+    register: Any = getattr(os, "register_at_fork", None)
+    given = {"before": before, "after_in_parent": after_in_parent, "after_in_child": after_in_child}
+    if register is not None:
+        register(**{name: function for name, function in given.items() if function is not None})
+
+
+def is_process_running(pid: int) -> bool:
+    """Tell whether a process exists. One that cannot be looked at counts as running.
+
+    Raises:
+        PermissionError: if it is another user's.
+        OverflowError: if the number is too large for a process.
+    """
+    if IS_WINDOWS:
+        return _is_running_on_windows(pid)
+    send: Any = getattr(os, "kill", None)
+    if send is None:
+        return True
+    try:
+        send(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _is_running_on_windows(pid: int) -> bool:
+    # os.kill(pid, 0) would send Ctrl-C there.
+    import ctypes
+
+    query, still_active, invalid_parameter, access_denied = 0x1000, 259, 87, 5
+    windows: Any = ctypes
+    kernel = windows.WinDLL("kernel32", use_last_error=True)
+    kernel.OpenProcess.restype = ctypes.c_void_p  # a handle is as wide as a pointer
+    handle = kernel.OpenProcess(query, False, pid)
+    if not handle:
+        error = windows.get_last_error()
+        if error == access_denied:
+            raise PermissionError(f"process {pid} is another user's")
+        return bool(error != invalid_parameter)
+    try:
+        code = ctypes.c_ulong()
+        is_known = kernel.GetExitCodeProcess(ctypes.c_void_p(handle), ctypes.byref(code))
+        return not is_known or code.value == still_active
+    finally:
+        kernel.CloseHandle(ctypes.c_void_p(handle))
+
+
+def user_name() -> str:
+    """Return the login name of the user of this process, in words where the system has none."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):  # no such variable, and no list of users
+        number: Any = getattr(os, "getuid", None)
+        return "unknown user" if number is None else f"user {number()}"
+
+
+def read_at(file: int, count: int, position: int) -> bytes:
+    """Return bytes from a place in a file that is open and to which is only appended."""
+    read: Any = getattr(os, "pread", None)
+    if read is not None:
+        return bytes(read(file, count, position))
+    os.lseek(file, position, os.SEEK_SET)
+    return os.read(file, count)
+
+
+BINARY: Final[int] = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+"""Flags of `os.open` for bytes as they are, in a file that child processes do not inherit."""

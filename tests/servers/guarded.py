@@ -1,0 +1,71 @@
+"""What the servers serve: one tool behind guards with deadlines, as WSGI and as ASGI.
+
+The query says what the guards do: one `agrees`, `refuses`, or is late, as it `sleeps` or `holds` up
+all that runs where gevent came after the import; an async one refuses (`awaited`), or is late
+(`awaited_late`).
+The answer is one line: what the tool returned, or why the call was blocked.
+"""
+
+import asyncio
+import os
+import time
+from time import sleep as sleep_as_imported
+
+from hookbus import Block, HookBlocked, hookable, signal
+
+DEADLINE = 0.5
+
+
+@hookable("use_tool", awaits=True)
+def use_tool(guard):
+    return "the tool ran"
+
+
+@hookable("use_tool_async")
+async def use_tool_async(guard):
+    return "the tool ran"
+
+
+def judge(sender, guard):
+    if guard == "sleeps":
+        time.sleep(20)
+    if guard == "holds":
+        sleep_as_imported(2 * DEADLINE)
+    return Block("not today") if guard == "refuses" else None
+
+
+async def judge_awaited(sender, guard):
+    if guard == "awaited":
+        await asyncio.sleep(0.01)
+        return Block("not today, said after a wait")
+    if guard == "awaited_late":
+        await asyncio.sleep(20)
+    return None
+
+
+for hook in ("use_tool", "use_tool_async"):
+    signal(f"pre_{hook}").connect(judge, role="guard", timeout=DEADLINE)
+    signal(f"pre_{hook}").connect(judge_awaited, role="guard", timeout=DEADLINE)
+
+if os.environ.get("CALL_AT_IMPORT"):
+    use_tool("agrees")
+
+
+def wsgi(environ, start_response):
+    try:
+        said = use_tool(environ["QUERY_STRING"])
+    except HookBlocked as blocked:
+        said = str(blocked)
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [f"{said}\n".encode()]
+
+
+async def asgi(scope, receive, send):
+    if scope["type"] == "lifespan":
+        return
+    try:
+        said = await use_tool_async(scope["query_string"].decode())
+    except HookBlocked as blocked:
+        said = str(blocked)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": f"{said}\n".encode()})

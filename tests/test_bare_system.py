@@ -1,0 +1,94 @@
+"""hookbus on a system that has nothing of Unix: each feature works, or says what is missing."""
+
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from hookbus import _platform
+
+ROOT = Path(__file__).parent.parent
+FEATURES = [
+    "every_module_is_imported", "a_deadline_of_a_plain_guard", "a_deadline_of_an_async_guard",
+    "async_receivers_of_a_plain_call", "observers_in_the_background", "ready_guards", "a_journal",
+    "approvals_in_a_store", "approvals_at_the_terminal", "approvals_told_to_a_webhook",
+    "exporters_to_files", "plugins", "the_page", "the_command_line",
+    "attach_says_what_is_missing_and_what_works",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    for package in ("rich", "starlette", "limits"):
+        pytest.importorskip(package)
+    ran = subprocess.run(
+        [sys.executable, "-X", "utf8", "-m", "tests.on_a_bare_system"], cwd=ROOT, text=True,
+        capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it is one")
+@pytest.mark.parametrize("feature", FEATURES)
+def test_without_what_only_unix_has(outcomes, feature):
+    assert outcomes[feature] == "works"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it is one")
+def test_every_feature_that_was_tried_is_in_the_list(outcomes):
+    assert list(outcomes) == FEATURES
+
+
+@pytest.fixture
+def windows(monkeypatch):
+    """Have Windows answer: the handle of a process, its exit code, and why there is no handle."""
+    answers = {"handle": 7, "code": 259, "error": 0, "closed": []}
+
+    def exit_code(handle, place):
+        place._obj.value = answers["code"]
+        return 1
+
+    kernel = SimpleNamespace(
+        OpenProcess=lambda access, inherit, pid: answers["handle"], GetExitCodeProcess=exit_code,
+        CloseHandle=lambda handle: answers["closed"].append(handle.value),
+    )  # fmt: skip
+    library = lambda name, use_last_error: kernel  # noqa: E731
+    monkeypatch.setattr(ctypes, "WinDLL", library, raising=False)
+    monkeypatch.setattr(ctypes, "get_last_error", lambda: answers["error"], raising=False)
+    monkeypatch.setattr(os, "kill", lambda *given: pytest.fail("it would get Ctrl-C"))
+    monkeypatch.setattr(_platform, "IS_WINDOWS", True)
+    return answers
+
+
+@pytest.mark.parametrize("answer, is_running", [
+    ({"code": 259}, True), ({"code": 0}, False), ({"code": 1}, False),
+    ({"handle": None, "error": 87}, False), ({"handle": None, "error": 6}, True),
+])  # fmt: skip
+def test_a_process_of_windows_is_looked_at_without_a_signal(windows, answer, is_running):
+    windows.update(answer)
+    assert _platform.is_process_running(4711) is is_running
+    assert windows["closed"] == ([7] if windows["handle"] else [])
+
+
+def test_a_process_of_another_user_of_windows_is_refused(windows):
+    windows.update(handle=None, error=5)
+    with pytest.raises(PermissionError, match="another user's"):
+        _platform.is_process_running(4711)
+
+
+def test_the_page_takes_a_port_alone_on_windows(monkeypatch):
+    taken = []
+    monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_KEEPALIVE, raising=False)
+    monkeypatch.setattr(
+        socket.socket, "setsockopt", lambda self, *given: taken.append(given)
+    )  # fmt: skip
+    serving = pytest.importorskip("hookbus.page._serving")
+    serving._listening(0).close()
+    assert taken == [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
