@@ -134,8 +134,10 @@ class Bus(Answered, Drained, Operated, Redacts):
             phase: `"pre"`, `"item"` or `"post"`.
 
         Raises:
-            HookError: naming what is bare, and why each guard that there is does not count; and
-                where nothing declares the hook, or overrides of it are not hooked.
+            HookError: naming what is bare, and why each guard that there is does not count; where
+                nothing declares the hook, or overrides of it are not hooked; and of `tool_call`
+                without a sender where an agent framework is imported whose adapter is not
+                installed.
         """
         check_required(self, hook, phase, sender, default_bus)
 

@@ -68,15 +68,16 @@ def _versions() -> Iterator[tuple[str, str]]:
 
 def _adapters(settings: Settings, wrong: list[str]) -> Iterator[dict[str, Any]]:
     """Yield the adapters whose framework is installed here, or that the settings name."""
-    for name, package, versions, installed, *_ in import_module("hookbus.adapters.__main__").rows():
+    table = import_module("hookbus.adapters.__main__")
+    for name, package, versions, state, *_ in table.rows():
         is_named = name in settings.adapters
-        fits = installed != "-" and not installed.endswith("does not fit")
-        if is_named and not fits:
-            wrong.append(f"the adapter {name} needs {package} {versions}; installed is {installed}")
+        installed, _, fit = state.partition(": ")
+        if is_named and fit not in table.FITTING:
+            wrong.append(f"the adapter {name} needs {package} {versions}; installed is {state}")
         if is_named or installed != "-":
             yield {
-                "adapter": name, "package": package, "fits": versions, "installed": installed,
-                "in settings": is_named,
+                "adapter": name, "package": package, "tested": versions, "installed": installed,
+                "fits": fit or "-", "in settings": is_named,
             }  # fmt: skip
 
 

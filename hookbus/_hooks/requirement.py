@@ -13,6 +13,7 @@ from .._connections.receiver import Connected
 from .._connections.senders import Bearer, describe, is_class, name_of_sender
 from .._connections.signal import HookSignal
 from ..exceptions import HookError, undeclared
+from .frameworks import TOOL_HOOK, check_adapters
 from .holders import hooks_called_by
 from .hook import Hook, hook_of, hooks_in
 from .overrides import uncovered_overrides, with_subclasses
@@ -30,8 +31,11 @@ def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -
         default: the bus where a guard may have been connected by mistake.
 
     Raises:
-        HookError: as `check_guarded`, and where nothing declares the hook.
+        HookError: as `check_guarded`, where nothing declares the hook, and of `tool_call` where an
+            agent framework is imported without its adapter.
     """
+    if name == TOOL_HOOK and sender is None:
+        check_adapters()
     hooks = bus._declared(name)
     if not hooks:
         raise HookError(f"nothing declares the hook {name!r}{undeclared(name, bus.hook_names())}")

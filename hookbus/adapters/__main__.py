@@ -1,5 +1,5 @@
-"""`python -m hookbus.adapters`: which frameworks there are adapters for, which versions fit, what
-is installed here, and where each is hooked.
+"""`python -m hookbus.adapters`: which frameworks there are adapters for, which versions they were
+tested with, whether what is installed here fits, and where each is hooked.
 """
 
 from __future__ import annotations
@@ -7,7 +7,9 @@ from __future__ import annotations
 from importlib import import_module, metadata
 from typing import Any, Final, NamedTuple
 
-from ._patches import Between
+from ._newer import find_problem
+from ._patches import Patches
+from ._versions import Between, Supported, all_of, describe, is_tested, is_too_old
 
 
 class Seam(NamedTuple):
@@ -62,24 +64,45 @@ SEAMS: Final = {
 }  # fmt: skip
 
 
+_OF_ONE_SYSTEM: Final = {
+    name: Seam(name, "tool_call and its own hooks", "docs/how-to")
+    for name in ("agenticx", "agentscope", "agno", "bub")
+}
+"""Adapters that bring their framework's own hooks, too. They are listed where it is installed."""
+
+
 def rows() -> list[tuple[str, ...]]:
-    """Return a row for each adapter: its name, its package, the versions that fit, what is
-    installed here, its hooks and its seam.
+    """Return a row for each adapter: its name, its package, the versions it was tested with, what
+    is installed here and whether that fits, its hooks and its seam. An installed version that is
+    newer is imported, and the adapter's self-test runs.
     """
     found: list[tuple[str, ...]] = []
-    for name, seam in SEAMS.items():
-        supported: Between = import_module(f"{__package__}.{name}").SUPPORTED
-        found.append((name, seam.package, str(supported), _installed(seam.package, supported),
-                      seam.hooks, seam.tools))  # fmt: skip
+    for name, seam in {**SEAMS, **_OF_ONE_SYSTEM}.items():
+        tested: Between | Supported = import_module(f"{__package__}.{name}").SUPPORTED
+        supported = all_of(tested)
+        state = _state(name, seam.package, supported)
+        if name in SEAMS or state != "-":
+            found.append((name, seam.package, describe(supported), state, seam.hooks, seam.tools))
     return found
 
 
-def _installed(package: str, supported: Any) -> str:
+FITTING: Final = ("tested", "untested, self-test passed", "untested, runs on hookbus")
+"""What is said of an installed version on which the adapter installs."""
+
+
+def _state(name: str, package: str, supported: Supported) -> str:
     try:
         version = metadata.version(package)
     except metadata.PackageNotFoundError:
         return "-"
-    return version if version in supported else f"{version}, does not fit"
+    if is_tested(version, supported):
+        return f"{version}: tested"
+    if is_too_old(version, supported):
+        return f"{version}: too old"
+    if Patches.is_in_force(package):
+        return f"{version}: untested, runs on hookbus"
+    problem = find_problem(name)
+    return f"{version}: untested, {'self-test passed' if problem is None else problem}"
 
 
 def main() -> None:

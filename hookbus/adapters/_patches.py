@@ -4,41 +4,24 @@ as it was."""
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from importlib import import_module, metadata
+from importlib import import_module
 from types import ModuleType, TracebackType
-from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 from hookbus import Bus, HookError
+from hookbus._hooks.frameworks import drop_adapter, note_adapter
 from hookbus.exceptions import HookWarning
+
+from ._versions import Between as Between
+from ._versions import require_version as require_version
 
 Uninstall = Callable[[], None]
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ABSENT: Final = object()
-
-
-class Between(NamedTuple):
-    """The versions that an adapter supports, from the oldest that passes its tests to the newest;
-    patch releases of the newest pass, too.
-    """
-
-    oldest: str
-    newest: str
-
-    def __str__(self) -> str:
-        return f"{self.oldest} to {self.newest}"
-
-    def __contains__(self, version: object) -> bool:
-        found, oldest, newest = map(_numbers, (str(version), *self))
-        return oldest <= found and found[:2] <= newest[:2]
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 class Patches:
@@ -53,7 +36,8 @@ class Patches:
 
     Args:
         package: the name the package is installed under.
-        supported: its versions that the adapter was tested with, or the range of them.
+        supported: its versions that the adapter was tested with, or the range of them; none where
+            the version was checked before.
 
     Raises:
         HookError: if the package is not installed, has another version, or runs on hookbus already.
@@ -79,6 +63,7 @@ class Patches:
                 "install returned"
             )
         self._in_force[self.package] = self
+        note_adapter(self.package)
         self.is_live = True
         return self
 
@@ -171,6 +156,11 @@ class Patches:
         self.replace(cls, "__init_subclass__", classmethod(__init_subclass__))
 
     @classmethod
+    def is_in_force(cls, package: str) -> bool:
+        """Tell whether a package runs on hookbus."""
+        return package in cls._in_force
+
+    @classmethod
     def runs_on(cls, package: str, bus: Bus) -> bool:
         """Tell whether a package runs on hookbus, and on this bus."""
         patches = cls._in_force.get(package)
@@ -202,6 +192,7 @@ class Patches:
             return
         self.is_live = False
         del self._in_force[self.package]
+        drop_adapter(self.package)
         while self._undo:
             self._undo.pop()()
 
@@ -213,6 +204,7 @@ class InPlace(Patches):
     def __init__(self, package: str, *supported: str | Between) -> None:
         super().__init__(package, *supported)
         self.is_live = True
+        note_adapter(package)
 
 
 def _with_subclasses(cls: type) -> Iterator[type]:
@@ -249,46 +241,3 @@ def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
         except (ImportError, AttributeError):
             continue
     return tuple(found)
-
-
-def require_version(package: str, *supported: str | Between) -> str:
-    """Return the installed version of a package.
-
-    Raises:
-        HookError: if it is not installed, or none of the supported versions.
-    """
-    known = " or ".join(map(str, supported))
-    advice = f"pip install '{package}{_wanted(supported[-1])}'"
-    try:
-        version = metadata.version(package)
-    except metadata.PackageNotFoundError:
-        raise HookError(
-            f"{package} is not installed; this adapter supports {known}: {advice}"
-        ) from None
-    if not any(version in each if isinstance(each, Between) else version == each
-               for each in supported):  # fmt: skip
-        raise HookError(
-            f"{package} {version} is installed, and this adapter supports {known}: {advice}"
-            f"{_required(package)}"
-        )
-    return version
-
-
-def _wanted(supported: str | Between) -> str:
-    if isinstance(supported, str):
-        return f"=={supported}"
-    major, minor = _numbers(supported.newest)[:2]
-    return f">={supported.oldest},<{major}.{minor + 1}"
-
-
-def _required(package: str) -> str:
-    """Return what else is installed that requires a package, and may have to change with it."""
-    plain = re.compile(r"[\w.-]+")
-    found = sorted({
-        f"{each.name} {each.version} requires {wants.partition(';')[0].strip()}"
-        for each in metadata.distributions() for wants in each.requires or ()
-        if (name := plain.match(wants)) is not None
-        and name[0].lower().replace("_", "-") == package and "extra ==" not in wants
-        and each.name != "hookbus"
-    })  # fmt: skip
-    return f" ({'; '.join(found)})" if found else ""

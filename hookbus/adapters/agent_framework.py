@@ -17,12 +17,14 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._answers import agent_framework
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._newer import Untested, patches_of
+from ._patches import Between, Uninstall, exceptions
 from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_agent_framework
 from ._vocabulary import Once, refusal
 
+PACKAGE: Final = "agent-framework-core"
 SUPPORTED: Final = Between("1.10.0", "1.23.0")
 """Versions of agent-framework-core."""
 
@@ -37,7 +39,10 @@ _HOST_DATA: Final = "_function_result_carrier"
 """Where a call's context holds what an MCP server sent besides the text."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Uninstall:  # fmt: skip
     """Let the tools and chat clients of Agent Framework run on hookbus, those there are and those
     to come.
 
@@ -49,15 +54,17 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts Agent Framework back as it was; twice is once.
 
     Raises:
-        HookError: if agent-framework-core is not installed, is another version, or runs on hookbus
+        HookError: if agent-framework-core is not installed, does not fit, or runs on hookbus
             already.
     """
-    with Patches("agent-framework-core", SUPPORTED) as patches:
+    with patches_of("agent_framework", PACKAGE, SUPPORTED, untested, install) as patches:
         results = Results(_shown, _packed, _refused)
         gate = Gate(patches, bus, results, words=("tool_call", "model_call", "model_stream"),
                     say=say, passes=exceptions(*PASSES))  # fmt: skip

@@ -22,13 +22,13 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._agentscope2_unknown import hook_agentscope2
 from ._answers import AGENTSCOPE2
 from ._models import first_of, hook_models
-from ._patches import Between, Patches, Uninstall
+from ._newer import Untested, patches_of
+from ._patches import Between, Uninstall
 from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Once, Vocabulary, depth_of, refusal
 
 SUPPORTED: Final = Between("2.0.6", "2.0.11")
-"""Versions of agentscope."""
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_agentscope2_call_id", default=None)
 """The number of the call that a toolkit makes."""
@@ -40,7 +40,10 @@ _AGENT: Final[ContextVar[Any]] = ContextVar("hookbus_agentscope2_agent", default
 """The agent that asks its model."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Uninstall:  # fmt: skip
     """Let the tools, models and agents of AgentScope 2 run on hookbus, those there are and those to
     come.
 
@@ -54,14 +57,16 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts AgentScope back as it was; twice is once.
 
     Raises:
-        HookError: if agentscope is not installed, is another version, or runs on hookbus already.
+        HookError: if agentscope is not installed, does not fit, or runs on hookbus already.
     """
-    with Patches("agentscope", SUPPORTED) as patches:
+    with patches_of("agentscope2", "agentscope", SUPPORTED, untested, install) as patches:
         tools = import_module("agentscope.tool")
         import_module("agentscope.middleware")  # and the tools that are its own
         words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"

@@ -14,6 +14,7 @@ from hookbus import Bus, HookBlocked, HookError, default_bus
 
 from ._cancelled import follow, stop_if_cancelled
 from ._models import hook_models
+from ._newer import Untested, patches_of
 from ._patches import Between, Patches, Uninstall, exceptions
 from ._streams import Forms
 from ._tools import Gate, Refusal, Results, ToolCall
@@ -26,7 +27,10 @@ PASSES: Final = ("autogen_agentchat.base._termination:TerminatedException",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Uninstall:  # fmt: skip
     """Let the tools and chat models of AutoGen run on hookbus, those there are and those to come.
 
     `tool_call` (sender: the `BaseTool`; a `Workbench` whose tools are elsewhere, such as on an MCP
@@ -43,15 +47,17 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts AutoGen back as it was; twice is once.
 
     Raises:
-        HookError: if autogen-core is not installed, is another version, or runs on hookbus
+        HookError: if autogen-core is not installed, does not fit, or runs on hookbus
             already.
     """
-    with Patches("autogen-core", SUPPORTED) as patches:
+    with patches_of("autogen", "autogen-core", SUPPORTED, untested, install) as patches:
         tools = import_module("autogen_core.tools")
         client = import_module("autogen_core.models").ChatCompletionClient
         words = "tool_call", "model_call", "model_stream"

@@ -22,7 +22,8 @@ from hookbus import Bus, HookBlocked, HookError, default_bus
 from hookbus.signatures import signature_of
 
 from ._halves import LONGEST, Go, Halves
-from ._patches import Between, Patches, Uninstall
+from ._newer import Untested, in_place_of, patches_of
+from ._patches import Between, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
@@ -33,7 +34,10 @@ AGENTS: Final = {"Agent", "Task"}
 """The CLI's tools that run a sub-agent, by the names they have had."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Uninstall:  # fmt: skip
     """Let every `query` and `ClaudeSDKClient` that connects from now on run on hookbus.
 
     `tool_call` is every call of a tool, of a sub-agent too. The sender is one object for a session,
@@ -45,15 +49,17 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts the SDK back as it was; twice is once.
 
     Raises:
-        HookError: if claude-agent-sdk is not installed, is another version, or runs on hookbus
+        HookError: if claude-agent-sdk is not installed, does not fit, or runs on hookbus
             already.
     """
-    with Patches(PACKAGE, SUPPORTED) as patches:
+    with patches_of("claude_agent", PACKAGE, SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say)
         sessions: WeakKeyDictionary[Any, _Session] = WeakKeyDictionary()
         cls = import_module("claude_agent_sdk._internal.query").Query
@@ -81,7 +87,7 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
 
 def guarded(
     bus: Bus = default_bus, *, hooks: Mapping[str, Any] | None = None,
-    say: Callable[[HookBlocked], str] = refusal,
+    say: Callable[[HookBlocked], str] = refusal, untested: Untested = "check",
 ) -> dict[str, Any]:  # fmt: skip
     """Return the hooks that put the tool calls of one session through `tool_call`, for who will not
     patch: `ClaudeAgentOptions(hooks=guarded())`. They cover what `install` does.
@@ -90,12 +96,13 @@ def guarded(
         bus: the bus the signals live on.
         hooks: your own, which are there besides.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Raises:
-        HookError: if claude-agent-sdk is not installed or is another version.
+        HookError: if claude-agent-sdk is not installed or does not fit.
     """
-    patches = Patches(PACKAGE, SUPPORTED)
-    patches.is_live = True  # and it stays so: nothing is patched, the hooks are the session's
+    patches = in_place_of("claude_agent", PACKAGE, SUPPORTED, untested, install)
     matcher = import_module("claude_agent_sdk").HookMatcher
     session = _Session(Gate(patches, bus, RESULTS, say=say))
     return session.hooks_besides(hooks, lambda options: matcher(**options))

@@ -20,7 +20,8 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._cancelled import follow
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._newer import Untested, patches_of
+from ._patches import Between, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._unknown import call_of
 from ._vocabulary import refusal
@@ -31,7 +32,10 @@ PASSES: Final = ("crewai.flow.async_feedback.types:HumanFeedbackPending",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Uninstall:  # fmt: skip
     """Let the tools and models of CrewAI run on hookbus, those there are and those to come.
 
     `tool_call` (sender: the `BaseTool`, or the `CrewStructuredTool` that was made from none) is
@@ -48,14 +52,16 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts CrewAI back as it was; twice is once.
 
     Raises:
-        HookError: if CrewAI is not installed, is another version, or runs on hookbus already.
+        HookError: if CrewAI is not installed, does not fit, or runs on hookbus already.
     """
-    with Patches("crewai", SUPPORTED) as patches:
+    with patches_of("crewai", "crewai", SUPPORTED, untested, install) as patches:
         structured = import_module("crewai.tools.structured_tool").CrewStructuredTool
         base = import_module("crewai.tools.base_tool").BaseTool
         results = Results(_shown, _packed, _refused)

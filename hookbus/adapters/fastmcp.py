@@ -10,7 +10,8 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._mcp_results import Parts, fitting, parts, shown
-from ._patches import Between, InPlace, Patches, Uninstall, exceptions
+from ._newer import Untested, in_place_of, patches_of
+from ._patches import Between, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import call_of
 from ._vocabulary import refusal
@@ -21,7 +22,10 @@ PASSES: Final = ("mcp:UrlElicitationRequiredError",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Uninstall:  # fmt: skip
     """Let the tools of FastMCP's servers run on hookbus, those there are and those to come.
 
     `tool_call` (sender: the `Tool`) is every run of a tool, behind all middleware: over the
@@ -42,14 +46,16 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts FastMCP back as it was; twice is once.
 
     Raises:
-        HookError: if fastmcp is not installed, is another version, or runs on hookbus already.
+        HookError: if fastmcp is not installed, does not fit, or runs on hookbus already.
     """
-    with Patches("fastmcp", SUPPORTED) as patches:
+    with patches_of("fastmcp", "fastmcp", SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
         tool = import_module("fastmcp.tools").Tool
         gate.seam(tool, "_run", _run)
@@ -61,7 +67,10 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     return patches.restore
 
 
-def guarded(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Any:
+def guarded(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Any:  # fmt: skip
     """Return middleware of a server, for people who will not patch.
 
         server = FastMCP("shop", middleware=[guarded(bus)])
@@ -73,11 +82,14 @@ def guarded(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Raises:
-        HookError: if fastmcp is not installed or is another version.
+        HookError: if fastmcp is not installed or does not fit.
     """
-    patches, passes = InPlace("fastmcp", SUPPORTED), exceptions(*PASSES)
+    patches = in_place_of("fastmcp", "fastmcp", SUPPORTED, untested, install)
+    passes = exceptions(*PASSES)
     gate = Gate(patches, bus, RESULTS, say=say, passes=passes)
 
     class Guarded(import_module("fastmcp.server.middleware").Middleware):  # type: ignore[misc]

@@ -19,7 +19,8 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._answers import ADK
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._newer import Untested, patches_of
+from ._patches import Between, Uninstall, exceptions
 from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_google_adk
@@ -41,7 +42,10 @@ _KINDS: Final = {
 """What tools are, by their class or one above it: most are not imported until they are used."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Uninstall:  # fmt: skip
     """Let the tools, models and runners of ADK run on hookbus, those there are and those to come.
 
     `tool_call` (sender: the `BaseTool`) is every `run_async` of a tool, by whatever agent, workflow
@@ -55,14 +59,16 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts ADK back as it was; twice is once.
 
     Raises:
-        HookError: if google-adk is not installed, is another version, or runs on hookbus already.
+        HookError: if google-adk is not installed, does not fit, or runs on hookbus already.
     """
-    with Patches("google-adk", SUPPORTED) as patches:
+    with patches_of("google_adk", "google-adk", SUPPORTED, untested, install) as patches:
         results = Results(packed=_packed, refused=_refused)
         words = "tool_call", "model_call", "model_stream", "agent_stream"
         gate = Gate(patches, bus, results, words=words, say=say,

@@ -11,6 +11,7 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._injected import is_written
+from ._newer import Untested, patches_of
 from ._patches import Between, Patches, Uninstall
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_haystack
@@ -20,7 +21,10 @@ SUPPORTED: Final = Between("3.1.0", "3.4.1")
 """Versions of haystack-ai."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Uninstall:  # fmt: skip
     """Let the tools of Haystack run on hookbus, those there are and those to come.
 
     `tool_call` (sender: the `Tool`) is every `invoke` and `invoke_async`, by an agent, a pipeline
@@ -36,14 +40,16 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts Haystack back as it was; twice is once.
 
     Raises:
-        HookError: if haystack-ai is not installed, is another version, or runs on hookbus already.
+        HookError: if haystack-ai is not installed, does not fit, or runs on hookbus already.
     """
-    with Patches("haystack-ai", SUPPORTED) as patches:
+    with patches_of("haystack", "haystack-ai", SUPPORTED, untested, install) as patches:
         tools = import_module("haystack.tools")
         error = _told_error(import_module("haystack.tools.errors").ToolInvocationError)
 

@@ -11,7 +11,8 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._langchain_middleware import pass_refusals
 from ._langchain_models import hook_models
 from ._langchain_tools import BY_INTERRUPT, RESULTS, hook_tools
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._newer import Untested, patches_of
+from ._patches import Between, Uninstall, exceptions
 from ._tools import Gate
 from ._vocabulary import refusal
 
@@ -27,7 +28,7 @@ PASSES: Final = ("langgraph.errors:GraphBubbleUp",)
 
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    approver: Store | None = None,
+    approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
     """Let the tools and chat models of LangChain run on hookbus, those there are and those to come.
 
@@ -43,15 +44,17 @@ def install(
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
         approver: a store that the bus asks for a yes, while the graph is interrupted: `interrupt`
             shows the request, and `Command(resume={"id": ..., "approved": True})` answers it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts LangChain back as it was; twice is once.
 
     Raises:
-        HookError: if langchain-core is not installed, is another version, or runs on hookbus
+        HookError: if langchain-core is not installed, does not fit, or runs on hookbus
             already; or if the bus asks somebody else.
     """
-    with Patches("langchain-core", SUPPORTED) as patches:
+    with patches_of("langchain", "langchain-core", SUPPORTED, untested, install) as patches:
         base = import_module("langchain_core.tools").BaseTool
         import_module("langchain_core.tools.structured")
         words = "tool_call", "model_call", "model_stream"

@@ -16,8 +16,9 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 from hookbus.signatures import signature_of
 
+from ._newer import Untested, patches_of
 from ._own_hooks import View
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Uninstall
 from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import INSIDE, Attempt, Vocabulary
 
@@ -27,7 +28,7 @@ SUPPORTED: Final = Between("1.106.0", "1.110.2")
 _END: Final = object()
 
 
-def install(bus: Bus = default_bus) -> Uninstall:
+def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstall:
     """Let LiteLLM's chat completions run on hookbus, wherever the functions were imported.
 
     `model_call` is every `completion` and `acompletion`, whole or streamed: of a program, the
@@ -38,14 +39,16 @@ def install(bus: Bus = default_bus) -> Uninstall:
 
     Args:
         bus: the bus the signals live on.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts LiteLLM back as it was; twice is once.
 
     Raises:
-        HookError: if litellm is not installed, is another version, or runs on hookbus already.
+        HookError: if litellm is not installed, does not fit, or runs on hookbus already.
     """
-    with Patches("litellm", SUPPORTED) as patches:
+    with patches_of("litellm", "litellm", SUPPORTED, untested, install) as patches:
         words = Vocabulary(patches, bus, ("model_call", "model_stream"))
         front, main = import_module("litellm.chat_completions.dispatch"), "litellm.main"
         import_module("litellm.router")

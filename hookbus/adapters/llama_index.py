@@ -16,7 +16,8 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._injected import is_written
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._newer import Untested, patches_of
+from ._patches import Between, Uninstall, exceptions
 from ._streams import Forms
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._unknown import hook_llama_index
@@ -36,7 +37,10 @@ _STREAMED: Final = {"chat": ("stream_chat", "astream_chat"),
                     "complete": ("stream_complete", "astream_complete")}  # fmt: skip
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Uninstall:  # fmt: skip
     """Let the tools and models of LlamaIndex run on hookbus, those there are and those to come.
 
     `tool_call` (sender: the tool) is every `call` and `acall` of a tool and every call of the tool
@@ -52,15 +56,17 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts LlamaIndex back as it was; twice is once.
 
     Raises:
-        HookError: if llama-index-core is not installed, is another version, or runs on hookbus
+        HookError: if llama-index-core is not installed, does not fit, or runs on hookbus
             already.
     """
-    with Patches("llama-index-core", SUPPORTED) as patches:
+    with patches_of("llama_index", "llama-index-core", SUPPORTED, untested, install) as patches:
         types = import_module("llama_index.core.tools.types")
         adapted = types.BaseToolAsyncAdapter
         passing = {name: vars(adapted)[name] for name in ("call", "acall")}

@@ -13,7 +13,8 @@ from hookbus import Bus, HookBlocked, HookError, default_bus
 
 from ._mcp_asks import BY_ELICITATION, Wire
 from ._mcp_results import Parts, fitting, parts, shown
-from ._patches import Between, InPlace, Patches, Uninstall, exceptions
+from ._newer import Untested, in_place_of, patches_of
+from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
@@ -32,6 +33,7 @@ _BARE: Final = "bare"
 def install(
     bus: Bus = default_bus, *, client: bool = True, server: bool = True,
     say: Callable[[HookBlocked], str] = refusal, approver: Store | None = None,
+    untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
     """Let the tool calls of the MCP SDK run on hookbus, of sessions and servers there are and to
     come.
@@ -57,17 +59,19 @@ def install(
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
         approver: a store that the bus asks for a yes; the server elicits it from the client's user,
             where the client can do that.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts the SDK back as it was; twice is once.
 
     Raises:
-        HookError: if mcp is not installed, is another version, or runs on hookbus already; or if
+        HookError: if mcp is not installed, does not fit, or runs on hookbus already; or if
             neither side is to be hooked, or the bus asks somebody else.
     """
     if not (client or server):
         raise HookError("client=False and server=False leave nothing to hook")
-    with Patches("mcp", SUPPORTED) as patches:
+    with patches_of("mcp", "mcp", SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say, approver=approver, pause=BY_ELICITATION,
                     passes=exceptions(*PASSES))  # fmt: skip
         if client:
@@ -93,15 +97,19 @@ class Guarded:
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Raises:
-        HookError: if mcp is not installed or is another version.
+        HookError: if mcp is not installed or does not fit.
     """
 
     def __init__(
-        self, bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal
-    ) -> None:
-        patches, passes = InPlace("mcp", SUPPORTED), exceptions(*PASSES)
+        self, bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+        untested: Untested = "check",
+    ) -> None:  # fmt: skip
+        patches = in_place_of("mcp", "mcp", SUPPORTED, untested, install)
+        passes = exceptions(*PASSES)
         self._gate = Gate(patches, bus, RESULTS, say=say, passes=passes)
 
     async def __call__(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._newer import Untested, in_place_of, patches_of
+from ._patches import Between, Uninstall, exceptions
 from ._pauses import Pause, answered, shown
 from ._pydantic_ai_output import Output, hook_outputs
 from ._pydantic_models import hook_models
@@ -44,7 +45,7 @@ PASSES: Final = (
 
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    approver: Store | None = None,
+    approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
     """Let the agents of Pydantic AI run on hookbus, those there are and those to come.
 
@@ -62,15 +63,17 @@ def install(
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
         approver: a store that the bus asks for a yes, while the call is deferred: the run ends with
             `DeferredToolRequests`, and goes on with `DeferredToolResults`.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts Pydantic AI back as it was; twice is once.
 
     Raises:
-        HookError: if pydantic-ai-slim is not installed, is another version, or runs on hookbus
+        HookError: if pydantic-ai-slim is not installed, does not fit, or runs on hookbus
             already; or if the bus asks somebody else.
     """
-    with Patches(PACKAGE, SUPPORTED) as patches:
+    with patches_of("pydantic_ai", PACKAGE, SUPPORTED, untested, install) as patches:
         words = "tool_call", "model_call", "model_stream", "agent_run"
         gate = Gate(patches, bus, RESULTS, words=words, say=say, approver=approver,
                     pause=Pause(lambda call: call.call_id, _deferred),
@@ -89,7 +92,10 @@ def install(
     return patches.restore
 
 
-def guarded(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Any:
+def guarded(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Any:  # fmt: skip
     """Return a capability that puts the tool calls of one agent through `tool_call`, for who will
     not patch: `Agent(..., capabilities=[guarded()])`.
 
@@ -100,12 +106,13 @@ def guarded(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Raises:
-        HookError: if pydantic-ai-slim is not installed or is another version.
+        HookError: if pydantic-ai-slim is not installed or does not fit.
     """
-    patches = Patches(PACKAGE, SUPPORTED)
-    patches.is_live = True  # and it stays so: nothing is patched, the capability is the agent's
+    patches = in_place_of("pydantic_ai", PACKAGE, SUPPORTED, untested, install)
     gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
     wrapper: Any = import_module("pydantic_ai.toolsets").WrapperToolset
     capability: Any = import_module("pydantic_ai.capabilities").AbstractCapability

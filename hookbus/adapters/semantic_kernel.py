@@ -14,7 +14,8 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._answers import SEMANTIC_KERNEL
 from ._injected import is_written
 from ._models import hook_models
-from ._patches import Between, InPlace, Patches, Uninstall, exceptions
+from ._newer import Untested, in_place_of, patches_of
+from ._patches import Between, Uninstall, exceptions
 from ._semantic_kernel_asked import ASKED, Asked, asked_for, hook_unknown
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
@@ -26,7 +27,10 @@ PASSES: Final = ("semantic_kernel.exceptions:OperationCancelledException",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Uninstall:  # fmt: skip
     """Let the functions and chat services of Semantic Kernel run on hookbus, those there are and
     those to come.
 
@@ -44,15 +48,17 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts Semantic Kernel back as it was; twice is once.
 
     Raises:
-        HookError: if semantic-kernel is not installed, is another version, or runs on hookbus
+        HookError: if semantic-kernel is not installed, does not fit, or runs on hookbus
             already.
     """
-    with Patches("semantic-kernel", SUPPORTED) as patches:
+    with patches_of("semantic_kernel", "semantic-kernel", SUPPORTED, untested, install) as patches:
         kernel = import_module("semantic_kernel").Kernel
         function = import_module("semantic_kernel.functions").KernelFunction
         chats = import_module("semantic_kernel.connectors.ai.chat_completion_client_base")
@@ -83,17 +89,20 @@ class Guarded:
 
     Args:
         bus: the bus the signals live on.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Attributes:
         bus: the same.
 
     Raises:
-        HookError: if semantic-kernel is not installed or is another version.
+        HookError: if semantic-kernel is not installed or does not fit.
     """
 
-    def __init__(self, bus: Bus = default_bus) -> None:
+    def __init__(self, bus: Bus = default_bus, *, untested: Untested = "check") -> None:
         results = Results(_shown, _packed)
-        patches, passes = InPlace("semantic-kernel", SUPPORTED), exceptions(*PASSES)
+        patches = in_place_of("semantic_kernel", "semantic-kernel", SUPPORTED, untested, install)
+        passes = exceptions(*PASSES)
         self.bus, self._gate = bus, Gate(patches, bus, results, passes=passes)
 
     async def __call__(self, context: Any, next: Callable[[Any], Awaitable[None]]) -> None:

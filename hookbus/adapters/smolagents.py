@@ -16,7 +16,8 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._injected import is_written
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._newer import Untested, patches_of
+from ._patches import Between, Uninstall, exceptions
 from ._streams import Forms
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._vocabulary import Once, Vocabulary, refusal
@@ -29,7 +30,10 @@ PASSES: Final = ("smolagents.local_python_executor:FinalAnswerException",)
 _WORDS: Final = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
 
 
-def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
+    untested: Untested = "check",
+) -> Uninstall:  # fmt: skip
     """Let the tools, agents and models of smolagents run on hookbus, those there are and those to
     come.
 
@@ -45,14 +49,16 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
     Args:
         bus: the bus the signals live on.
         say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts smolagents back as it was; twice is once.
 
     Raises:
-        HookError: if smolagents is not installed, is another version, or runs on hookbus already.
+        HookError: if smolagents is not installed, does not fit, or runs on hookbus already.
     """
-    with Patches("smolagents", SUPPORTED) as patches:
+    with patches_of("smolagents", "smolagents", SUPPORTED, untested, install) as patches:
         agents, models, tools = (
             import_module(f"smolagents.{name}") for name in ("agents", "models", "tools")
         )

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hookbus import Bus, default_bus, instrument
 
+from .._newer import Untested, patches_of
 from .._patches import Patches, Uninstall
 from .._vocabulary import TOOL_LABELS
 from ._bus import BusHooks, replaced_triggers
@@ -31,7 +32,9 @@ SUPPORTED: Final = ("0.6.5",)
 _OF_EVENTS: Final = (*SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async)
 
 
-def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
+) -> Uninstall:
     """Let AgenticX run on hookbus. Do it before anybody imports the functions that run hooks.
 
     Hooks, where AgenticX asks its own hooks as receivers of `pre`: `tool_start` (`tool_name`,
@@ -50,14 +53,16 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
             means nothing, what is async is awaited, hooks of `core.hooks` and `hooks` are asked for
             every tool on every path, the arguments they leave run, after-hooks come for calls that
             failed too, and a runtime's hook that fails ends nothing.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts AgenticX back as it was, attribute for attribute; twice is once.
 
     Raises:
-        HookError: if AgenticX is not installed, is another version, or runs on hookbus already.
+        HookError: if AgenticX is not installed, does not fit, or runs on hookbus already.
     """
-    with Patches("agenticx", *SUPPORTED) as patches:
+    with patches_of("agenticx", "agenticx", SUPPORTED, untested, install) as patches:
         points = Points(bus, strict)
         patches.on_restore(points.registry.clear)
         core = CoreHooks(points, patches)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 
 from hookbus import Bus, HookError, ReceiverError, default_bus, instrument
 
+from .._newer import Untested, patches_of
 from .._patches import Patches, Uninstall
 from ._calls import RUNNING, Parameters, Running, current
 from ._hooks import (
@@ -40,7 +41,9 @@ _REGISTRATION: Final = (
 )  # fmt: skip
 
 
-def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
+) -> Uninstall:
     """Let AgentScope's agents run on hookbus: classes that exist and classes made later.
 
     Besides the hooks of agents there is `tool_call`, as in the vocabulary of agent frameworks:
@@ -54,6 +57,8 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
             classes). True treats them as receivers of hookbus: no copies, a dict patches the
             arguments, `Block` and `Replace` act, failures are isolated and told, a class hook runs
             for its class and subclasses only, recursion is hooked at every level.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     `post_acting` is observe-only in effect: ReActAgent has put a tool's result into its memory by
     then, and uses the output of `_acting` for structured answers alone. Change what a tool gets in
@@ -63,9 +68,9 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
         A function that puts AgentScope back as it was, attribute for attribute; twice is once.
 
     Raises:
-        HookError: if AgentScope is not installed, is another version, or runs on hookbus already.
+        HookError: if AgentScope is not installed, does not fit, or runs on hookbus already.
     """
-    with Patches("agentscope", *SUPPORTED) as patches:
+    with patches_of("agentscope", "agentscope", SUPPORTED, untested, install) as patches:
         meta = import_module("agentscope.agent._agent_meta")
         AgentBase = import_module("agentscope.agent").AgentBase
         adapter = _Adapter(bus, strict, patches, meta)

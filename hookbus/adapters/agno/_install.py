@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from hookbus import Bus, ReceiverError, default_bus
 
+from .._newer import Untested, patches_of
 from .._own_hooks import OwnHook, View
 from .._patches import Patches, Uninstall
 from ._calls import ToolCall, connect, is_listened_to
@@ -26,7 +27,9 @@ SUPPORTED: Final = ("2.9.0", "3.1.10")
 _PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 
 
-def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
+) -> Uninstall:
     """Let Agno's tools, agents and teams run on hookbus.
 
     Hooks of a tool, whose sender is its `Function`: `tool_start` (`call`), where `pre_hook` is a
@@ -41,14 +44,16 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
             receivers of hookbus: what a hook gives to next reaches the tool, whatever is async is
             awaited or refused, a pre_hook or a hook of a run that fails stops it, hooks of an agent
             and of its tools are merged, a hook whose arguments cannot be served is refused.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts Agno back as it was, attribute for attribute; twice is once.
 
     Raises:
-        HookError: if Agno is not installed, is another version, or runs on hookbus already.
+        HookError: if Agno is not installed, does not fit, or runs on hookbus already.
     """
-    with Patches("agno", *SUPPORTED) as patches:
+    with patches_of("agno", "agno", SUPPORTED, untested, install) as patches:
         adapter = _Adapter(bus, strict, patches)
         patches.on_restore(adapter.registry.clear)
         make_hookable(patches, bus, StandIn, TOOLS + RUNS)

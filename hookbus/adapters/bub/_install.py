@@ -13,6 +13,7 @@ from typing import Any, Final
 from hookbus import Bus, HookError, default_bus, instrument
 from hookbus.exceptions import did_you_mean
 
+from .._newer import Untested, patches_of
 from .._patches import Patches, Uninstall
 from ._agent import Interceptions, hook_agent
 from ._interception import Interception
@@ -28,7 +29,9 @@ SUPPORTED: Final = ("0.5.1",)
 _MODULES: Final = ("bub.hooks.runtime", "bub.hooks.interception", "bub.framework")
 
 
-def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
+def install(
+    bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
+) -> Uninstall:
     """Let Bub's runtimes run on hookbus, those that exist and those made later.
 
     Every hook of Bub is a question of the same name, with the same arguments: answer it with
@@ -46,14 +49,16 @@ def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
             receivers of hookbus: one that fails is isolated and told, and as a policy of tools or
             models it blocks; wrappers wrap; what is async is refused where Bub cannot await; a name
             that no hook has is refused; only what is returned changes a call.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts Bub back as it was, attribute for attribute; twice is once.
 
     Raises:
-        HookError: if Bub is not installed, is another version, or runs on hookbus already.
+        HookError: if Bub is not installed, does not fit, or runs on hookbus already.
     """
-    with Patches("bub", *SUPPORTED) as patches:
+    with patches_of("bub", "bub", SUPPORTED, untested, install) as patches:
         runtime, agent, module = map(import_module, _MODULES)
         Interception.types = agent
         adapter = _Adapter(bus, strict, patches)

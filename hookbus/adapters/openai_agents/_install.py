@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from hookbus import Bus, HookBlocked, default_bus
 
-from .._patches import Between, Patches, Uninstall, exceptions
+from .._newer import Untested, patches_of
+from .._patches import Between, Uninstall, exceptions
 from .._tools import Gate, Results
 from .._vocabulary import refusal
 from ._actions import hook_actions
@@ -33,7 +34,7 @@ PASSES: Final = tuple(
 
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
-    approver: Store | None = None,
+    approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
     """Let the agents of the OpenAI Agents SDK run on hookbus, those there are and those to come.
 
@@ -52,16 +53,18 @@ def install(
         approver: a store that the bus asks for a yes, while the run is interrupted: its
             `interruptions` are approved or rejected in the `RunState` that goes on with it. Local
             shell and computer tools, patches of several files and hand-offs are blocked meanwhile.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
         A function that puts the SDK back as it was; twice is once.
 
     Raises:
-        HookError: if openai-agents is not installed, is another version, has a function no more
+        HookError: if openai-agents is not installed, does not fit, has a function no more
             that this adapter looks for, or runs on hookbus already; or if the bus asks somebody
             else.
     """
-    with Patches("openai-agents", SUPPORTED) as patches:
+    with patches_of("openai_agents", "openai-agents", SUPPORTED, untested, install) as patches:
         import_module("agents.run")  # and all that it runs
         words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
         results = Results(plain, packed, refused=lambda refused: refused)

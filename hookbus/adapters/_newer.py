@@ -1,0 +1,128 @@
+"""Whether an adapter may install on a release that it was not tested with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextvars import ContextVar
+from importlib import import_module
+from typing import Any, Final, Literal
+
+from hookbus import Bus, HookError
+from hookbus.exceptions import HookWarning
+
+from ._patches import InPlace, Patches, Uninstall
+from ._seams import SeamProblem, check_seams, run_self_test
+from ._versions import (
+    Between,
+    Supported,
+    advice_for,
+    all_of,
+    describe,
+    installed_version,
+    is_supported,
+    is_tested,
+    is_too_old,
+    require_version,
+)
+
+Untested = Literal["check", "refuse"]
+"""What `install` does on a release that is newer than those the adapter was tested with: look for
+its seams and test itself, or refuse all but patch releases."""
+
+Install = Callable[[Bus], Uninstall]
+
+_IS_TESTING: Final[ContextVar[bool]] = ContextVar("hookbus_self_test", default=False)
+"""Whether `install` is called by the self-test itself, on its private bus."""
+
+_ANSWERED: Final[set[tuple[str, str]]] = set()
+"""Adapters and versions whose self-test has passed in this process, for what is made often."""
+
+
+def patches_of(
+    adapter: str, package: str, supported: Between | Supported, untested: Untested,
+    install: Install,
+) -> Patches:  # fmt: skip
+    """Return the patches that an adapter's `install` works with, once its framework is known to
+    fit.
+
+    Args:
+        adapter: its name.
+        package: what the framework is installed under.
+        supported: the versions that the adapter was tested with.
+        untested: what to do where another, newer one is installed.
+        install: puts the framework on a bus; the self-test does so.
+
+    Raises:
+        HookError: if the package is not installed, is too old, or is untested and refused or lacks
+            a seam, which is named.
+    """
+    if not Patches.is_in_force(package):  # else `with` says so
+        require_seams(adapter, package, all_of(supported), untested, install)
+    return Patches(package)
+
+
+def in_place_of(
+    adapter: str, package: str, supported: Between | Supported, untested: Untested,
+    install: Install,
+) -> InPlace:  # fmt: skip
+    """Return the same for what changes nothing, such as middleware: it is tested once in a
+    process."""
+    supported = all_of(supported)
+    version = installed_version(package, *supported)
+    if (adapter, version) not in _ANSWERED and not Patches.is_in_force(package):
+        require_seams(adapter, package, supported, untested, install)
+        _ANSWERED.add((adapter, version))
+    return InPlace(package)
+
+
+def require_seams(
+    adapter: str, package: str, supported: Supported, untested: Untested, install: Install
+) -> None:
+    """Check the installed version; warn where it is untested and its seams answer, if it is more
+    than a patch release."""
+    if untested not in ("check", "refuse"):
+        raise HookError(f"untested={untested!r} is not known: write 'check' or 'refuse'")
+    if _IS_TESTING.get():
+        return
+    version = installed_version(package, *supported)
+    if is_tested(version, supported):
+        return
+    if untested == "refuse" or is_too_old(version, supported):
+        require_version(package, *supported)
+        return
+    if problem := find_problem(adapter, install):
+        raise HookError(
+            f"{package} {version} is newer than tested ({describe(supported)}), and the self-test "
+            f"of the adapter {adapter} failed: {problem}: {advice_for(package, supported)}"
+        ) from problem.__cause__
+    if is_supported(version, supported):
+        return
+    warnings.warn(
+        f"{package} {version} is newer than tested; its seams answered (the adapter {adapter} was "
+        f"tested with {describe(supported)})",
+        HookWarning,
+        stacklevel=4,
+    )
+
+
+def find_problem(adapter: str, install: Install | None = None) -> SeamProblem | None:
+    """Look for the seams of an adapter in what is installed, and run its self-test.
+
+    Returns:
+        what is wrong; None where all answers.
+    """
+    home: Any = import_module(f"{__package__}._seams.{adapter}")
+    token = _IS_TESTING.set(True)
+    try:
+        check_seams(home.SEAMS)
+        run_self_test(home.sample, install or import_module(f"{__package__}.{adapter}").install)
+    except SeamProblem as problem:
+        return problem
+    except Exception as error:
+        raised = SeamProblem("install", f"raised {type(error).__name__}: {error}")
+        raised.__cause__ = error
+        return raised
+    finally:
+        _IS_TESTING.reset(token)
+    return None

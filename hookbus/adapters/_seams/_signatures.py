@@ -1,0 +1,127 @@
+"""Whether what an adapter replaces is where it was, and takes what it took."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final, NamedTuple
+
+from ._frame import SeamProblem
+
+_SEAM: Final = re.compile(r"(async )?([\w.]+):([\w.]+)(?:\((.*)\))?")
+
+
+class Seam(NamedTuple):
+    """A function or class that an adapter replaces or reads.
+
+    Attributes:
+        is_async: whether it is a coroutine function.
+        module: where it is.
+        name: its name in the module; of a method, with its class.
+        parameters: the names of its parameters, with `*` and `/` as in a signature; None where they
+            do not matter.
+    """
+
+    is_async: bool
+    module: str
+    name: str
+    parameters: tuple[str, ...] | None
+
+
+def read_seams(text: str) -> Iterator[Seam]:
+    """Yield the seams of a list; a line that is indented goes on from the one before."""
+    for line in re.sub(r"\n\s+", " ", text.strip()).splitlines():
+        found = _SEAM.fullmatch(line.strip())
+        if found is None:
+            raise ValueError(f"this line is not a seam: {line!r}")
+        is_async, module, name, parameters = found.groups()
+        names = None if parameters is None else tuple(re.findall(r"[\w*/]+", parameters))
+        yield Seam(bool(is_async), module, name, names)
+
+
+def check_seams(text: str) -> None:
+    """Look for every seam of a list and its parameters.
+
+    Raises:
+        SeamProblem: naming the first that is missing or takes something else.
+    """
+    for seam in read_seams(text):
+        found = _find(seam)
+        if found is _NOT_INSTALLED or seam.parameters is None:
+            continue
+        function = inspect.unwrap(getattr(found, "__func__", found))
+        is_async = inspect.iscoroutinefunction(function)
+        if is_async != seam.is_async:
+            raise SeamProblem(seam.name, f"is {'' if is_async else 'no longer '}an async function")
+        _check_parameters(seam, function)
+
+
+def write_parameters(function: Any) -> str:
+    """Return the parameters of a function as a list of seams has them."""
+    signature = inspect.signature(inspect.unwrap(getattr(function, "__func__", function)))
+    plain = [each.replace(annotation=inspect.Parameter.empty, default=inspect.Parameter.empty)
+             for each in signature.parameters.values()]  # fmt: skip
+    marked = signature.replace(parameters=plain, return_annotation=inspect.Signature.empty)
+    return str(marked)[1:-1]
+
+
+_NOT_INSTALLED: Final = object()
+
+
+def _find(seam: Seam) -> Any:
+    try:
+        found: Any = import_module(seam.module)
+    except ImportError as error:
+        if _is_of_another_package(seam.module, error):
+            return _NOT_INSTALLED
+        raise SeamProblem(f"{seam.module}:{seam.name}", f"cannot be imported: {error}") from error
+    for name in seam.name.split("."):
+        # What a class only inherits is replaced nowhere: it must be its own.
+        if not (name in vars(found) if isinstance(found, type) else hasattr(found, name)):
+            raise SeamProblem(f"{seam.module}:{seam.name}", "is missing")
+        found = vars(found)[name] if isinstance(found, type) else getattr(found, name)
+    return found
+
+
+def _is_of_another_package(module: str, error: ImportError) -> bool:
+    """Tell whether a module needs an optional package that is not installed."""
+    cause = error.__cause__
+    missing = error.name or (cause.name if isinstance(cause, ImportError) else None) or module
+    above, _, _ = missing.rpartition(".")
+    # A namespace package, such as `google`, is shared by packages of their own.
+    return _is_absent(missing.partition(".")[0]) or bool(above and _is_namespace(above))
+
+
+def _is_absent(name: str) -> bool:
+    return name not in sys.modules and find_spec(name) is None
+
+
+def _is_namespace(name: str) -> bool:
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return spec is not None and spec.origin is None
+
+
+def _check_parameters(seam: Seam, function: Any) -> None:
+    """Compare the parameters: all that were there are there, and what is new may be left out."""
+    try:
+        now = write_parameters(function)
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return  # written in C: the self-test calls it
+    names = re.findall(r"[\w*/]+", now)
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    if gone := [each for each in seam.parameters or () if each not in names and not (
+            takes_any and each.isidentifier()) and each not in ("/", "*")]:  # fmt: skip
+        raise SeamProblem(seam.name, f"has no parameter {gone[0]} any more; it takes ({now})")
+    by_place = [each for each in names if each in (seam.parameters or ())]
+    if by_place != [each for each in seam.parameters or () if each in names]:
+        raise SeamProblem(seam.name, f"takes its parameters in another order: ({now})")
+    for name, each in parameters.items():
+        is_optional = each.default is not each.empty or each.kind in (
+            each.VAR_KEYWORD, each.VAR_POSITIONAL)  # fmt: skip
+        if name not in (seam.parameters or ()) and not is_optional:
+            raise SeamProblem(seam.name, f"requires a new parameter {name}: ({now})")

@@ -1,0 +1,93 @@
+"""The Claude Agent SDK: a session whose CLI is played here."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib import import_module
+from typing import Any, Final
+
+from ._frame import NAME, Pay, Sample
+
+SEAMS: Final = """
+async claude_agent_sdk._internal.query:Query.close(self)
+claude_agent_sdk._internal.query:Query.__init__(self, transport, is_streaming_mode, can_use_tool,
+    hooks, sdk_mcp_servers, initialize_timeout, agents, exclude_dynamic_sections,
+    system_prompt_snapshot, skills, forward_subagent_text, verbatim_prompts, run_end_ceiling_ms)
+"""
+
+
+def sample(pay: Pay) -> Sample:
+    """Make sessions, in each of which the CLI asks its hooks about one call of a tool."""
+    query = import_module("claude_agent_sdk._internal.query").Query
+
+    async def call(amount: int, to: str) -> Any:
+        cli = _Cli(pay, {"amount": amount, "to": to})
+        session = query(transport=cli, is_streaming_mode=True)
+        await session.start()
+        try:
+            await session.initialize()
+            return await asyncio.wait_for(cli.call(), 20)
+        finally:
+            await session.close()
+
+    def refused(given: Any) -> str:
+        is_denied = given.get("permissionDecision") == "deny"
+        return str(given["permissionDecisionReason"]) if is_denied else ""
+
+    return Sample({"Query.__init__": call}, refused)
+
+
+class _Cli:
+    """The other end of a session: it runs one tool as Claude Code does."""
+
+    def __init__(self, pay: Pay, arguments: dict[str, Any]) -> None:
+        self._pay, self._arguments = pay, arguments
+        self._sent: asyncio.Queue[Any] = asyncio.Queue()
+        self._answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._hooks: dict[str, Any] = {}
+
+    async def write(self, data: str) -> None:
+        message = json.loads(data)
+        if message["type"] == "control_response":
+            self._answers.put_nowait(message["response"].get("response") or {})
+        elif message["type"] == "control_request":
+            self._hooks = message["request"].get("hooks") or {}
+            answer = {"hook_on_failure_supported": True, "hooks_applied": True}
+            self._send("control_response", response={
+                "subtype": "success", "request_id": message["request_id"], "response": answer,
+            })  # fmt: skip
+
+    async def read_messages(self) -> Any:
+        while (message := await self._sent.get()) is not None:
+            yield message
+
+    async def end_input(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        self._sent.put_nowait(None)
+
+    def _send(self, kind: str, **content: Any) -> None:
+        self._sent.put_nowait({"type": kind, **content})
+
+    async def call(self) -> dict[str, Any]:
+        """Ask the hooks before the tool, run it as they say, and ask those after it."""
+        answer = await self._ask("PreToolUse", tool_input=self._arguments)
+        if answer.get("permissionDecision") == "deny":
+            return answer
+        result = self._pay(*answer.get("updatedInput", self._arguments).values())
+        return await self._ask("PostToolUse", tool_input=self._arguments, tool_response=result)
+
+    async def _ask(self, event: str, **given: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        about = {"hook_event_name": event, "tool_name": NAME, "tool_use_id": "1",
+                 "session_id": "self-test", **given}  # fmt: skip
+        for matcher in self._hooks.get(event, ()):
+            for callback in matcher["hookCallbackIds"]:
+                request = {"subtype": "hook_callback", "callback_id": callback, "input": about,
+                           "tool_use_id": "1"}  # fmt: skip
+                self._send("control_request", request_id=callback, request=request)
+                answer = await self._answers.get()
+                found |= answer.get("hookSpecificOutput") or {}
+        return found

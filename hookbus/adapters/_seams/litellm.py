@@ -1,0 +1,95 @@
+"""LiteLLM: a completion of a provider in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, Final
+
+from ._frame import Pay, Sample, raised_text
+
+SEAMS: Final = """
+async litellm.chat_completions.dispatch:acompletion(model, messages, functions, function_call,
+    timeout, temperature, top_p, n, stream, stream_options, stop, max_tokens,
+    max_completion_tokens, modalities, prediction, audio, presence_penalty, frequency_penalty,
+    logit_bias, user, response_format, seed, tools, tool_choice, parallel_tool_calls, logprobs,
+    top_logprobs, deployment_id, reasoning_effort, verbosity, safety_identifier, service_tier,
+    store, prompt_cache_key, base_url, api_version, api_key, model_list, extra_headers, thinking,
+    web_search_options, include_server_side_tool_invocations, shared_session,
+    enable_json_schema_validation, **kwargs)
+async litellm.main:acompletion(model, messages, functions, function_call, timeout, temperature,
+    top_p, n, stream, stream_options, stop, max_tokens, max_completion_tokens, modalities,
+    prediction, audio, presence_penalty, frequency_penalty, logit_bias, user, response_format,
+    seed, tools, tool_choice, parallel_tool_calls, logprobs, top_logprobs, deployment_id,
+    reasoning_effort, verbosity, safety_identifier, service_tier, store, prompt_cache_key,
+    base_url, api_version, api_key, model_list, extra_headers, thinking, web_search_options,
+    include_server_side_tool_invocations, shared_session, enable_json_schema_validation, **kwargs)
+litellm.chat_completions.dispatch:completion(model, messages, timeout, temperature, top_p, n,
+    stream, stream_options, stop, max_completion_tokens, max_tokens, modalities, prediction,
+    audio, presence_penalty, frequency_penalty, logit_bias, user, reasoning_effort, verbosity,
+    response_format, seed, tools, tool_choice, logprobs, top_logprobs, parallel_tool_calls,
+    web_search_options, include_server_side_tool_invocations, deployment_id, extra_headers,
+    safety_identifier, service_tier, store, prompt_cache_key, functions, function_call, base_url,
+    api_version, api_key, model_list, thinking, shared_session, enable_json_schema_validation,
+    **kwargs)
+litellm.integrations.custom_guardrail:is_guardrail_intervention(e)
+litellm.main:completion(model, messages, timeout, temperature, top_p, n, stream, stream_options,
+    stop, max_completion_tokens, max_tokens, modalities, prediction, audio, presence_penalty,
+    frequency_penalty, logit_bias, user, reasoning_effort, verbosity, response_format, seed,
+    tools, tool_choice, logprobs, top_logprobs, parallel_tool_calls, web_search_options,
+    include_server_side_tool_invocations, deployment_id, extra_headers, safety_identifier,
+    service_tier, store, prompt_cache_key, functions, function_call, base_url, api_version,
+    api_key, model_list, thinking, shared_session, enable_json_schema_validation, **kwargs)
+"""
+
+
+_PROVIDER: Final = "hookbus_self_test"
+
+
+def sample(pay: Pay) -> Sample:
+    """Make a provider that "pays" whom the message names."""
+    litellm = import_module("litellm")
+
+    def answer(self: Any, *args: Any, **options: Any) -> Any:
+        amount, to = options["messages"][0]["content"], options["messages"][1]["content"]
+        message = {"role": "assistant", "content": pay(int(amount), to)}
+        return litellm.ModelResponse(choices=[{"message": message, "finish_reason": "stop"}])
+
+    async def answer_async(self: Any, *args: Any, **options: Any) -> Any:
+        return answer(self, *args, **options)
+
+    methods = {"completion": answer, "acompletion": answer_async}
+    provider = type("SelfTest", (litellm.CustomLLM,), methods)()
+
+    def request(amount: int, to: str) -> dict[str, Any]:
+        messages = [{"role": "user", "content": each} for each in (str(amount), to)]
+        return {"model": f"{_PROVIDER}/pay", "messages": messages}
+
+    def completion(amount: int, to: str) -> Any:
+        with _known(litellm, provider):
+            return litellm.completion(**request(amount, to))
+
+    async def acompletion(amount: int, to: str) -> Any:
+        with _known(litellm, provider):
+            return await litellm.acompletion(**request(amount, to))
+
+    return Sample(
+        {"completion": completion, "acompletion": acompletion}, raised_text, hook="model_call",
+        argument="messages", when={"model": f"{_PROVIDER}/pay"},
+    )  # fmt: skip
+
+
+@contextmanager
+def _known(litellm: Any, provider: Any) -> Iterator[None]:
+    """Have LiteLLM know the provider meanwhile, beside those that are there."""
+    entry = {"provider": _PROVIDER, "custom_handler": provider}
+    more = {"custom_provider_map": entry, "_custom_providers": _PROVIDER,
+            "provider_list": _PROVIDER}  # fmt: skip
+    for name, each in more.items():
+        setattr(litellm, name, [*getattr(litellm, name), each])
+    try:
+        yield
+    finally:
+        for name, each in more.items():
+            setattr(litellm, name, [one for one in getattr(litellm, name) if one != each])

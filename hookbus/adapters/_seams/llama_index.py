@@ -1,0 +1,47 @@
+"""LlamaIndex: a `FunctionTool`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+from ._frame import NAME, Pay, Sample, functions_of
+
+SEAMS: Final = """
+async llama_index.core.agent.workflow.base_agent:BaseWorkflowAgent.call_tool(self, ctx, ev)
+async llama_index.core.agent.workflow.multi_agent_workflow:AgentWorkflow.call_tool(self, ctx, ev)
+async llama_index.core.base.llms.base:BaseLLM.achat(self, messages, **kwargs)
+async llama_index.core.base.llms.base:BaseLLM.acomplete(self, prompt, formatted, **kwargs)
+async llama_index.core.base.llms.base:BaseLLM.astream_chat(self, messages, **kwargs)
+async llama_index.core.base.llms.base:BaseLLM.astream_complete(self, prompt, formatted, **kwargs)
+async llama_index.core.tools.types:AsyncBaseTool.acall(self, input)
+async llama_index.core.tools.types:BaseToolAsyncAdapter.acall(self, input)
+llama_index.core.agent.workflow:AgentWorkflow
+llama_index.core.agent.workflow:BaseWorkflowAgent
+llama_index.core.base.llms.base:BaseLLM.chat(self, messages, **kwargs)
+llama_index.core.base.llms.base:BaseLLM.complete(self, prompt, formatted, **kwargs)
+llama_index.core.base.llms.base:BaseLLM.stream_chat(self, messages, **kwargs)
+llama_index.core.base.llms.base:BaseLLM.stream_complete(self, prompt, formatted, **kwargs)
+llama_index.core.tools.types:AsyncBaseTool.call(self, input)
+llama_index.core.tools.types:BaseTool.__call__(self, input)
+llama_index.core.tools.types:BaseToolAsyncAdapter.call(self, input)
+"""
+
+
+def sample(pay: Pay) -> Sample:
+    """Make a tool that is called, plain and awaited."""
+    plain, awaited = functions_of(pay)
+    tools = import_module("llama_index.core.tools")
+    tool = tools.FunctionTool.from_defaults(plain, async_fn=awaited, name=NAME)
+
+    def call(amount: int, to: str) -> Any:
+        return tool.call(amount=amount, to=to)
+
+    async def acall(amount: int, to: str) -> Any:
+        return await tool.acall(amount=amount, to=to)
+
+    def refused(given: Any) -> str:
+        is_error = isinstance(given, tools.ToolOutput) and given.is_error
+        return str(given.content) if is_error else ""
+
+    return Sample({"AsyncBaseTool.call": call, "AsyncBaseTool.acall": acall}, refused)

@@ -1,0 +1,100 @@
+"""Print what an adapter replaces in its framework, as `hookbus/adapters/_seams` has it; run it in
+the environment of that framework: `.venv-systems/NAME/bin/python -m tests.systems.seams ADAPTER`.
+
+    --write    puts the list into the adapter's module there
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import textwrap
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+from hookbus import Bus
+from hookbus.adapters._patches import Patches
+from hookbus.adapters._seams._signatures import check_seams, write_parameters
+
+from .install import ROOT
+
+
+@contextmanager
+def recorded():
+    """Record what is replaced and looked for, once each and in order, meanwhile."""
+    found: dict[tuple[Any, str], Any] = {}
+    depth = 0
+
+    def recording(name: str) -> Any:
+        stock = getattr(Patches, name)
+
+        def method(patches: Patches, owner: Any, attribute: str, *args: Any, **kwargs: Any) -> Any:
+            nonlocal depth
+            if not depth and hasattr(owner, "__dict__") and attribute in vars(owner):
+                found.setdefault((owner, attribute), vars(owner)[attribute])
+            depth += 1
+            try:
+                return stock(patches, owner, attribute, *args, **kwargs)
+            finally:
+                depth -= 1
+
+        return mock.patch.object(Patches, name, method)
+
+    with ExitStack() as stack:
+        for name in ("replace", "replace_everywhere", "wrap_function", "wrap", "look_for"):
+            stack.enter_context(recording(name))
+        yield found
+
+
+def line_of(owner: Any, name: str, stock: Any) -> str | None:
+    """Return the line of a seam; None where nobody could find it by its name."""
+    if isinstance(owner, ModuleType):
+        home, path = owner.__name__, name
+    elif isinstance(owner, type) and "<" not in owner.__qualname__:
+        home, path = owner.__module__, f"{owner.__qualname__}.{name}"
+    else:
+        return None
+    function = inspect.unwrap(getattr(stock, "__func__", stock))
+    if not inspect.isfunction(function):
+        return f"{home}:{path}"
+    is_async = "async " if inspect.iscoroutinefunction(function) else ""
+    return f"{is_async}{home}:{path}({write_parameters(function)})"
+
+
+def lines_of(adapter: str) -> list[str]:
+    """Return the seams of an adapter, sorted."""
+    home: Any = import_module(f"hookbus.adapters.{adapter}")
+    with recorded() as found:
+        uninstall = home.install(Bus())
+    uninstall()
+    lines = {line_of(owner, name, stock) for (owner, name), stock in found.items()}
+    kept = sorted(line for line in lines if line is not None)
+    for line in kept:
+        check_seams(line)
+    return kept
+
+
+def text_of(lines: list[str]) -> str:
+    return "\n".join(
+        textwrap.fill(line, 98, subsequent_indent="    ", break_long_words=False,
+                      break_on_hyphens=False)
+        for line in lines
+    )  # fmt: skip
+
+
+def main(adapter: str, *options: str) -> None:
+    text = text_of(lines_of(adapter))
+    if "--write" not in options:
+        print(text)
+        return
+    path = ROOT / "hookbus" / "adapters" / "_seams" / f"{adapter}.py"
+    before, quotes, rest = path.read_text().partition('SEAMS: Final = """\n')
+    end = rest.index('"""')
+    path.write_text(f"{before}{quotes}{text}\n{rest[end:]}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
