@@ -85,7 +85,9 @@ def _slot_of(value: Any, name: str) -> Any:
 
 
 def _fields_of(kind: type) -> tuple[str, ...]:
-    """Return the fields that pydantic, dataclasses and attrs have of a class."""
+    """Return the fields that pydantic, dataclasses and attrs have of a class, and those that an
+    adapter says of a plain one.
+    """
     names: dict[str, None] = {}
     for cls in _mro_of(kind):
         declared = _namespace_of(cls)
@@ -95,6 +97,7 @@ def _fields_of(kind: type) -> tuple[str, ...]:
             names |= dict.fromkeys(each.name for each in fields(cls))
         if "__attrs_attrs__" in declared:
             names |= dict.fromkeys(each.name for each in declared["__attrs_attrs__"])
+        names |= dict.fromkeys(declared.get("__hookbus_fields__", ()))
         if "__pydantic_extra__" in declared:
             names["__pydantic_extra__"] = None  # fields that were not declared
     return (*names,)

@@ -251,6 +251,12 @@ def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
     return tuple(found)
 
 
+def declare_fields(patches: Patches, cls: type) -> None:
+    """Have the objects of a plain class sealed by the parameters of its constructor."""
+    names = [name for name in inspect.signature(cls).parameters if not name.startswith("_")]
+    patches.replace(cls, "__hookbus_fields__", tuple(names))
+
+
 def require_version(package: str, *supported: str | Between) -> str:
     """Return the installed version of a package.
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._answers import agent_framework
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._patches import Between, Patches, Uninstall, declare_fields, exceptions
 from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_agent_framework
@@ -32,6 +32,9 @@ PASSES: Final = (
     "agent_framework._workflows._functional:WorkflowInterrupted",
 )  # fmt: skip
 """What hands control back to the framework, and is no failure of a call."""
+
+_MESSAGES: Final = ("Message", "Content", "ChatResponse", "ChatResponseUpdate")
+"""Plain classes, whose objects are sealed with what holds them."""
 
 _HOST_DATA: Final = "_function_result_carrier"
 """Where a call's context holds what an MCP server sent besides the text."""
@@ -65,6 +68,8 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         hook_agent_framework(gate)
         _hook_hand_offs(gate)
         _hook_clients(gate)
+        for name in _MESSAGES:
+            declare_fields(patches, getattr(_framework(), name))
     return patches.restore
 
 

@@ -58,16 +58,24 @@ class OpenModel(pydantic.BaseModel, extra="allow"):
     lines: list[Any] = []
 
 
+class Plain:
+    """A message of a framework whose adapter says what its fields are."""
+
+    __hookbus_fields__ = ("to", "lines")
+
+    def __init__(self, to, lines=()):
+        self.to, self.lines = to, lines
+
+
 class Items(OrderedDict):
     """A mapping of a framework's own."""
 
 
 Pair = namedtuple("Pair", "to lines")
 
-MADE = {
-    each.__name__: each
-    for each in (Record, SlottedRecord, HeirOfRecord, SlottedMessage, Message, Model, OpenModel)
-}
+MADE = {each.__name__: each for each in (
+    Record, SlottedRecord, HeirOfRecord, SlottedMessage, Message, Model, OpenModel, Plain,
+)}  # fmt: skip
 
 
 def sealed(kind="sync", body=lambda given: given, guard=lambda agent: None, **options):
