@@ -143,9 +143,9 @@ def _check_fit(function: Any, given: Given) -> None:
             f"sender={given.sender!r} is no argument of "
             f"{function.__qualname__}{did_you_mean(str(given.sender), named)}"
         )
-    for option in ("labels", "read_only", "hidden"):
+    for option in ("labels", "read_only", "sealed_fields", "hidden"):
         for name in getattr(given, option):
-            if name not in kinds:
+            if name not in kinds and (option, name) != ("sealed_fields", "result"):
                 raise HookError(
                     f"{option}= names {name!r}, which is not an argument of "
                     f"{function.__qualname__}{did_you_mean(name, kinds)}"

@@ -47,7 +47,10 @@ def instrument(
         options: `guarded`, `blocked`, `sender`, `awaits`, `sealed`, `identity`, `passes` and
             `labels`, as `hookable` takes them; and, for adapters of frameworks, `read_only`:
             arguments whose `dict`s and `list`s receivers get as read-only ones while the body gets
-            plain copies of these, and `hidden`: the last parameters, which no receiver sees.
+            plain copies of these; `sealed_fields`: arguments in which a seal covers the fields of
+            pydantic models, dataclasses and attrs objects, too, as well as items of subclasses of
+            containers (`"result"` is the result and each item); and `hidden`: the last parameters,
+            which no receiver sees.
 
     Returns:
         A function that puts everything back as it was. Calling it twice does nothing.

@@ -329,7 +329,7 @@ ENGINE = [
         'return now == before',
         'tests/guarantees/test_contents.py'),
     Bug('a patch of read-only arguments can be written', '_calls/meaning.py',
-        'arguments[name] = read_only(arguments[name], name)',
+        'after[name] = read_only(after[name], name)',
         'pass',
         'tests/guarantees/test_contents.py'),
     Bug('a pause is rescued', '_calls/story.txt',

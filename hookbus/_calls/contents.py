@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 from ..exceptions import HookError
 
@@ -17,60 +17,51 @@ def _refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
     )
 
 
-class ReadOnlyDict(dict[Any, Any]):
-    """A `dict` whose writers raise HookError; a copy or pickle of it is a plain `dict`.
+class _ReadOnly:
+    """A container whose writers raise HookError; a copy or pickle of it is a plain one.
 
     Attributes:
+        plain: the class of its copies, which is also a parent.
         argument: the argument that it is, or is inside of.
         is_mapping: whether that argument is a mapping.
     """
 
-    __slots__ = ("argument", "is_mapping")
+    __slots__ = ()
+    plain: ClassVar[type[Any]]
     argument: str
     is_mapping: bool
+
+    def copy(self) -> Any:
+        """Return a plain container of the same items; containers in it stay read-only."""
+        return self.plain(self)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return copy.deepcopy(self.plain(self), memo)
+
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+        return self.plain, (self.plain(self),)
+
+
+class ReadOnlyDict(_ReadOnly, dict[Any, Any]):
+    """A read-only `dict`."""
+
+    __slots__ = ("argument", "is_mapping")
+    plain = dict
 
     __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = _refuse
     update = setdefault = _refuse  # pyright: ignore[reportAssignmentType]
 
-    def copy(self) -> dict[Any, Any]:
-        """Return a plain `dict` of the same items; containers in it stay read-only."""
-        return {**self}
 
-    __copy__ = copy
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> dict[Any, Any]:
-        return copy.deepcopy({**self}, memo)
-
-    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
-        return dict, ({**self},)
-
-
-class ReadOnlyList(list[Any]):
-    """A `list` whose writers raise HookError; a copy or pickle of it is a plain `list`.
-
-    Attributes:
-        argument: the argument that it is, or is inside of.
-        is_mapping: whether that argument is a mapping.
-    """
+class ReadOnlyList(_ReadOnly, list[Any]):
+    """A read-only `list`."""
 
     __slots__ = ("argument", "is_mapping")
-    argument: str
-    is_mapping: bool
+    plain = list
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
     append = extend = insert = remove = pop = clear = sort = reverse = _refuse
-
-    def copy(self) -> list[Any]:
-        """Return a plain `list` of the same items; containers in it stay read-only."""
-        return [*self]
-
-    __copy__ = copy
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
-        return copy.deepcopy([*self], memo)
-
-    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
-        return list, ([*self],)
 
 
 _COPIED: Final = frozenset({dict, list, tuple, ReadOnlyDict, ReadOnlyList})

@@ -54,7 +54,7 @@ def revised(
     if issubclass(kind, Block):
         block(call, seat, answer)
     note_lost_keys(seat, before, after)
-    _show(call, after)
+    _show(call, before, after)
     tell_changes(call, seat, before, after)
     if issubclass(kind, Replace):
         tell_change(call, seat, "result", None, answer.result)
@@ -71,16 +71,16 @@ def patched(
     signature.check(after)
     if seat.phase == "around":  # who approves a call may leave out what they will
         note_lost_keys(seat, before, after)
-    _show(call, after)
+    _show(call, before, after)
     tell_changes(call, seat, before, after)
     return tuple(after[name] for name in signature.names)
 
 
-def _show(call: Call, arguments: dict[str, Any]) -> None:
-    """Have receivers see the contents of arguments as read-only where the hook says so."""
+def _show(call: Call, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Have receivers see the contents of new arguments as read-only where the hook says so."""
     for name in call.plan.hook.given.read_only:
-        if name in arguments:
-            arguments[name] = read_only(arguments[name], name)
+        if name in after and after[name] is not before[name]:
+            after[name] = read_only(after[name], name)
 
 
 def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None = None) -> Any:

@@ -67,7 +67,7 @@ class Pieces:
             # Without defaults: whoever calls it, the shell, says every argument.
             "parameters": declared([p.replace(default=p.empty) for p in given], mine),
             "body": f"body({'first, ' if self.is_in_star else ''}{passes})",
-            "containers": " or ".join(f"type({mine(name)}) in CONTAINERS" for name in self.names),
+            "seal": self._seal(),
             "shown": _display(self.names),
             "labels": f", {_display(labels)}" if labels else "",
         }  # fmt: skip
@@ -81,6 +81,16 @@ class Pieces:
         """Write what receivers get as an argument that has this value."""
         is_shown = name in self.hook.given.read_only
         return f"read_only({value}, {name!r})" if is_shown else value
+
+    def _seal(self) -> str:
+        """Write what seals the arguments; it is None where none of them is a container."""
+        objects = [name for name in self.hook.given.sealed_fields if name in self.names]
+        others = [name for name in self.names if name not in objects]
+        values = f"({''.join(f'{mine(name)}, ' for name in others)})"
+        if objects:
+            return f"sealed_objects(({''.join(f'{mine(name)}, ' for name in objects)}), {values})"
+        is_any = " or ".join(f"type({mine(name)}) in CONTAINERS" for name in others)
+        return f"sealed_contents({values}) if {is_any} else None"
 
     def _odd_draft(self) -> str:
         """Write when what a modifier wrote has to be looked at: it may be wrong, or somebody wants

@@ -4,15 +4,15 @@ still hold it when it runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from operator import is_
 from typing import Any, Final, NoReturn
 
 import attrs
 
 from ..exceptions import HookError
-from .contents import ReadOnlyDict, ReadOnlyList
 from .context import Call
+from .held import READERS, ObjectReaders, Reader, items_of, parts_of, place_of
 from .outcome import block
 from .plan import Seat, seat_of_guard
 from .telling import tell_failed
@@ -20,83 +20,78 @@ from .verdicts import Block
 
 __tracebackhide__: Final = True
 
-_DICTS: Final = frozenset({dict, ReadOnlyDict})
-_LISTS: Final = frozenset({list, ReadOnlyList, tuple})
-
-CONTAINERS: Final = _DICTS | _LISTS | {set, bytearray}
+CONTAINERS: Final = frozenset(READERS)
 """The types whose contents are sealed, exactly these; a tuple only for what is inside."""
 
 _VALUES: Final = frozenset({str, bytes, int, float, complex, bool, type(None)})
 
-Seal = list[tuple[Any, Any]]
-"""Each container that was reached, outermost first, and what it held: a tuple, of a `dict` first of
-its keys and then of its values; a copy of a `set` or `bytearray`.
-"""
+Seal = list[tuple[Any, Any, Reader]]
+"""Each container or object that was reached, outermost first, what it held, and its reader."""
 
 
-def sealed_contents(values: Iterable[Any]) -> Seal:
-    """Return the seal of what these values hold, at any depth."""
+def sealed_contents(values: Iterable[Any], readers: dict[type, Reader] = READERS) -> Seal:
+    """Return the seal of what these values hold, at any depth, as far as there are readers for it.
+
+    Raises:
+        HookError: where a thread writes into one of them just now.
+    """
     seal: Seal = []
     seen: set[int] = set()
-    pending = [value for value in values if type(value) in CONTAINERS]
+    kinds = readers.keys()
+    pending = [value for value in values if type(value) in kinds]
     for value in pending:  # it grows meanwhile
         if (number := id(value)) in seen:
             continue
         seen.add(number)
-        held = _held_by(value)
-        seal.append((value, held))
-        if type(held) is tuple and not CONTAINERS.isdisjoint(map(type, held)):
-            pending += [each for each in held if type(each) in CONTAINERS]
+        reader = readers[type(value)]
+        try:
+            held = reader(value)
+        except RuntimeError as error:
+            raise HookError(f"an argument is written while it is judged: {error}") from None
+        seal.append((value, held, reader))
+        if type(held) is tuple:
+            if isinstance(readers, ObjectReaders):
+                readers.learn(held)
+            if not kinds.isdisjoint(map(type, held)):
+                pending += [each for each in held if type(each) in kinds]
     return seal
 
 
-def _held_by(value: Any) -> Any:
-    kind = type(value)
-    try:
-        if kind in _DICTS:
-            return (*value, *value.values())
-        return tuple(value) if kind in _LISTS else value.copy()
-    except RuntimeError as error:  # a thread writes into it just now
-        raise HookError(f"an argument is written while it is judged: {error}") from None
+def sealed_objects(objects: tuple[Any, ...], values: tuple[Any, ...] = ()) -> Seal:
+    """Return the seal of objects and of what they hold: their declared fields, too; and that of
+    the containers of other values. Raise as `sealed_contents` does.
+    """
+    return sealed_contents(objects, ObjectReaders(objects)) + sealed_contents(values)
 
 
 def is_broken(seal: Seal) -> bool:
-    """Tell whether a container holds anything else than when it was sealed."""
-    for value, held in seal:
-        kind = type(value)
+    """Tell whether a container or object holds anything else than when it was sealed."""
+    for value, held, reader in seal:
         try:
-            now = (*value, *value.values()) if kind in _DICTS else value
+            now = reader(value)
             if type(held) is tuple:
                 is_same = len(now) == len(held) and all(map(is_, now, held))
             else:
                 is_same = now == held
-            if not is_same and next(_changes(value, held), None) is not None:
+            if not is_same and _change(now, held, reader) is not None:
                 return True
         except Exception:  # written by a thread just now, or an element that cannot be compared
             return True
     return False
 
 
-def _changes(value: Any, held: Any) -> Iterator[str]:
-    """Name what differs, as it is written behind the container: `['to']`."""
-    kind = type(value)
-    if kind in _DICTS:
-        count = len(held) // 2
-        keys, before = held[:count], dict(zip(held[:count], held[count:]))
-        if (*value,) != keys:
-            odd = [key for key in (*value, *keys) if key not in value or key not in before]
-            yield f"[{odd[0]!r:.40}]" if odd else ""
-        pairs: Iterable[tuple[Any, Any, Any]] = ((key, value[key], before[key]) for key in keys)
-    elif kind in _LISTS:
-        if len(value) != len(held):
-            yield ""
-        pairs = zip(range(len(held)), value, held)
-    else:
-        yield ""
-        return
-    for key, now, then in pairs:
-        if now is not then and not _is_equal(now, then):
-            yield f"[{key!r:.40}]"
+def _change(now: Any, held: Any, reader: Reader) -> str | None:
+    """Return the first place that differs, as it is written behind the container, or None."""
+    if type(held) is not tuple or (reader is not items_of and len(now) != len(held)):
+        return ""
+    if reader is items_of and (keys := now[: len(now) // 2]) != (before := held[: len(held) // 2]):
+        odd = {*keys} ^ {*before}
+        return next((f"[{key!r:.40}]" for key in (*keys, *before) if key in odd), "")
+    parts = zip(parts_of(held, reader), parts_of(now, reader))
+    for number, (old, new) in enumerate(parts):
+        if new is not old and not _is_equal(new, old):
+            return place_of(number, held, reader)
+    return None
 
 
 def _is_equal(now: Any, before: Any) -> bool:
@@ -146,16 +141,14 @@ def _suspects(call: Call, phase: str) -> list[Seat]:
 def _place_of(seal: Seal, values: dict[str, Any]) -> str:
     """Return where the first change is, such as `arguments['to']`."""
     places = {id(value): name for name, value in values.items()}
-    for value, held in seal:
+    for value, held, reader in seal:
         place = places.setdefault(id(value), "an argument")
-        pairs: Any = enumerate(held) if type(value) in _LISTS else ()
-        if type(value) in _DICTS:
-            count = len(held) // 2
-            pairs = zip(held[:count], held[count:])
-        for key, each in pairs:
-            places.setdefault(id(each), f"{place}[{key!r:.40}]")
+        if type(held) is tuple:
+            for number, each in enumerate(parts_of(held, reader)):
+                places.setdefault(id(each), place + place_of(number, held, reader))
         try:
-            change = next(_changes(value, held), None) if is_broken([(value, held)]) else None
+            is_changed = is_broken([(value, held, reader)])
+            change = _change(reader(value), held, reader) if is_changed else None
         except Exception:
             change = ""
         if change is not None:

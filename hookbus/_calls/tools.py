@@ -29,7 +29,7 @@ _HELPERS: Final = {
     "is_awaitable judged meant misfit patched rescued resolved revised ruled unawaited",
     outcome: "blocking deferred escaped failed is_own_block over parted stand",
     contents: "plain_copy read_only",
-    seals: "CONTAINERS break_seal is_broken sealed_contents",
+    seals: "CONTAINERS break_seal is_broken sealed_contents sealed_objects",
     approval: "weighed",
     telling: "begun begun_stream finished tell_turn",
     carried: "enter_context leave_context",

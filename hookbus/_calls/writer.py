@@ -203,6 +203,8 @@ class Writer(Turns):
         if f"{name}_sealed" not in self.flags:
             return turns
         take = f"{seal} = sealed_contents(({name},)) if type({name}) in CONTAINERS else None"
+        if "result" in self.hook.given.sealed_fields:
+            take = f"{seal} = sealed_objects(({name},))"
         facts = f"{self.call}, {seal}, {{{name!r}: {name}}}, {phase!r}"
         check = f"if {seal} is not None and is_broken({seal}): break_seal({facts})"
         return take, *turns, check

@@ -47,6 +47,8 @@ class Given(NamedTuple):
         passes: exceptions by which the body hands control back to its framework; likewise.
         labels: arguments that name a call; they are in `Started` and `Finished` without values.
         read_only: arguments whose plain containers receivers get as read-only ones.
+        sealed_fields: arguments in which the fields of objects are sealed, too; `"result"` is the
+            result, and each item.
         hidden: the last parameters, which no receiver sees and the body gets as they are.
         identity: what a sender is known by where a call is approved; None is as a parent says.
     """
@@ -59,6 +61,7 @@ class Given(NamedTuple):
     passes: tuple[type[BaseException], ...] | None = None
     labels: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
+    sealed_fields: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     identity: Callable[[Any], str] | None = None
 
@@ -89,12 +92,13 @@ class HookOptions(TypedDict, total=False):
     passes: Iterable[type[BaseException]] | None
     labels: Iterable[str]
     read_only: Iterable[str]
+    sealed_fields: Iterable[str]
     hidden: Iterable[str]
     identity: Callable[[Any], str] | None
 
 
 _OPTIONS: Final = frozenset(Given._fields)
-_LISTS: Final = frozenset({"passes", "labels", "read_only", "hidden"})
+_LISTS: Final = frozenset({"passes", "labels", "read_only", "sealed_fields", "hidden"})
 
 
 def given_of(**options: Unpack[HookOptions]) -> Given:

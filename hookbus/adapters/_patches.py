@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 from hookbus import Bus, HookError
 from hookbus._hooks.frameworks import drop_adapter, note_adapter
 from hookbus.exceptions import HookWarning
+from hookbus.signatures import signature_of
 
 from ._versions import Between as Between
 from ._versions import require_version as require_version
@@ -241,3 +242,9 @@ def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
         except (ImportError, AttributeError):
             continue
     return tuple(found)
+
+
+def declare_fields(patches: Patches, cls: type) -> None:
+    """Have the objects of a plain class sealed by the parameters of its constructor."""
+    names = [name for name in signature_of(cls).parameters if not name.startswith("_")]
+    patches.replace(cls, "__hookbus_fields__", tuple(names))

@@ -207,6 +207,25 @@ _READ_ONLY: Final = {
 }  # fmt: skip
 """Likewise the arguments whose contents receivers may only read."""
 
+_SEALED_FIELDS: Final = {
+    "tool": ("arguments", "result"), "model": ("messages", "result"), "agent": ("input",)
+}  # fmt: skip
+"""Likewise where objects such as messages are sealed. Options and the results of runs may hold
+objects of the framework that live on and change, such as an agent or the usage of a run.
+"""
+
+
+def hook_tool_call(owner: type, function: str, bus: Bus) -> Callable[[], None]:
+    """Make a function of a class the hook `tool_call`, for an adapter with a form of its own.
+
+    Returns:
+        What takes the hook back.
+    """
+    return instrument(
+        owner, {function: "tool_call"}, bus=bus, sender="tool", labels=_LABELS["tool"],
+        read_only=_READ_ONLY["tool"], sealed_fields=_SEALED_FIELDS["tool"],
+    )  # fmt: skip
+
 
 class Vocabulary:
     """The hooks of the vocabulary for one adapter, on a bus, until all is put back.
@@ -236,7 +255,8 @@ class Vocabulary:
                 patches.on_restore(instrument(
                     self._owner, {form: word}, bus=bus, sender=sender, blocked=blocked,
                     awaits=awaits, passes=passes, labels=_LABELS[sender],
-                    read_only=_READ_ONLY[sender], hidden=("attempt",),
+                    read_only=_READ_ONLY[sender], sealed_fields=_SEALED_FIELDS[sender],
+                    hidden=("attempt",),
                 ))  # fmt: skip
 
     def hookable(self, word: str, *, is_async: bool) -> Callable[..., Any]:

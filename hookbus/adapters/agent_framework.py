@@ -18,7 +18,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._answers import agent_framework
 from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions
+from ._patches import Between, Uninstall, declare_fields, exceptions
 from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_agent_framework
@@ -34,6 +34,9 @@ PASSES: Final = (
     "agent_framework._workflows._functional:WorkflowInterrupted",
 )  # fmt: skip
 """What hands control back to the framework, and is no failure of a call."""
+
+_MESSAGES: Final = ("Message", "Content", "ChatResponse", "ChatResponseUpdate")
+"""Plain classes, whose objects are sealed with what holds them."""
 
 _HOST_DATA: Final = "_function_result_carrier"
 """Where a call's context holds what an MCP server sent besides the text."""
@@ -72,6 +75,8 @@ def install(
         hook_agent_framework(gate)
         _hook_hand_offs(gate)
         _hook_clients(gate)
+        for name in _MESSAGES:
+            declare_fields(patches, getattr(_framework(), name))
     return patches.restore
 
 

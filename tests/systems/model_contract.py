@@ -10,13 +10,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked
-from hookbus.events import Finished
+from hookbus import Block, Bus, HookBlocked, HookError
+from hookbus.events import Failed, Finished
 from hookbus.testing import record
+
+from .writes import ROLES, places_of_hello
 
 PIN = "4711"
 PARTS = ("the pin ", f"is {PIN} ", "today")
@@ -79,6 +82,40 @@ class ModelContract:
         with pytest.raises(HookBlocked, match="not this"):
             self.run(way)
         assert self.asked == [] and len(seen) == 1 and "hello" in seen[0]
+
+    @pytest.mark.parametrize("role", ROLES)
+    def test_a_write_into_a_message_is_never_what_a_model_is_asked_unjudged(self, bus, way, role):
+        judged, places = [], []
+
+        @bus.signal("pre_model_call").connect_via(role="guard", priority=1)
+        def judge(model, messages):
+            judged.append(self.said(messages))
+
+        def write(model, messages):
+            places.extend(found := [*places_of_hello(messages)])
+            for put in found:
+                put("eve")
+
+        def around(model, messages, call_next):
+            write(model, messages)
+            return call_next()
+
+        if role == "around":
+            bus.signal("around_model_call").connect(around, name="write")
+        else:
+            bus.signal("pre_model_call").connect(write, role=role)
+        with record(bus) as fired, suppress(HookError):
+            self.run(way)
+        asked = " ".join(map(self.said, self.asked))
+        for put in places:
+            with suppress(HookError):  # what is read-only was not written either
+                put("hello")
+        failures = [each.receiver for each in fired.of(Failed)]
+        assert judged and ("eve" in asked) == (role == "modify" and "eve" in judged[-1])
+        if role != "modify":  # what a modifier writes is judged like what it returns
+            assert bool(failures) == bool(places)  # a text alone cannot be written
+            assert role == "observe" or not (places and self.asked)
+        assert all("write" in each for each in failures)
 
     def test_a_guard_that_blocks_the_answer_lets_no_part_of_it_leave(self, bus, way):
         seen = []

@@ -8,6 +8,7 @@ from hookbus.adapters import agenticx
 
 from .agenticx_run import BareTool, call, finish, made_agent, made_executor, run
 from .contract import InstalledContract, Subject
+from .writes import WriteContract
 
 
 @pytest.fixture(autouse=True)
@@ -62,3 +63,12 @@ class TestAgenticX(InstalledContract):
 
 class TestAgenticXStrict(TestAgenticX):
     strict = True
+
+
+class TestAgenticXWrites(WriteContract):
+    def put_on(self, bus):
+        return agenticx.install(bus)
+
+    def call_tool(self, bus, body, arguments):
+        calls = [call("pay", **arguments), finish("done")]
+        return run(made_executor(calls, pay=BareTool("pay", body)), made_agent())

@@ -3,11 +3,13 @@
 import asyncio
 
 from agentscope.agent import AgentBase
-from agentscope.message import Msg
+from agentscope.message import Msg, TextBlock, ToolUseBlock
+from agentscope.tool import Toolkit, ToolResponse
 
 from hookbus.adapters import agentscope
 
 from .contract import InstalledContract, Subject
+from .writes import WriteContract
 
 
 class TestAgentScope(InstalledContract):
@@ -51,3 +53,21 @@ class TestAgentScope(InstalledContract):
 class TestAgentScopeStrict(TestAgentScope):
     def install(self, bus, **options):
         return agentscope.install(bus, strict=True, **options)
+
+
+class TestAgentScopeWrites(WriteContract):
+    def put_on(self, bus):
+        return agentscope.install(bus)
+
+    def call_tool(self, bus, body, arguments):
+        def pay(to: str, lines: list) -> ToolResponse:
+            body(to=to, lines=lines)
+            return ToolResponse(content=[TextBlock(type="text", text="paid")])
+
+        async def call():
+            use = ToolUseBlock(type="tool_use", id="1", name="pay", input=arguments)
+            return [part async for part in await toolkit.call_tool_function(use)]
+
+        toolkit = Toolkit()
+        toolkit.register_tool_function(pay)
+        return asyncio.run(call())

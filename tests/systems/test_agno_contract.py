@@ -10,6 +10,7 @@ from hookbus.adapters import agno
 
 from .agno_parts import ScriptedModel
 from .contract import InstalledContract, Subject
+from .writes import WriteContract
 
 
 class TestAgnoTool(InstalledContract):
@@ -113,3 +114,25 @@ class TestAgnoRun(InstalledContract):
 class TestAgnoRunStrict(TestAgnoRun):
     def install(self, bus, **options):
         return agno.install(bus, strict=True, **options)
+
+
+class TestAgnoWrites(WriteContract):
+    is_read_only = False  # the tool's own `tool_hooks` may write into its arguments
+
+    def put_on(self, bus):
+        return agno.install(bus)
+
+    def call_tool(self, bus, body, arguments):
+        def tool(to: str, lines: list):
+            return body(to=to, lines=lines)
+
+        function = Function(name="tool", entrypoint=tool)
+        return self.execute(FunctionCall(function=function, arguments=arguments))
+
+    def execute(self, function_call):
+        return function_call.execute()
+
+
+class TestAgnoAsyncWrites(TestAgnoWrites):
+    def execute(self, function_call):
+        return asyncio.run(function_call.aexecute())

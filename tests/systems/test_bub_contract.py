@@ -9,6 +9,7 @@ from hookbus.adapters import bub
 
 from .bub_parts import agent_hooks, call_tool, plugin
 from .contract import InstalledContract, Subject
+from .writes import WriteContract
 
 
 class TestBub(InstalledContract):
@@ -64,3 +65,11 @@ class TestBub(InstalledContract):
 class TestBubStrict(TestBub):
     def install(self, bus, **options):
         return bub.install(bus, strict=True, **options)
+
+
+class TestBubWrites(WriteContract):
+    def put_on(self, bus):
+        return bub.install(bus)
+
+    def call_tool(self, bus, body, arguments):
+        return asyncio.run(call_tool(agent_hooks(), body, arguments))

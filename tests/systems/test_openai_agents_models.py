@@ -40,11 +40,11 @@ class Saying(Model):
         self.asked = asked
 
     async def get_response(self, *args: Any, **kwargs: Any) -> Any:
-        self.asked.append(1)
+        self.asked.append((args, kwargs))
         return ModelResponse(output=[message(ANSWER)], usage=Usage(), response_id="r")
 
     async def stream_response(self, *args: Any, **kwargs: Any) -> Any:
-        self.asked.append(1)
+        self.asked.append((args, kwargs))
         for number, part in enumerate(PARTS):
             yield ResponseTextDeltaEvent(
                 type="response.output_text.delta", content_index=0, delta=part, item_id="m",

@@ -6,6 +6,7 @@ import asyncio
 from hookbus.adapters.openclaw import GLOBAL_POLICY, HookRunner, Registry, ToolCalls
 
 from .contract import AdapterContract, Subject
+from .writes import WriteContract
 
 
 class TestOpenClaw(AdapterContract):
@@ -40,4 +41,20 @@ class TestOpenClaw(AdapterContract):
 
 
 class TestOpenClawStrict(TestOpenClaw):
+    strict = True
+
+
+class TestOpenClawWrites(WriteContract):
+    strict = False
+
+    def put_on(self, bus):
+        return lambda: None
+
+    def call_tool(self, bus, body, arguments):
+        runner = HookRunner(Registry(bus, strict=self.strict), failure_policy=GLOBAL_POLICY)
+        tools = ToolCalls(runner, {"pay": lambda params: body(**params)})
+        return asyncio.run(tools.call("pay", arguments))
+
+
+class TestOpenClawWritesStrict(TestOpenClawWrites):
     strict = True

@@ -10,6 +10,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
+from hookbus.signatures import signature_of
+
 from ._frame import SeamProblem
 
 _SEAM: Final = re.compile(r"(async )?([\w.]+):([\w.]+)(?:\((.*)\))?")
@@ -62,7 +64,7 @@ def check_seams(text: str) -> None:
 
 def write_parameters(function: Any) -> str:
     """Return the parameters of a function as a list of seams has them."""
-    signature = inspect.signature(inspect.unwrap(getattr(function, "__func__", function)))
+    signature = signature_of(inspect.unwrap(getattr(function, "__func__", function)))
     plain = [each.replace(annotation=inspect.Parameter.empty, default=inspect.Parameter.empty)
              for each in signature.parameters.values()]  # fmt: skip
     marked = signature.replace(parameters=plain, return_annotation=inspect.Signature.empty)
@@ -109,7 +111,7 @@ def _check_parameters(seam: Seam, function: Any) -> None:
     """Compare the parameters: all that were there are there, and what is new may be left out."""
     try:
         now = write_parameters(function)
-        parameters = inspect.signature(function).parameters
+        parameters = signature_of(function).parameters
     except (TypeError, ValueError):
         return  # written in C: the self-test calls it
     names = re.findall(r"[\w*/]+", now)

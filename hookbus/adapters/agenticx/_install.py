@@ -11,7 +11,7 @@ from hookbus import Bus, default_bus, instrument
 
 from .._newer import Untested, patches_of
 from .._patches import Patches, Uninstall
-from .._vocabulary import TOOL_LABELS
+from .._vocabulary import hook_tool_call
 from ._bus import BusHooks, replaced_triggers
 from ._calls import (
     RuntimeTools,
@@ -118,10 +118,7 @@ def _replace_executor(patches: Patches, points: Points, extra: Strict | None) ->
     tools = import_module("agenticx.tools.executor")
     for function in (tool_call, tool_call_async):
         patches.replace(tools.ToolExecutor, function.__name__, staticmethod(function))
-        hook = {function.__name__: "tool_call"}
-        patches.on_restore(instrument(
-            tools.ToolExecutor, hook, bus=points.bus, sender="tool", labels=TOOL_LABELS
-        ))  # fmt: skip
+        patches.on_restore(hook_tool_call(tools.ToolExecutor, function.__name__, points.bus))
     _replace(
         patches,
         tools.ToolExecutor,

@@ -7,10 +7,10 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
 
-from hookbus import Bus, HookError, instrument
+from hookbus import Bus, HookError
 
 from .._patches import Patches, carries
-from .._vocabulary import TOOL_LABELS
+from .._vocabulary import hook_tool_call
 from ._questions import Listeners
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_bub_call_id", default=None)
@@ -57,9 +57,7 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
             _CALL_ID.reset(token)
 
     patches.replace(cls, "tool_call", staticmethod(tool_call))
-    patches.on_restore(instrument(
-        cls, "tool_call", bus=bus, sender="tool", labels=TOOL_LABELS
-    ))  # fmt: skip
+    patches.on_restore(hook_tool_call(cls, "tool_call", bus))
     patches.replace(cls, "_invoke_normalized", _invoke_normalized)
     patches.replace(cls, "_trace_tool_response", _trace_tool_response)
 

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ClassVar, Final
 
-from hookbus import Block, HookBlocked, HookContext, HookError, hookable
+from hookbus import Block, HookBlocked, HookContext, HookError
 from hookbus.exceptions import did_you_mean
 from hookbus.signatures import signature_of
 
-from .._vocabulary import TOOL_LABELS
+from .._vocabulary import hook_tool_call
 from ._approvals import Approve, ask
 from ._dispatch import DISPATCH, Dispatch, current
 from ._errors import HandlerError
@@ -195,9 +195,9 @@ class ToolCalls:
             """Run a tool; only `arguments` and `approval` can be changed."""
             return await self._execute(arguments, approval)
 
-        self.tool_call: Callable[..., Coroutine[Any, Any, Any]] = hookable(
-            HOOK, bus=runner.registry.bus, sender="tool", labels=TOOL_LABELS
-        )(tool_call)
+        owner: Any = type("ToolCalls", (), {HOOK: staticmethod(tool_call)})
+        hook_tool_call(owner, HOOK, runner.registry.bus)
+        self.tool_call: Callable[..., Coroutine[Any, Any, Any]] = owner.tool_call
 
     async def call(self, tool: str, params: Any, ctx: Any = None, **event: Any) -> Any:
         """Call a tool.
