@@ -67,7 +67,7 @@ def _of_a_retry(retry: type, stock: Any) -> Any:
 
     @functools.wraps(stock)
     def batch(of: Any, *args: Any, **kwargs: Any) -> Any:
-        is_hidden = isinstance(of, retry) and not _is_named(of.retry_exception_types)
+        is_hidden = isinstance(of, retry) and not _is_named(vars(of)["retry_exception_types"])
         return (hidden if is_hidden else stock)(of, *args, **kwargs)
 
     @functools.wraps(stock)

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._cancelled import follow
-from ._crewai_events import give_events, keep_events
+from ._crewai_events import Events, keep_events
 from ._models import hook_models
 from ._patches import Between, Patches, Uninstall, exceptions
 from ._tools import Gate, Refusal, Results, ToolCall, named
@@ -69,9 +69,9 @@ def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refus
         gate.seam(base, "run", _run, layer=2)
         _hook_agents(gate)
         llm = import_module("crewai.llms.base_llm").BaseLLM
-        keep_events(gate.vocabulary, llm)
-        hook_models(gate.vocabulary, llm, {"call": "model_call", "acall": "model_call"})
-        give_events(gate.vocabulary, llm)
+        asked = {"call": "model_call", "acall": "model_call"}
+        hook_models(gate.vocabulary, llm, asked, aside=Events)
+        keep_events(patches)
         follow(patches, import_module("crewai.crew").Crew, "kickoff_async", "akickoff")
         core = import_module("crewai.agent.core")
         passing = *patches.look_for(core, "_passthrough_exceptions"), HookBlocked
