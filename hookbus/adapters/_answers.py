@@ -4,6 +4,7 @@ of their own."""
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
@@ -46,7 +47,17 @@ def _complete(parts: list[Any]) -> Any:
     return import_module("agentscope.model").ChatResponse(blocks, is_last=True)
 
 
-AGENTSCOPE2 = Forms(_complete, lambda answer: [answer])
+def _delta_and_complete(answer: Any) -> list[Any]:
+    """Return a part to show and the complete answer to keep: agents show no text of the last."""
+    response = import_module("agentscope.model").ChatResponse
+    if isinstance(answer, str):
+        text = import_module("agentscope.message").TextBlock(text=answer)
+        answer = response([text], is_last=True)
+    delta = response(deepcopy(answer.content), is_last=False, id=answer.id)
+    return [delta, answer] if answer.content else [answer]
+
+
+AGENTSCOPE2 = Forms(_complete, _delta_and_complete)
 
 
 # -- Agent Framework -------------------------------------------------------------------------------

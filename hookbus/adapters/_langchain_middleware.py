@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -21,45 +22,53 @@ def pass_refusals(patches: Patches) -> None:
         patches.wrap(middleware, "awrap_model_call", _around_a_refusal_async)
 
 
-class _Refusal(BaseException):
-    """A refusal on its way through middleware, which would repeat an `Exception` or ask another
-    model."""
+class Refusal(BaseException):
+    """A refusal on its way through what would repeat an `Exception` or ask another model.
+
+    Attributes:
+        blocked: the refusal.
+    """
 
     def __init__(self, blocked: HookBlocked) -> None:
         super().__init__(blocked)
         self.blocked = blocked
 
 
+@contextmanager
+def hiding_refusals() -> Iterator[None]:
+    """Raise a `HookBlocked` of the block as a `Refusal`."""
+    try:
+        yield
+    except HookBlocked as blocked:
+        raise Refusal(blocked) from None
+
+
+@contextmanager
+def showing_refusals() -> Iterator[None]:
+    """Raise a `Refusal` of the block as the `HookBlocked` that it is."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise refusal.blocked from None
+
+
 def _around_a_refusal(owner: type, stock: Any) -> Any:
     @functools.wraps(stock)
     def wrap_model_call(middleware: Any, request: Any, handler: Any) -> Any:
-        try:
-            return stock(middleware, request, lambda request: _whole_way(handler, request))
-        except _Refusal as refusal:
-            raise refusal.blocked from None
+        with showing_refusals():
+            return stock(middleware, request, hiding_refusals()(handler))
 
     return wrap_model_call
-
-
-def _whole_way(handler: Any, request: Any) -> Any:
-    try:
-        return handler(request)
-    except HookBlocked as blocked:
-        raise _Refusal(blocked) from None
 
 
 def _around_a_refusal_async(owner: type, stock: Any) -> Any:
     @functools.wraps(stock)
     async def awrap_model_call(middleware: Any, request: Any, handler: Any) -> Any:
         async def handle(request: Any) -> Any:
-            try:
+            with hiding_refusals():
                 return await handler(request)
-            except HookBlocked as blocked:
-                raise _Refusal(blocked) from None
 
-        try:
+        with showing_refusals():
             return await stock(middleware, request, handle)
-        except _Refusal as refusal:
-            raise refusal.blocked from None
 
     return awrap_model_call

@@ -9,16 +9,9 @@ from inspect import isawaitable
 from operator import add
 from typing import Any
 
+from ._held_back import Kept, is_held_back
 from ._own_hooks import View
-from ._streams import (
-    Forms,
-    Kept,
-    ask_in_parts,
-    ask_in_parts_async,
-    give_items,
-    give_items_async,
-    is_held_back,
-)  # fmt: skip
+from ._streams import Forms, ask_in_parts, ask_in_parts_async, give_items, give_items_async
 from ._vocabulary import Once, Vocabulary
 
 

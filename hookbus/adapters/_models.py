@@ -10,13 +10,14 @@ from typing import Any
 from hookbus import HookError
 from hookbus.signatures import signature_of
 
+from ._asides import Aside, run_judged, run_judged_async
 from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import Once, Vocabulary
 
 
 def hook_models(
     vocabulary: Vocabulary, cls: Any, words: dict[str, str], forms: Forms | None = None, *,
-    is_async: bool | None = None,
+    is_async: bool | None = None, aside: type[Aside] | None = None,
 ) -> None:  # fmt: skip
     """Have methods of a framework's models come through hooks, with their overrides in subclasses,
     those that there are and those that will be.
@@ -31,17 +32,18 @@ def hook_models(
         forms: how an answer of those looks in parts and as a whole.
         is_async: whether they are, where that cannot be seen of each: a plain function may return
             an async generator.
+        aside: keeps what the framework itself reports of an answer until it was judged.
     """
     if forms is None and "model_stream" in words.values():
         raise HookError("a model that answers in parts needs forms=")
     for name, word in words.items():
-        make = functools.partial(_seam, vocabulary, name, word, forms, is_async)
+        make = functools.partial(_seam, vocabulary, name, word, forms, is_async, aside)
         vocabulary.patches.wrap(cls, name, make)
 
 
 def _seam(
     vocabulary: Vocabulary, name: str, word: str, forms: Forms | None, declared: bool | None,
-    owner: type, stock: Any,
+    aside: type[Aside] | None, owner: type, stock: Any,
 ) -> Any:  # fmt: skip
     seen = inspect.iscoroutinefunction(stock) or inspect.isasyncgenfunction(stock)
     is_async = seen if declared is None else declared
@@ -57,11 +59,12 @@ def _seam(
             return stock(model, *args, **kwargs)
         messages, rest, options = named(args, kwargs)
         told = model, messages, options, None
+        attempt.aside = None if aside is None else aside(model)
         if forms is not None and is_stream:
             ask = ask_in_parts_async if is_async else ask_in_parts
             return ask(vocabulary, attempt, forms, *told)
-        run = vocabulary.run_async if is_async else vocabulary.run
-        return run(word, attempt, *told)
+        run = run_judged_async if is_async else run_judged
+        return run(vocabulary, attempt, attempt.aside, *told)
 
     found: Any = seam
     if inspect.iscoroutinefunction(stock):

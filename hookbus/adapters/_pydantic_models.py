@@ -11,7 +11,8 @@ from typing import Any
 
 from hookbus import HookBlocked
 
-from ._streams import Forms, ask_in_parts_async, is_held_back, is_seen_in_parts
+from ._held_back import is_held_back
+from ._streams import Forms, ask_in_parts_async, is_seen_in_parts
 from ._vocabulary import Once, Vocabulary
 
 

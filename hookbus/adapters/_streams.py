@@ -11,17 +11,13 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import aclosing, closing
-from copy import deepcopy
-from inspect import isawaitable, iscoroutinefunction
-from typing import Any, Final, NamedTuple
+from inspect import isawaitable
+from typing import Any, NamedTuple
 
-from hookbus import explain
-
+from ._asides import run_judged, run_judged_async
+from ._held_back import PHASES, Kept, is_held_back, receivers_of
 from ._parts import Part, Whole, steps, steps_async
 from ._vocabulary import CALLED, Attempt, Vocabulary, give, give_async
-
-_PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
-_CHANGED: Final = object()
 
 _log = logging.getLogger("hookbus")
 
@@ -38,53 +34,9 @@ class Forms(NamedTuple):
     items: Callable[[Any], Iterable[Any]]
 
 
-class Kept:
-    """An answer, and how it was before anybody could change it in place."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        try:
-            self._before = deepcopy(value)
-        except Exception:  # nobody can tell whether it changes
-            self._before = _CHANGED
-
-    def is_still(self, answer: Any) -> bool:
-        """Tell whether an answer is this very one, with nothing in it changed."""
-        if answer is not self.value or self._before is _CHANGED:
-            return False
-        try:
-            return bool(answer == self._before)
-        except Exception:
-            return False
-
-
-def _receivers(words: Vocabulary, model: Any, phase: str, hook: str = "model_call") -> list[Any]:
-    return [*words.bus.signal(f"{phase}_{hook}").receivers_for(model)]
-
-
-def is_held_back(words: Vocabulary, model: Any, *, is_async: bool) -> bool:
-    """Tell whether anything needs an answer as a whole before a part of it leaves."""
-    arounds = _receivers(words, model, "around")
-    if any(not getattr(each, "__hookbus_live__", False) for each in arounds):
-        return True
-    if _receivers(words, model, "post"):
-        rows = explain(words.hookable("model_call", is_async=is_async), sender=model)
-        if any(row.phase == "post" and row.role != "observe" for row in rows):
-            return True
-    # A plain generator waits for no async receiver, and a plain call does.
-    everybody = (each for phase in _PHASES for each in _receivers(words, model, phase))
-    return not is_async and any(map(_is_async, everybody))
-
-
-def _is_async(receiver: Any) -> bool:
-    return iscoroutinefunction(receiver) or iscoroutinefunction(
-        vars(type(receiver)).get("__call__")
-    )
-
-
 def is_seen_in_parts(words: Vocabulary, model: Any) -> bool:
     """Tell whether anything looks at each part of an answer."""
-    return any(_receivers(words, model, phase, "model_stream") for phase in _PHASES)
+    return any(receivers_of(words, model, phase, "model_stream") for phase in PHASES)
 
 
 def give_items(
@@ -119,12 +71,12 @@ class _Request:
         self, vocabulary: Vocabulary, attempt: Attempt, forms: Forms, told: tuple[Any, ...]
     ) -> None:
         self.words, self.attempt, self.forms, self.told = vocabulary, attempt, forms, told
-        self.model, self._items, self._kept = told[0], list[Any](), Kept(_CHANGED)
+        self.model, self._items, self._kept = told[0], list[Any](), Kept(object())
 
     def _is_looked_at(self) -> bool:
         phases = "post", "finally"
         return self.words.bus.values or any(
-            _receivers(self.words, self.model, phase) for phase in phases
+            receivers_of(self.words, self.model, phase) for phase in phases
         )
 
     # -- the answer --------------------------------------------------------------------------------
@@ -177,7 +129,8 @@ class _Request:
 
     def items(self) -> Generator[Any, Any, None]:
         if is_held_back(self.words, self.model, is_async=False):
-            answer = self.words.run("model_call", Attempt(self._gathered), *self.told)
+            attempt, aside = Attempt(self._gathered), self.attempt.aside
+            answer = run_judged(self.words, attempt, aside, *self.told)
             yield from self.given_out(answer)
             return
         outer = Attempt(self._parts)
@@ -209,8 +162,8 @@ class _Request:
 
     async def items_async(self) -> AsyncGenerator[Any, None]:
         if is_held_back(self.words, self.model, is_async=True):
-            attempt = Attempt(self._gathered_async)
-            answer = await self.words.run_async("model_call", attempt, *self.told)
+            attempt, aside = Attempt(self._gathered_async), self.attempt.aside
+            answer = await run_judged_async(self.words, attempt, aside, *self.told)
             for item in self.given_out(answer):
                 yield item
             return

@@ -18,7 +18,10 @@ class Attempt:
 
     Attributes:
         body: takes the arguments that may be changed, and runs what is hooked.
+        aside: keeps what the framework reports of a model's answer, where it does.
     """
+
+    aside: Any = None
 
     def __init__(self, body: Callable[..., Any]) -> None:
         self.body = body

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._cancelled import follow
+from ._crewai_events import Events, keep_events
 from ._models import hook_models
 from ._newer import Untested, patches_of
 from ._patches import Between, Uninstall, exceptions
@@ -42,7 +43,8 @@ def install(
     every `run`, `arun`, `invoke` and `ainvoke` of a tool: by an agent that calls functions or
     writes its actions, by a program, by `LLM.call`. Its name is the one that models know, such as
     `delegate_work_to_coworker` (`kind="agent"`). Its arguments are as the model gave them, before
-    the tool's schema fills in defaults. `model_call` is `call` and `acall` of a `BaseLLM`.
+    the tool's schema fills in defaults. `model_call` is `call` and `acall` of a `BaseLLM`. CrewAI's
+    own events of an answer, whole or streamed, wait where a receiver may change or block it.
 
     A refused call returns CrewAI's `ToolFailure`, also to a program: an agent reads its text, does
     not try again, and does not take it for the answer where the tool has `result_as_answer`. An
@@ -73,9 +75,14 @@ def install(
         gate.seam(base, "run", _run, layer=2)
         _hook_agents(gate)
         llm = import_module("crewai.llms.base_llm").BaseLLM
-        hook_models(gate.vocabulary, llm, {"call": "model_call", "acall": "model_call"})
+        asked = {"call": "model_call", "acall": "model_call"}
+        hook_models(gate.vocabulary, llm, asked, aside=Events)
+        keep_events(patches)
         follow(patches, import_module("crewai.crew").Crew, "kickoff_async", "akickoff")
-        agent = import_module("crewai.agent.core").Agent
+        core = import_module("crewai.agent.core")
+        passing = *patches.look_for(core, "_passthrough_exceptions"), HookBlocked
+        patches.replace(core, "_passthrough_exceptions", passing)  # an agent does not try again
+        agent = core.Agent
         follow(patches, agent, "kickoff_async", "akickoff", "aexecute_task")
     return patches.restore
 

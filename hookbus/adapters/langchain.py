@@ -10,6 +10,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._langchain_middleware import pass_refusals
 from ._langchain_models import hook_models
+from ._langchain_retries import refuse_once
 from ._langchain_tools import BY_INTERRUPT, RESULTS, hook_tools
 from ._newer import Untested, patches_of
 from ._patches import Between, Uninstall, exceptions
@@ -37,7 +38,8 @@ def install(
     of a chat model, whole or streamed, and `model_stream` has the parts of a streamed one. What
     callbacks are told of an answer, such as what a graph streams, waits until it was judged. A
     refused call is a `ToolMessage` with status error where a model waits for one, and else a
-    `HookBlocked`, which no middleware of an agent retries or puts to another model.
+    `HookBlocked`, which no middleware, `with_retry`, `with_fallbacks` or retry policy of a node
+    repeats or puts to another model, unless it names `HookBlocked` itself.
 
     Args:
         bus: the bus the signals live on.
@@ -63,4 +65,5 @@ def install(
         hook_tools(gate, base)
         hook_models(gate.vocabulary)
         pass_refusals(patches)
+        refuse_once(patches)
     return patches.restore

@@ -15,6 +15,7 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._injected import is_written
+from ._llama_index_events import Reports, keep_reports
 from ._models import hook_models
 from ._newer import Untested, patches_of
 from ._patches import Between, Uninstall, exceptions
@@ -47,7 +48,8 @@ def install(
     itself, by an agent, a workflow, a model's `predict_and_call` or a program; its arguments are as
     the model gave them, with the tool's `partial_params`, before defaults are filled in. A hand-off
     is one too (`kind="handoff"`). `model_call` (sender: the LLM) is every way to chat and to
-    complete, whole or streamed; `model_stream` has the parts of a streamed one.
+    complete, whole or streamed; `model_stream` has the parts of a streamed one. LlamaIndex's own
+    events, spans and callbacks of an answer wait where a receiver may change or block it.
 
     A refused call returns a `ToolOutput` that is an error, also to a program: an agent reads its
     text and goes on, does not take it for the answer of a tool that returns directly, and hands
@@ -79,10 +81,11 @@ def install(
             patches.replace(adapted, name, stock)
         hook_llama_index(gate)
         llm = import_module("llama_index.core.base.llms.base").BaseLLM
-        hook_models(gate.vocabulary, llm, _MODELS)
+        keep_reports(patches)
+        hook_models(gate.vocabulary, llm, _MODELS, aside=Reports)
         for way, items in (("chat", _of_a_chat), ("complete", _of_a_text)):
             names = dict.fromkeys(_STREAMED[way], "model_stream")
-            hook_models(gate.vocabulary, llm, names, Forms(_last, items))
+            hook_models(gate.vocabulary, llm, names, Forms(_last, items), aside=Reports)
     return patches.restore
 
 

@@ -14,7 +14,7 @@ from .. import Block, HookBlocked, HookContext, HookError
 from .._locks import Lock
 from ._look import walk
 from ._outermost import Outermost
-from ._plugged import LAST, Hooks, Plugged, Unnamed, either, library
+from ._plugged import LAST, Hooks, Plugged, Unnamed, either, library, live
 
 BYTES_A_TOKEN: Final = 2
 """Few enough that an estimate is rather too high: English has about four, CJK three."""
@@ -67,8 +67,7 @@ class budget(Plugged):
         self._outermost = Outermost(self)
         self._streamed = f"{self._key} of a stream"
         self.on("pre", self._reserve_of(), role="guard", priority=LAST)
-        around: Any = either(self._attempt, self._attempt_async)
-        around.__hookbus_live__ = True  # a stream goes through it as it comes
+        around = live(either(self._attempt, self._attempt_async))
         self.on("around", around, priority=LAST)
         self.on("finally", self._release_of(), role="observe")
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from .. import Block, HookContext, HookError
 from ._call import tool_of
 from ._covered import Covered
-from ._plugged import LAST, Hooks, Plugged, globs
+from ._plugged import LAST, Hooks, Plugged, globs, live
 
 ARGUMENTS: Final = ("*url*", "*uri*", "*host*", "*endpoint*", "*webhook*")
 LOOKUP_SECONDS: Final = 5.0
@@ -139,7 +139,7 @@ class public_hosts(Plugged):
                 return self._awaited(lookups, call_next)
             return self._look_up(lookups) or call_next()
 
-        return around
+        return live(around)
 
     async def _awaited(self, lookups: _LookUps, call_next: Callable[..., Any]) -> Any:
         if blocked := await self._look_up_async(lookups):

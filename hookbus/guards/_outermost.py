@@ -14,7 +14,7 @@ from typing import Any, Final
 from .. import HookContext
 from ._call import tool_of
 from ._look import digest
-from ._plugged import Plugged
+from ._plugged import Plugged, live
 
 _BOUNDARIES: Final = "_./:-"
 """What is between a prefix that a layer puts before the name of a tool, and the name."""
@@ -144,7 +144,7 @@ class Outermost:
             finally:
                 self._leave(frame, token)
 
-        return around
+        return live(around)
 
     async def _awaited(self, frame: Frame, call_next: Callable[..., Any]) -> Any:
         token = self._enter(frame)

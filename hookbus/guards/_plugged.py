@@ -135,6 +135,14 @@ def either(plain: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[.
     return around
 
 
+def live(around: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark an `around` that passes an answer on as it comes: a streamed answer need not wait until
+    it is there as a whole.
+    """
+    around.__dict__["__hookbus_live__"] = True
+    return around
+
+
 def library(name: str, guard: str) -> Any:
     """Return a module of the extra `guards`.
 

@@ -22,6 +22,8 @@ _OF_INTENT: Final = ("arguments", "values")
 class Durable:
     """The around that makes hooks durable, in every colour."""
 
+    __hookbus_live__ = True  # it passes an answer of a model on as it comes
+
     def __init__(self, writer: Writer, bus: Bus) -> None:
         self._writer, self._bus = writer, bus
 

@@ -37,9 +37,11 @@ class ModelContract:
 
     Attributes:
         asked: how often the model itself was asked, counted by the sample.
+        left: what a way that streams has read so far, for where it is interrupted.
     """
 
     asked: list[Any]
+    left: list[str]
     install: Callable[..., Callable[[], None]]
 
     def changed(self, result: Any) -> Any:
@@ -125,11 +127,10 @@ class ModelContract:
             seen.append(self.text(result))
             return Block("a pin") if PIN in seen[-1] else None
 
-        left: list[str] = []
-        self.left = left
+        self.left = []
         with pytest.raises(HookBlocked, match="a pin"):
             self.run(way)
-        assert PIN in seen[0] and PIN not in "".join(left) and len(seen) == 1
+        assert PIN in seen[0] and PIN not in "".join(self.left) and len(seen) == 1
 
     def test_a_redactor_of_the_answer_leaves_nothing_of_what_it_took_out(self, bus, way):
         bus.signal("post_model_call").connect(

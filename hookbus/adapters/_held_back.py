@@ -1,0 +1,60 @@
+"""Whether an answer of a model is held back until it was judged, and whether it is still the same.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from inspect import iscoroutinefunction
+from typing import Any, Final
+
+from hookbus import explain
+
+from ._vocabulary import Vocabulary
+
+PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
+_UNKNOWN: Final = object()
+
+
+class Kept:
+    """An answer, and how it was before anybody could change it in place."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        try:
+            self._before = deepcopy(value)
+        except Exception:  # nobody can tell whether it changes
+            self._before = _UNKNOWN
+
+    def is_still(self, answer: Any) -> bool:
+        """Tell whether an answer is this very one, with nothing in it changed."""
+        if answer is not self.value or self._before is _UNKNOWN:
+            return False
+        try:
+            return bool(answer == self._before)
+        except Exception:
+            return False
+
+
+def receivers_of(words: Vocabulary, model: Any, phase: str, hook: str = "model_call") -> list[Any]:
+    """Return what is connected for a model to a phase of a hook."""
+    return [*words.bus.signal(f"{phase}_{hook}").receivers_for(model)]
+
+
+def is_held_back(words: Vocabulary, model: Any, *, is_async: bool) -> bool:
+    """Tell whether anything needs an answer as a whole before a part of it leaves."""
+    arounds = receivers_of(words, model, "around")
+    if any(not getattr(each, "__hookbus_live__", False) for each in arounds):
+        return True
+    if receivers_of(words, model, "post"):
+        rows = explain(words.hookable("model_call", is_async=is_async), sender=model)
+        if any(row.phase == "post" and row.role != "observe" for row in rows):
+            return True
+    # A plain generator waits for no async receiver, and a plain call does.
+    everybody = (each for phase in PHASES for each in receivers_of(words, model, phase))
+    return not is_async and any(map(_is_async, everybody))
+
+
+def _is_async(receiver: Any) -> bool:
+    return iscoroutinefunction(receiver) or iscoroutinefunction(
+        vars(type(receiver)).get("__call__")
+    )
