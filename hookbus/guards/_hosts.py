@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
 from .. import Block, HookContext, HookError
-from ._call import tool_of
+from ._call import contents_of
 from ._covered import Covered
 from ._plugged import LAST, Hooks, Plugged, globs
 
@@ -23,7 +23,7 @@ LOOKUP_SECONDS: Final = 5.0
 _URL: Final = re.compile(
     r"(?:https?://)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?"
     r"(?:/[\x21-\x5b\x5d-\x7e\x80-\U0010ffff]*|[?#][\x21-\x3f\x41-\x5b\x5d-\x7e]*)?",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 """An address that all readers take for the same one: no user, no blank, no backslash, and no `@`
 behind a host that ends in `?` or `#`.
@@ -46,6 +46,11 @@ _NOT_PUBLIC: Final = [
     )
 ]  # fmt: skip
 """The special registries of IANA (RFC 6890 and after), and what clouds keep their secrets at."""
+
+_RANGES: Final = {
+    version: [(int(each[0]), int(each[-1])) for each in _NOT_PUBLIC if each.version == version]
+    for version in (4, 6)
+}
 
 _PUBLIC_6: Final = ipaddress.ip_network("2000::/3")
 
@@ -100,9 +105,13 @@ class public_hosts(Plugged):
         covered = Covered(arguments, ARGUMENTS, _FORM)
 
         def judge(sender: Any, ctx: HookContext) -> Any:
-            names: dict[_Name, str] = {}
+            names, seen = dict[_Name, str](), set[str]()
             try:
-                for path, value in covered.of(tool_of(ctx)[1]):
+                for path, value in covered.of(contents_of(ctx)):
+                    if type(value) is str:
+                        if value in seen:
+                            continue
+                        seen.add(value)
                     found = self._judged(value)
                     if isinstance(found, str):
                         return Block(f"{path} {found}", code="host")
@@ -230,7 +239,8 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(parsed, ipaddress.IPv6Address) and (parsed.scope_id or parsed not in _PUBLIC_6):
         return False
-    return not any(parsed in each for each in _NOT_PUBLIC if each.version == parsed.version)
+    number = int(parsed)
+    return not any(first <= number <= last for first, last in _RANGES[parsed.version])
 
 
 def _address(host: str, is_bracketed: bool) -> str | None:
