@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from .. import Block, HookContext, HookError
@@ -231,6 +232,7 @@ class public_hosts(Plugged):
         return address in self._allowed or is_public(address)
 
 
+@lru_cache(maxsize=4096)
 def is_public(address: str) -> bool:
     """Tell whether an address, as text, is one of the public network."""
     try:
@@ -243,6 +245,7 @@ def is_public(address: str) -> bool:
     return not any(first <= number <= last for first, last in _RANGES[parsed.version])
 
 
+@lru_cache(maxsize=4096)
 def _address(host: str, is_bracketed: bool) -> str | None:
     """Return the address that a host is, None for a name; raise ValueError for what is neither."""
     if is_bracketed:

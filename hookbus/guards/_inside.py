@@ -16,6 +16,9 @@ from ._covered import Covered
 from ._plugged import Hooks, Plugged
 
 ARGUMENTS: Final = ("*path*", "*file*", "*folder*", "*dir*", "cwd", "src", "dst")
+STEPS: Final = 40
+"""Folders of a path are followed one by one, and each once for a call, where there are no more."""
+
 _SPECIAL: Final = "/\\.~$%:"
 _SLASHES: Final = frozenset("\u2044\u2215\u29f8\u2571\u2216\u29f5\u29f9\u2572")
 """What looks like a slash and is no compatibility form of one."""
@@ -116,10 +119,12 @@ class _Places:
     def _leads_to(self, text: str) -> str | None:
         """Return where a path leads, or None if that cannot be told."""
         folder, name = os.path.split(text)
-        if name in ("", ".", ".."):
+        if name in ("", ".", "..") or text.count("/") > STEPS:
             return _followed(text)
         if folder not in self._followed:
-            self._followed[folder] = _followed(folder or ".")
+            is_first = not folder or folder[-1] == "/"
+            leads = _followed(folder or ".") if is_first else self._leads_to(folder)
+            self._followed[folder] = leads
         if (parent := self._followed[folder]) is None:
             return None
         whole = os.path.join(parent, name)
