@@ -183,10 +183,10 @@ class _Said:
 
     def hear(self, texts: Iterable[str]) -> None:
         for text in texts:
-            folded = folded(text)
-            if folded not in self._words:
-                self._words.append(folded)
-                self._numbers.update(_numbers(folded))
+            words = folded(text)
+            if words not in self._words:
+                self._words.append(words)
+                self._numbers.update(_numbers(words))
 
     def trust(self, value: Any) -> None:
         """Take a value of a trusted field, which accounts for the same value only."""
