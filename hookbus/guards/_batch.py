@@ -8,12 +8,15 @@ from typing import Any
 from ._values import changed
 
 
-def changed_together(value: Any, clean: Callable[[list[str]], list[str]]) -> Any:
+def changed_together(
+    value: Any, clean: Callable[[list[str]], list[str]], unseen: Callable[[Any], object] = id
+) -> Any:
     """Return a value with its texts changed, as `changed` does, or the very object.
 
     Args:
         value: what is looked through.
         clean: returns, for different texts, what each becomes.
+        unseen: is called with each object that cannot be looked into.
     """
     seen: dict[str, None] = {}
 
@@ -21,7 +24,7 @@ def changed_together(value: Any, clean: Callable[[list[str]], list[str]]) -> Any
         seen.setdefault(text)
         return text
 
-    changed(value, note)
+    changed(value, note, unseen=unseen)
     texts = list(seen)
     new = dict(zip(texts, clean(texts), strict=True))
     if all(text == made for text, made in new.items()):

@@ -29,6 +29,18 @@ def tool_of(ctx: HookContext) -> tuple[Any, Any]:
     return ctx.hook, {name: each for name, each in given.items() if each is not ctx.sender}
 
 
+def contents_of(ctx: HookContext) -> Any:
+    """Return all that a call carries by name: the arguments of the tool, and whatever the hookable
+    takes besides them that does not say whose call it is.
+    """
+    arguments, labels = tool_of(ctx)[1], labels_of(ctx)
+    more = {each: value for each, value in ctx.kwargs.items()
+            if each not in labels and each != "arguments" and value is not ctx.sender}  # fmt: skip
+    if not labels or not more or not isinstance(arguments, Mapping):
+        return arguments
+    return {**arguments, **more} if more.keys().isdisjoint(arguments) else {**more, "": arguments}
+
+
 def labels_of(ctx: HookContext) -> frozenset[str]:
     """Return the parameters of a call that say whose call it is; all others are its contents."""
     names = frozenset(ctx.kwargs)

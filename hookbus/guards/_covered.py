@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from os import fsdecode
+from pathlib import PurePath
 from re import Pattern
 from typing import Any, Final
 
@@ -47,7 +49,7 @@ class Covered:
         Raises:
             HookError: as `walk` does, and for an object anywhere that cannot be looked into.
         """
-        for leaf in walk(arguments, ("", ""), self._step):
+        for leaf in walk(arguments, ("", ""), self._step, self.covers):
             (cover, name), value = leaf.state, leaf.value
             if value is None:
                 continue
@@ -74,6 +76,8 @@ class Covered:
 
     def _should(self, cover: str, value: Any) -> bool:
         """Tell whether a value that no glob covers looks like one that should be judged."""
+        if isinstance(value, (bytes, PurePath)):
+            value = fsdecode(value)
         if not isinstance(value, str) or self._form is None:
             return False
         return cover is _USUAL or self._form.match(value[:LOOKED_AT]) is not None

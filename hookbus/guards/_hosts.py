@@ -10,10 +10,11 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from .. import Block, HookContext, HookError
-from ._call import tool_of
+from ._call import contents_of
 from ._covered import Covered
 from ._plugged import LAST, Hooks, Plugged, globs, live
 
@@ -23,7 +24,7 @@ LOOKUP_SECONDS: Final = 5.0
 _URL: Final = re.compile(
     r"(?:https?://)?(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?"
     r"(?:/[\x21-\x5b\x5d-\x7e\x80-\U0010ffff]*|[?#][\x21-\x3f\x41-\x5b\x5d-\x7e]*)?",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 """An address that all readers take for the same one: no user, no blank, no backslash, and no `@`
 behind a host that ends in `?` or `#`.
@@ -46,6 +47,11 @@ _NOT_PUBLIC: Final = [
     )
 ]  # fmt: skip
 """The special registries of IANA (RFC 6890 and after), and what clouds keep their secrets at."""
+
+_RANGES: Final = {
+    version: [(int(each[0]), int(each[-1])) for each in _NOT_PUBLIC if each.version == version]
+    for version in (4, 6)
+}
 
 _PUBLIC_6: Final = ipaddress.ip_network("2000::/3")
 
@@ -100,9 +106,13 @@ class public_hosts(Plugged):
         covered = Covered(arguments, ARGUMENTS, _FORM)
 
         def judge(sender: Any, ctx: HookContext) -> Any:
-            names: dict[_Name, str] = {}
+            names, seen = dict[_Name, str](), set[str]()
             try:
-                for path, value in covered.of(tool_of(ctx)[1]):
+                for path, value in covered.of(contents_of(ctx)):
+                    if type(value) is str:
+                        if value in seen:
+                            continue
+                        seen.add(value)
                     found = self._judged(value)
                     if isinstance(found, str):
                         return Block(f"{path} {found}", code="host")
@@ -222,6 +232,7 @@ class public_hosts(Plugged):
         return address in self._allowed or is_public(address)
 
 
+@lru_cache(maxsize=4096)
 def is_public(address: str) -> bool:
     """Tell whether an address, as text, is one of the public network."""
     try:
@@ -230,9 +241,11 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(parsed, ipaddress.IPv6Address) and (parsed.scope_id or parsed not in _PUBLIC_6):
         return False
-    return not any(parsed in each for each in _NOT_PUBLIC if each.version == parsed.version)
+    number = int(parsed)
+    return not any(first <= number <= last for first, last in _RANGES[parsed.version])
 
 
+@lru_cache(maxsize=4096)
 def _address(host: str, is_bracketed: bool) -> str | None:
     """Return the address that a host is, None for a name; raise ValueError for what is neither."""
     if is_bracketed:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import stat
 import unicodedata
 from collections.abc import Iterable
 from typing import Any, Final
 
 from .. import Block, HookContext, HookError
-from ._call import tool_of
+from ._call import contents_of
 from ._covered import Covered
 from ._plugged import Hooks, Plugged
 
 ARGUMENTS: Final = ("*path*", "*file*", "*folder*", "*dir*", "cwd", "src", "dst")
+STEPS: Final = 40
+"""Folders of a path are followed one by one, and each once for a call, where there are no more."""
+
 _SPECIAL: Final = "/\\.~$%:"
 _SLASHES: Final = frozenset("\u2044\u2215\u29f8\u2571\u2216\u29f5\u29f9\u2572")
 """What looks like a slash and is no compatibility form of one."""
@@ -22,6 +27,9 @@ _FORM: Final = re.compile(
     r"(?:~|\.{1,2})?[/\\]\S|[A-Za-z]:[/\\]|file:|(?:[\w.-]+/)+[\w-]+\.\w{1,8}\Z"
 )
 """What a value looks like that is probably a path."""
+
+_USUAL: Final = re.compile(r"(?!//)[\w./+=,@#-](?:[\w./+=,@#() -]*[\w./+=,@#)-])?", re.ASCII)
+"""What a path looks like that all readers take for the same one."""
 
 _ODD: Final = {
     "is an address or names a drive": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//"),
@@ -61,11 +69,16 @@ class inside(Plugged):
         covered = Covered(arguments, ARGUMENTS, _FORM)
 
         def judge(sender: Any, ctx: HookContext) -> Block | None:
+            places, seen = _Places(self._folders), set[str]()
             try:
-                for path, value in covered.of(tool_of(ctx)[1]):
-                    why = self._outside(value)
+                for path, value in covered.of(contents_of(ctx)):
+                    if type(value) is str and value in seen:
+                        continue
+                    why = places.outside(value)
                     if why is not None:
                         return Block(f"{path} {why}", code="path")
+                    if type(value) is str:
+                        seen.add(value)
             except HookError as error:
                 return Block(str(error), code="path")
             return None
@@ -73,41 +86,94 @@ class inside(Plugged):
         judge.findings = covered.findings  # type: ignore[attr-defined]
         self.on("pre", judge, role="guard")
 
-    def _outside(self, value: Any) -> str | None:
+
+class _Places:
+    """Where the paths of one call lead; each folder is followed once.
+
+    Args:
+        folders: those that are allowed.
+    """
+
+    def __init__(self, folders: list[str]) -> None:
+        self._allowed, self._below = frozenset(folders), tuple(each + os.sep for each in folders)
+        self._followed: dict[str, str | None] = {}
+
+    def outside(self, value: Any) -> str | None:
         """Say why a value is outside, or return None."""
-        if isinstance(value, (bytes, os.PathLike)):
+        if type(value) is not str and isinstance(value, (bytes, os.PathLike)):
             value = os.fsdecode(value)
-        if not isinstance(value, str):
+        if type(value) is not str:
             return f"is no path: {type(value).__name__}"
         why = odd(value)
         if why is not None:
             return why
-        for text in {value, os.path.normpath(value)}:  # some tools cut `x/..` before links are read
-            try:
-                os.path.realpath(text, strict=True)
-            except (FileNotFoundError, NotADirectoryError):
-                pass  # what is not there yet is where its parent is
-            except (OSError, ValueError):
+        # Some tools cut `x/..` before links are read.
+        for text in {value, os.path.normpath(value)} if ".." in value else [value]:
+            whole = self._leads_to(text)
+            if whole is None:
                 return "cannot be followed"
-            whole = os.path.realpath(text)
-            if not any(whole == each or whole.startswith(each + os.sep) for each in self._folders):
+            if whole not in self._allowed and not whole.startswith(self._below):
                 return "is outside the folders that are allowed"
+        return None
+
+    def _leads_to(self, text: str) -> str | None:
+        """Return where a path leads, or None if that cannot be told."""
+        folder, name = os.path.split(text)
+        if name in ("", ".", "..") or text.count("/") > STEPS:
+            return _followed(text)
+        if folder not in self._followed:
+            is_first = not folder or folder[-1] == "/"
+            leads = _followed(folder or ".") if is_first else self._leads_to(folder)
+            self._followed[folder] = leads
+        if (parent := self._followed[folder]) is None:
+            return None
+        whole = os.path.join(parent, name)
+        try:
+            is_link = stat.S_ISLNK(os.lstat(whole).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return whole  # what is not there yet is where its parent is
+        except (OSError, ValueError):
+            return None
+        return _followed(text) if is_link else whole
+
+
+def _followed(text: str) -> str | None:
+    """Return where a path leads, wherever links lead; None if it cannot be followed."""
+    try:
+        return os.path.realpath(text, strict=True)
+    except (FileNotFoundError, NotADirectoryError):
+        return os.path.realpath(text)
+    except (OSError, ValueError):
         return None
 
 
 def odd(text: str) -> str | None:
     """Say what makes a path one that readers may take for different paths, or return None."""
-    if not text or text != text.strip():
-        return "is empty, or begins or ends with a blank"
     if len(text) > 4096:
         return "is too long for a path"
+    if _USUAL.fullmatch(text):
+        return None
+    if not text or text != text.strip():
+        return "is empty, or begins or ends with a blank"
     for char in text:
         if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") or char in _SLASHES:
             return "has a character that does not belong into a path"
     plain = unicodedata.normalize("NFKC", text)
     if any(plain.count(each) != text.count(each) for each in _SPECIAL):
         return "has a character that looks like a slash or a dot"
+    if text[0] in '[{"' and _is_json(text):
+        return "is JSON, which a tool may read as other paths"
     return next((why for why, found in _ODD.items() if found.match(text)), None)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    except RecursionError:
+        return True
+    return True
 
 
 def _folder(given: Any) -> str:

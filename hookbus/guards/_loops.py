@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from .. import Block, HookContext, HookError
 from .._locks import Lock
 from ._call import tool_of
-from ._look import digest
+from ._canonical import digest
 from ._outermost import Outermost
 from ._plugged import FIRST, Hooks, Plugged, Sessions
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from .. import HookContext
 from ._call import tool_of
-from ._look import digest
+from ._canonical import digest
 from ._plugged import Plugged, live
 
 _BOUNDARIES: Final = "_./:-"

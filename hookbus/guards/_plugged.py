@@ -10,6 +10,7 @@ from importlib import import_module
 from inspect import iscoroutinefunction
 from re import Pattern
 from re import compile as pattern
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, Generic, TypeVar
 
 from .. import HookContext, HookError, receives
@@ -24,6 +25,11 @@ LAST: Final = -FIRST
 
 SESSIONS: Final = 1_000
 """So many sessions are remembered."""
+
+NOTED: Final = 20
+"""So many classes are named of which a guard could not look into the objects."""
+
+_CODE: Final = (FunctionType, BuiltinFunctionType, MethodType, ModuleType)
 
 Hooks = str | Iterable[str]
 
@@ -100,6 +106,23 @@ class Unnamed:
             return [f"{counted}: write with surrounding({self.per}=...) around the call"]
         start = "start its function with contextvars.copy_context().run, which carries the context"
         return [f"{counted}, {self.in_threads} of them in a thread: {start}"]
+
+
+class Unseen:
+    """Notes the classes of objects that a guard could not look into."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, None] = {}
+
+    def note(self, value: Any) -> None:
+        """Note such an object."""
+        if len(self._kinds) < NOTED and type(value) not in _CODE:
+            self._kinds.setdefault(type(value).__qualname__[:60])
+
+    def findings(self) -> list[str]:
+        """Say which they were, as `report` does."""
+        return [f"objects of {each} went past unseen: it cannot look into them"
+                for each in self._kinds]  # fmt: skip
 
 
 class Sessions(Generic[T]):

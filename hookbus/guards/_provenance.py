@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from re import Pattern
-from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Final
 
 from .. import Ask, Block, HookContext, HookError
-from ._call import tool_of
+from ._call import contents_of, tool_of
 from ._covered import Covered
+from ._deadline import Deadline
 from ._look import walk
 from ._outermost import Outermost
 from ._plugged import Hooks, Plugged, Sessions, glob, globs
+from ._words import folded, stands_in
 
 REMEMBERED: Final = 100
 """The number of results of a session that are known by what they said."""
@@ -27,7 +27,6 @@ CHARACTERS: Final = 262_144
 VALUES: Final = 10_000
 """The number of values of trusted fields that are kept for a session."""
 
-_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 _NUMBER: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
 
@@ -79,30 +78,41 @@ class provenance(Plugged):
 
     def _judge_of(self) -> Callable[..., Block | Ask | None]:
         def judge(sender: Any, ctx: HookContext) -> Block | Ask | None:
-            name, arguments = tool_of(ctx)
+            name = tool_of(ctx)[0]
             if not isinstance(name, str):
                 return Block("the call names no tool", code="provenance")
             said = self._sessions.of(ctx.surrounding.get("session"))
+            deadline = Deadline()
             try:
-                path, value = self._unaccounted(name, arguments, said)
+                path, value = self._unaccounted(name, contents_of(ctx), said, deadline)
+                if path is None:
+                    self._outermost.leaves(ctx)
+                    return None
+                if not self._outermost.takes(ctx, again=True):
+                    return None  # the call that it is a part of was asked about, and approved
+                where = f"{path} of {name[:60]!a} comes from {said.source_of(value, deadline)}"
             except HookError as error:
                 return Block(str(error), code="provenance")
-            if path is None:
-                self._outermost.leaves(ctx)
-                return None
-            if not self._outermost.takes(ctx, again=True):
-                return None  # the call that it is a part of was asked about, and approved
-            where = f"{path} of {name[:60]!a} comes from {said.source_of(value)}"
+            except TimeoutError:
+                reason = "the arguments take too long to be looked through"
+                return Block(reason, code="provenance")
             return Ask(f"{where}, not from the user; call it?", code="provenance")
 
         return judge
 
-    def _unaccounted(self, name: str, arguments: Any, said: _Said) -> tuple[str | None, Any]:
+    def _unaccounted(
+        self, name: str, arguments: Any, said: _Said, deadline: Deadline
+    ) -> tuple[str | None, Any]:
         """Return the path and the value of an argument that nothing accounts for."""
+        seen = set[str]()
         for tool, covered in self._sinks:
             for path, value in covered.of(arguments) if tool.match(name) else ():
-                if not said.accounts_for(value):
+                if type(value) is str and value in seen:
+                    continue
+                if not said.accounts_for(value, deadline):
                     return path, value
+                if type(value) is str:
+                    seen.add(value)
         return None, None
 
     def _remember_of(self) -> Callable[..., None]:
@@ -173,10 +183,10 @@ class _Said:
 
     def hear(self, texts: Iterable[str]) -> None:
         for text in texts:
-            folded = _folded(text)
-            if folded not in self._words:
-                self._words.append(folded)
-                self._numbers.update(_numbers(folded))
+            words = folded(text)
+            if words not in self._words:
+                self._words.append(words)
+                self._numbers.update(_numbers(words))
 
     def trust(self, value: Any) -> None:
         """Take a value of a trusted field, which accounts for the same value only."""
@@ -187,7 +197,7 @@ class _Said:
 
     def brought(self, tool: str, texts: Iterable[str]) -> None:
         """Take what a result says that is not trusted: its beginning, if it is long."""
-        text = _folded("\n".join(texts)[:CHARACTERS])
+        text = folded("\n".join(texts)[:CHARACTERS])
         if len(self._results) == REMEMBERED:
             self._size -= len(self._results[0][1])
         self._results.append((tool, text))
@@ -195,8 +205,12 @@ class _Said:
         while self._size > CHARACTERS:
             self._size -= len(self._results.popleft()[1])
 
-    def accounts_for(self, value: Any) -> bool:
-        """Tell whether the user said a value; what is neither a string nor a number, never."""
+    def accounts_for(self, value: Any, deadline: Deadline) -> bool:
+        """Tell whether the user said a value; what is neither a string nor a number, never.
+
+        Raises:
+            TimeoutError: if it takes too long.
+        """
         key = _whole(value)
         if key is None or key in self._trusted:
             return key is not None
@@ -204,13 +218,13 @@ class _Said:
             return key in self._numbers
         site = re.sub(r"^https?://(.+?)/?$", r"\1", key)
         return not key or any(
-            _stands_in(each, words) for words in self._words for each in {key, site}
+            stands_in(each, words, deadline) for words in self._words for each in {key, site}
         )
 
-    def source_of(self, value: Any) -> str:
-        text = _folded(str(value))
+    def source_of(self, value: Any, deadline: Deadline) -> str:
+        text = folded(str(value))
         for tool, said in reversed(self._results):
-            if _stands_in(text, said):
+            if stands_in(text, said, deadline):
                 return f"a result of {tool[:60]!a}"
         return "nowhere that is known"
 
@@ -218,7 +232,7 @@ class _Said:
 def _whole(value: Any) -> str | Decimal | None:
     """Return a value as it is compared; None for what is neither a string nor a number."""
     if isinstance(value, str):
-        return _folded(value)
+        return folded(value)
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         return None
     number = Decimal(str(value))
@@ -251,20 +265,6 @@ def _of(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
-def _folded(text: str) -> str:
-    # No more than case and composition: letters that only look alike are somebody else's address.
-    return " ".join(unicodedata.normalize("NFC", text).translate(_LOWER).split())
-
-
 def _numbers(text: str) -> Iterator[Decimal]:
     for found in _NUMBER.findall(text):
         yield Decimal(found.replace(",", ""))
-
-
-def _stands_in(word: str, text: str) -> bool:
-    """Tell whether a word, address or name stands in a text as a whole, as no part of a longer one.
-    """
-    if word not in text:
-        return False
-    whole = rf"(?<![\w@.+-]){re.escape(word)}(?![\w@+/-])(?!\.\w)"
-    return re.search(whole, text) is not None

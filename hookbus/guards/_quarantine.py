@@ -13,14 +13,14 @@ policy, and the demo counts it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Final
 
-from .. import Replace
+from .. import HookError, Replace
 from ._batch import changed_together
 from ._deadline import SECONDS, Deadline, checked
 from ._folded import folded
-from ._plugged import LAST, Hooks, Plugged
+from ._plugged import LAST, Hooks, Plugged, Unseen
 
 TOGETHER: Final = 100
 """So many texts of a result are looked through together."""
@@ -81,7 +81,9 @@ _FORMS: Final = [
 class quarantine(Plugged):
     """What takes instructions out of the results of a call, in copies, before anybody reads them.
 
-    A result that it cannot look through is withheld.
+    A result that it cannot look through in its time is withheld, and so is an iterator, which can
+    be read once only. An object of another class passes, and `report` lists its class. The items of
+    a hookable that is a stream, and the texts of exceptions, are not looked at.
 
     Args:
         timeout: for so many seconds it looks at a result; then that is withheld.
@@ -106,11 +108,19 @@ class quarantine(Plugged):
         return _cleaned(text, Deadline(checked(timeout)))
 
     def _clean_of(self) -> Callable[..., Replace | None]:
+        unseen = Unseen()
+
+        def note(value: Any) -> None:
+            if isinstance(value, (Iterator, AsyncIterator)):
+                raise HookError("a result holds an iterator: return a list, which can be looked at")
+            unseen.note(value)
+
         def clean(sender: Any, result: Any) -> Replace | None:
             deadline = Deadline(self._seconds)
-            new = changed_together(result, lambda texts: _each_cleaned(texts, deadline))
+            new = changed_together(result, lambda texts: _each_cleaned(texts, deadline), note)
             return None if new is result else Replace(new)
 
+        clean.findings = unseen.findings  # type: ignore[attr-defined]
         return clean
 
 

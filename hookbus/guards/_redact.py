@@ -15,7 +15,7 @@ from ._call import labels_of, tool_of
 from ._deadline import SECONDS, Allowance, Deadline, checked
 from ._found import Finder, Finding
 from ._held import Held
-from ._plugged import FIRST, LAST, Hooks, Plugged, Sessions, either, glob, globs
+from ._plugged import FIRST, LAST, Hooks, Plugged, Sessions, Unseen, either, glob, globs
 from ._values import changed
 
 
@@ -23,8 +23,9 @@ class redact(Plugged):
     """What takes secrets and personal data out of the arguments of a call, its result, the texts of
     its stream and those of its exception.
 
-    It looks into texts, bytes, long numbers, mappings, lists, tuples, sets, models of pydantic,
-    dataclasses and attrs classes. If it fails, the call is blocked, or its stream ends.
+    It looks into texts, bytes, paths, long numbers, mappings, collections, models of pydantic,
+    dataclasses, attrs objects and namespaces; `report` lists classes whose objects it cannot look
+    into. If it fails, the call is blocked, or its stream ends.
 
     Args:
         secrets: keys and tokens, in the forms that detect-secrets knows, and some more.
@@ -52,8 +53,11 @@ class redact(Plugged):
         self._finder = Finder(secrets, personal, several)
         self._back = [glob(each, "reversible=") for each in globs(reversible, "reversible=")]
         self._sessions = Sessions(lambda: _Tokens(is_kept=True))
+        self._unseen = Unseen()
         closed: dict[str, Any] = {"role": "modify", "on_error": "block", "priority": LAST}
-        self.on("pre", self._arguments_of(), **closed)
+        arguments: Any = self._arguments_of()
+        arguments.findings = self._unseen.findings
+        self.on("pre", arguments, **closed)
         self.on("post", self._result_of(), **closed)
         self.on("around", either(self._run, self._run_async), priority=FIRST)
 
@@ -81,7 +85,7 @@ class redact(Plugged):
     def _clean(self, value: Any, ctx: HookContext) -> Any:
         tokens, allowance = self._of(ctx)
         with allowance.deadline() as deadline:
-            return cleaned(value, self._finder, tokens, deadline)
+            return cleaned(value, self._finder, tokens, deadline, self._unseen.note)
 
     def _arguments_of(self) -> Callable[..., Mapping[str, Any]]:
         def arguments(sender: Any, ctx: HookContext) -> Mapping[str, Any]:
@@ -176,14 +180,17 @@ class redact(Plugged):
             yield each
 
 
-def cleaned(value: Any, finder: Finder, tokens: _Tokens, deadline: Deadline) -> Any:
+def cleaned(
+    value: Any, finder: Finder, tokens: _Tokens, deadline: Deadline,
+    unseen: Callable[[Any], object] = id,
+) -> Any:  # fmt: skip
     """Return a value without what is looked for, or the very object where there is nothing."""
 
     def clean(texts: list[str]) -> list[str]:
         found = finder.of_each(texts, deadline)
         return [tokens.instead(text, each) for text, each in zip(texts, found, strict=True)]
 
-    return changed_together(value, clean)
+    return changed_together(value, clean, unseen)
 
 
 class _Tokens:

@@ -8,7 +8,7 @@ from typing import Any
 from .. import Block, HookContext, HookError
 from ..exceptions import did_you_mean
 from ._call import tool_of
-from ._look import as_json
+from ._canonical import as_json
 from ._plugged import Hooks, Plugged, library
 
 

@@ -4,64 +4,130 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Mapping
-from types import MemberDescriptorType
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from types import MemberDescriptorType, SimpleNamespace
 from typing import Any, Final
 
 import attrs
 
 from .. import HookError
+from ._parts import ATOMS
 
 DEEPEST: Final = 50
 
+_LISTS: Final = (list, tuple, set, frozenset, deque)
+_NUMBERS: Final = (int, float, Decimal)
 
-def changed(value: Any, change: Callable[[str], str], depth: int = 0) -> Any:
-    """Return a value with its texts changed, those of keys, bytes and long numbers, too.
+Change = Callable[[str], str]
+Note = Callable[[Any], object]
 
-    It looks into mappings, lists, tuples, sets, models of pydantic, dataclasses and attrs classes;
-    another object is as it was.
+
+def changed(value: Any, change: Change, depth: int = 0, unseen: Note = id) -> Any:
+    """Return a value with its texts changed, those of keys, bytes, paths and long numbers, too.
+
+    It looks into mappings, lists, tuples, sets, deques, collections of other classes, models of
+    pydantic, dataclasses, attrs objects and namespaces; another object is as it was.
+
+    Args:
+        value: what is looked through.
+        change: returns what a text becomes.
+        depth: how deep the value is.
+        unseen: is called with each object that cannot be looked into.
 
     Raises:
-        HookError: for what is nested too deep, or for two keys that would be one.
+        HookError: for what is nested too deep, for two keys that would be one, or for a text that
+            is to be changed where that cannot be done.
     """
     if depth > DEEPEST:
         raise HookError(f"it is nested more than {DEEPEST} deep")
     if isinstance(value, str):
         text = str.__str__(value)
         new = change(text)
+        return _with_own(value, change, depth, unseen) if new == text else new
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _bytes(value, change)
+    if isinstance(value, _NUMBERS):
+        text = repr(value) if not isinstance(value, Decimal) else str(value)
+        new = change(text) if len(text) > 12 else text
         return value if new == text else new
-    if isinstance(value, (bytes, bytearray)):
-        text = value.decode("latin-1").replace("\0", "")
+    if isinstance(value, PurePath):
+        text = str(value)
         new = change(text)
-        return value if new == text else new.encode()
-    if isinstance(value, (int, float)) and abs(value) >= 10**12:
-        text = repr(value)
-        new = change(text)
-        return value if new == text else new
+        return value if new == text else type(value)(new)
     if isinstance(value, Mapping):
-        return _mapping(value, change, depth + 1)
-    if isinstance(value, (list, tuple, set, frozenset)):
+        return _mapping(value, change, depth + 1, unseen)
+    if isinstance(value, _LISTS):
         items = list(value)
-        new_items = [changed(each, change, depth + 1) for each in items]
-        return value if _same(items, new_items) else _made(value, new_items)
-    return _object(value, change, depth + 1)
+        new_items = [changed(each, change, depth + 1, unseen) for each in items]
+        if not _same(items, new_items):
+            return _made(value, new_items)
+        return _with_own(value, change, depth, unseen)
+    return _object(value, change, depth + 1, unseen)
 
 
-def _mapping(value: Mapping[Any, Any], change: Callable[[str], str], depth: int) -> Any:
+def _bytes(value: bytes | bytearray | memoryview, change: Change) -> Any:
+    # What is no UTF-8 is no letter: a letter could hide what stands beside it.
+    text = bytes(value).decode("utf-8", "surrogateescape").replace("\0", "")
+    new = change(text)
+    return value if new == text else new.encode("utf-8", "surrogateescape")
+
+
+def _mapping(value: Mapping[Any, Any], change: Change, depth: int, unseen: Note) -> Any:
     keys, items = list(value), list(value.values())
-    new_keys = [changed(each, change, depth) for each in keys]
-    new_items = [changed(each, change, depth) for each in items]
+    new_keys = [changed(each, change, depth, unseen) for each in keys]
+    new_items = [changed(each, change, depth, unseen) for each in items]
     if _same([*keys, *items], [*new_keys, *new_items]):
-        return value
+        return _with_own(value, change, depth, unseen) if isinstance(value, dict) else value
     new = dict(zip(new_keys, new_items, strict=True))
     if len(new) < len(keys):
         raise HookError("two keys of a mapping would be one")
     return new
 
 
-def _object(value: Any, change: Callable[[str], str], depth: int) -> Any:
-    old = _fields(value)
-    new = {name: changed(each, change, depth) for name, each in old.items()}
+def _with_own(value: Any, change: Change, depth: int, unseen: Note) -> Any:
+    """Return a string or container of a class of its own with the texts of its attributes changed.
+    """
+    old = {} if type(value) in _WITHOUT else _kept(value)
+    return _with_fields(value, old, change, depth + 1, unseen) if old else value
+
+
+_WITHOUT: Final = (str, dict, *_LISTS)
+
+
+def _object(value: Any, change: Change, depth: int, unseen: Note) -> Any:
+    if value is None or isinstance(value, ATOMS):
+        return value
+    if isinstance(value, Enum):
+        return _only_if_same(value, [value.value], change, depth, unseen)
+    if isinstance(value, BaseException):
+        return _only_if_same(value, [value.args, _kept(value)], change, depth, unseen)
+    if (old := _fields(value)) is not None:
+        return _with_fields(value, old, change, depth, unseen)
+    if isinstance(value, Collection) and iter(value) is not iter(value):
+        new = _only_if_same(value, list(value), change, depth, unseen)
+        return _with_fields(new, _kept(value), change, depth, unseen) if new is value else new
+    unseen(value)
+    return value
+
+
+def _only_if_same(value: Any, parts: list[Any], change: Change, depth: int, unseen: Note) -> Any:
+    """Return a value whose texts stay as they are; of items of another class, a list."""
+    new = [changed(each, change, depth, unseen) for each in parts]
+    if _same(parts, new):
+        return value
+    if isinstance(value, (Enum, BaseException)):
+        raise HookError(f"a {type(value).__name__} holds a text that cannot be changed in it")
+    return new
+
+
+def _with_fields(
+    value: Any, old: dict[str, Any], change: Change, depth: int, unseen: Note
+) -> Any:
+    new = {name: changed(each, change, depth, unseen) for name, each in old.items()}
     update = {name: each for name, each in new.items() if each is not old[name]}
     if not update:
         return value
@@ -73,13 +139,15 @@ def _object(value: Any, change: Callable[[str], str], depth: int) -> Any:
             made.__pydantic_private__[name] = update[name]
         return made
     copied = copy.copy(value)
+    if (own := getattr(value, "__dict__", None)) and vars(copied) is own:  # pydantic's first models
+        object.__setattr__(copied, "__dict__", dict(own))
     for name, each in update.items():
         object.__setattr__(copied, name, each)
     return copied
 
 
-def _fields(value: Any) -> dict[str, Any]:
-    """Return what an object of a kind that is known has, by name."""
+def _fields(value: Any) -> dict[str, Any] | None:
+    """Return what an object of a kind that is known has, by name; None for one of another kind."""
     kind = type(value)
     if hasattr(kind, "model_fields") and hasattr(kind, "model_copy"):
         return {**_kept(value), **dict(value)}
@@ -87,8 +155,12 @@ def _fields(value: Any) -> dict[str, Any]:
         names = [field.name for field in dataclasses.fields(kind)]
     elif attrs.has(kind):
         names = [field.name for field in attrs.fields(kind)]
+    elif hasattr(kind, "__struct_fields__"):
+        names = list(kind.__struct_fields__)
+    elif hasattr(kind, "__fields__") or isinstance(value, SimpleNamespace):
+        names = []
     else:
-        return {}
+        return None
     return {**_kept(value), **{name: getattr(value, name) for name in names}}
 
 
@@ -120,6 +192,8 @@ def _is_set(value: Any, name: str) -> bool:
 
 def _made(value: Any, items: list[Any]) -> Any:
     kind = type(value)
+    if kind is deque:
+        return deque(items, value.maxlen)
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 

@@ -1,0 +1,226 @@
+"""What one value holds: its keys, fields and items, and whatever it keeps besides them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime, timedelta, tzinfo
+from datetime import time as time_of_day
+from enum import Enum
+from functools import cached_property
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from itertools import repeat
+from numbers import Number
+from os import PathLike, fspath
+from pathlib import PurePath
+from sys import modules
+from types import SimpleNamespace
+from typing import Any, Final
+from uuid import UUID
+
+import attrs
+
+ATOMS: Final = (
+    str, bytes, bytearray, memoryview, Number, type(None), date, datetime, time_of_day, timedelta,
+    tzinfo, UUID, PurePath, range, type, IPv4Address, IPv6Address, IPv4Network, IPv6Network,
+)  # fmt: skip
+"""Values that hold nothing else, unless an object of a class made of one has attributes."""
+
+PLAIN: Final = (str, int, float, bool, bytes, type(None))
+
+_OF_ENUMS: Final = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_"})
+
+Part = tuple[str | None, Any]
+
+NOTHING: Final[Iterable[Part]] = ()
+
+
+def parts_of(value: Any) -> Iterable[Part] | None:
+    """Return what a value holds, each with its name; keys and items have none. `NOTHING` is for a
+    value that holds no others, None for an object that cannot be looked into.
+    """
+    kind = type(value)
+    if kind in PLAIN:  # first: by far the most
+        return NOTHING
+    if kind is list:
+        return zip(repeat(None), value)
+    if kind is dict:
+        return _parts_of_mapping(value)
+    if isinstance(value, ATOMS):
+        return _parts_of_atom(value)
+    if isinstance(value, Enum):
+        return [(None, value.value), *_own_of_enum(value)]
+    if isinstance(value, Mapping):
+        return [*_parts_of_mapping(value), *_attributes(value, is_known=isinstance(value, dict))]
+    if isinstance(value, _urls()):
+        return [(None, str(value))]
+    if isinstance(value, PathLike):  # of a class of one's own: it may be more than its path
+        return [(None, fspath(value)), *_own(value, ()).items()]
+    fields = fields_of(value)
+    items = _items(value, has_fields=fields is not None)
+    if fields is None and items is None:
+        return None
+    known = [*fields.items(), *_properties(value)] if fields is not None else None
+    own = _attributes(value, isinstance(value, _LISTS)) if known is None else known
+    return [*own, *((None, each) for each in items or ())]
+
+
+class Aside:
+    """What an iterable of a class of its own keeps besides its items: where it cannot be looked
+    into, it is the affair of that class.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Property:
+    """A property of an object that is read if somebody wants it: its code may be slow."""
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
+
+    def read(self, name: str) -> Any:
+        """Return its value; if it fails, itself, which cannot be looked into."""
+        try:
+            return getattr(self._owner, name)
+        except Exception:
+            return self
+
+
+def _parts_of_mapping(value: Mapping[Any, Any]) -> Iterator[Part]:
+    items = list(dict.items(value)) if isinstance(value, dict) else list(value.items())
+    # Keys first: no path in a reason then shows a key that has not been judged.
+    for key, _ in items:
+        yield None, key
+    for key, inner in items:
+        yield (key if type(key) is str else _name_of(key)), inner
+
+
+def _name_of(key: Any) -> str | None:
+    """Return the name that a key is, as a tool may read it; None where it is none."""
+    if isinstance(key, Enum):
+        key = key.value
+    if isinstance(key, str):
+        return str.__str__(key)
+    return key.decode("latin-1") if isinstance(key, bytes) else None
+
+
+def _parts_of_atom(value: Any) -> Iterable[Part]:
+    """Return the value of an atom of a class of its own, and what it keeps besides."""
+    own = {**getattr(value, "__dict__", {})} if not isinstance(value, type) else {}
+    if isinstance(value, Enum):
+        own = {"": value.value, **dict(_own_of_enum(value))}
+    if not own:
+        return NOTHING
+    text = fspath(value) if isinstance(value, PurePath) else bare(value)
+    plain = [(None, text)] if isinstance(text, (str, bytes)) else []
+    return [*plain, *((name or None, each) for name, each in own.items())]
+
+
+def bare(value: Any) -> Any:
+    """Return a string or bytes as they are, whatever a class made of them says that they are; any
+    other value as it is.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    return bytes.__getitem__(value, slice(None)) if isinstance(value, bytes) else value
+
+
+def _own_of_enum(value: Enum) -> list[Part]:
+    return [(name, each) for name, each in vars(value).items() if name not in _OF_ENUMS]
+
+
+def _attributes(value: Any, is_known: bool) -> list[Part]:
+    """Return what a container keeps in attributes, besides what it holds.
+
+    Args:
+        value: the container.
+        is_known: whether what it holds is not in an attribute: then each of them counts. Of a class
+            that keeps its items so, those that cannot be looked into are its own affair.
+    """
+    own = _own(value, ())
+    return [(name, each if is_known else Aside(each)) for name, each in own.items()]
+
+
+_LISTS: Final = (list, tuple, set, frozenset)
+
+
+def _items(value: Any, *, has_fields: bool) -> Iterable[Any] | None:
+    """Return what can be read of an iterable again and again; None where nothing can."""
+    kind = type(value)
+    for known in _LISTS:
+        if isinstance(value, known):  # not as a class made of it says
+            iterate: Any = known.__iter__
+            return () if has_fields and known is tuple else list(iterate(value))
+    if has_fields or not hasattr(kind, "__iter__"):
+        return None
+    if hasattr(kind, "keys") and hasattr(kind, "__getitem__"):
+        return None  # half a mapping: its items are not all that it holds
+    first, second = iter(value), iter(value)
+    return None if first is value or first is second else value
+
+
+def fields_of(value: Any) -> dict[str, Any] | None:
+    """Return what an object of a known kind has, by name; None for an object of another kind."""
+    kind = type(value)
+    names: Iterable[str] = ()
+    if hasattr(kind, "model_fields") or hasattr(kind, "__fields__"):
+        extra = getattr(value, "__pydantic_extra__", None) or {}
+        private = getattr(value, "__pydantic_private__", None) or {}
+        return {**vars(value), **extra, **private}
+    if dataclasses.is_dataclass(kind):
+        names = [field.name for field in dataclasses.fields(kind)]
+    elif attrs.has(kind):
+        names = [field.name for field in attrs.fields(kind)]
+    elif isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return {**dict(zip(kind._fields, value, strict=False)), **_own(value, ())}
+    elif hasattr(kind, "__struct_fields__"):
+        names = kind.__struct_fields__
+    elif not isinstance(value, SimpleNamespace):
+        return None
+    return _own(value, names)
+
+
+def _own(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return the named fields of an object, and whatever else it keeps itself."""
+    slots = [each for kind in type(value).__mro__ for each in _slots(kind)]
+    found = {name: getattr(value, name) for name in (*names, *slots) if hasattr(value, name)}
+    return {**found, **getattr(value, "__dict__", {})}
+
+
+def _slots(kind: type) -> Iterable[str]:
+    slots = vars(kind).get("__slots__", ())
+    several = [slots] if isinstance(slots, str) else slots
+    return [_mangled(each, kind) for each in several if each not in ("__dict__", "__weakref__")]
+
+
+def _mangled(name: str, kind: type) -> str:
+    is_private = name.startswith("__") and not name.endswith("__")
+    return f"_{kind.__name__.lstrip('_')}{name}" if is_private else name
+
+
+def _properties(value: Any) -> Iterator[Part]:
+    """Yield the public properties of an object with fields, to be read where they are wanted."""
+    for kind in type(value).__mro__:
+        if kind.__module__.partition(".")[0] in ("builtins", "pydantic", "typing"):
+            continue
+        for name, each in vars(kind).items():
+            if isinstance(each, (property, cached_property)) and not name.startswith("_"):
+                yield name, Property(value)
+
+
+def _urls() -> tuple[type, ...]:
+    """Return the classes of addresses that the program has loaded: their string says all."""
+    several = [getattr(modules.get(name), kind, None) for name, kind in _ADDRESSES]
+    return tuple(each for each in several if isinstance(each, type))
+
+
+_ADDRESSES: Final = (
+    ("pydantic.networks", "_BaseUrl"), ("pydantic.networks", "_BaseMultiHostUrl"),
+    ("pydantic_core", "Url"), ("pydantic_core", "MultiHostUrl"), ("yarl", "URL"), ("httpx", "URL"),
+)  # fmt: skip
