@@ -13,6 +13,7 @@ from types import ModuleType, TracebackType
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
 
 from hookbus import Bus, HookError
+from hookbus._keywords import named_options as named_options
 from hookbus.exceptions import HookWarning
 
 Uninstall = Callable[[], None]

@@ -17,7 +17,7 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._answers import agent_framework
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._patches import Between, Patches, Uninstall, exceptions, named_options
 from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_agent_framework
@@ -37,6 +37,7 @@ _HOST_DATA: Final = "_function_result_carrier"
 """Where a call's context holds what an MCP server sent besides the text."""
 
 
+@named_options
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
     """Let the tools and chat clients of Agent Framework run on hookbus, those there are and those
     to come.

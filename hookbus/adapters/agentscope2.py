@@ -22,7 +22,7 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._agentscope2_unknown import hook_agentscope2
 from ._answers import AGENTSCOPE2
 from ._models import first_of, hook_models
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, named_options
 from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Once, Vocabulary, depth_of, refusal
@@ -40,6 +40,7 @@ _AGENT: Final[ContextVar[Any]] = ContextVar("hookbus_agentscope2_agent", default
 """The agent that asks its model."""
 
 
+@named_options
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
     """Let the tools, models and agents of AgentScope 2 run on hookbus, those there are and those to
     come.

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 from hookbus import Bus, HookBlocked, HookError, default_bus
 
 from ._halves import LONGEST, Go, Halves
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, named_options
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
@@ -33,6 +33,7 @@ AGENTS: Final = {"Agent", "Task"}
 """The CLI's tools that run a sub-agent, by the names they have had."""
 
 
+@named_options
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
     """Let every `query` and `ClaudeSDKClient` that connects from now on run on hookbus.
 

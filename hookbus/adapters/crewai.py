@@ -20,7 +20,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._cancelled import follow
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._patches import Between, Patches, Uninstall, exceptions, named_options
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._unknown import call_of
 from ._vocabulary import refusal
@@ -31,6 +31,7 @@ PASSES: Final = ("crewai.flow.async_feedback.types:HumanFeedbackPending",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
+@named_options
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
     """Let the tools and models of CrewAI run on hookbus, those there are and those to come.
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._mcp_results import Parts, fitting, parts, shown
-from ._patches import Between, InPlace, Patches, Uninstall, exceptions
+from ._patches import Between, InPlace, Patches, Uninstall, exceptions, named_options
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import call_of
 from ._vocabulary import refusal
@@ -21,6 +21,7 @@ PASSES: Final = ("mcp:UrlElicitationRequiredError",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
+@named_options
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
     """Let the tools of FastMCP's servers run on hookbus, those there are and those to come.
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._injected import is_written
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, named_options
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_haystack
 from ._vocabulary import refusal
@@ -20,6 +20,7 @@ SUPPORTED: Final = Between("3.1.0", "3.4.1")
 """Versions of haystack-ai."""
 
 
+@named_options
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
     """Let the tools of Haystack run on hookbus, those there are and those to come.
 

@@ -11,7 +11,7 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._langchain_middleware import pass_refusals
 from ._langchain_models import hook_models
 from ._langchain_tools import BY_INTERRUPT, RESULTS, hook_tools
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._patches import Between, Patches, Uninstall, exceptions, named_options
 from ._tools import Gate
 from ._vocabulary import refusal
 
@@ -25,6 +25,7 @@ PASSES: Final = ("langgraph.errors:GraphBubbleUp",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None,

@@ -16,7 +16,7 @@ from typing import Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._own_hooks import View
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, named_options
 from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import INSIDE, Attempt, Vocabulary
 
@@ -26,6 +26,7 @@ SUPPORTED: Final = Between("1.106.0", "1.110.2")
 _END: Final = object()
 
 
+@named_options
 def install(bus: Bus = default_bus) -> Uninstall:
     """Let LiteLLM's chat completions run on hookbus, wherever the functions were imported.
 

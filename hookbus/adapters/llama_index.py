@@ -16,7 +16,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._injected import is_written
 from ._models import hook_models
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._patches import Between, Patches, Uninstall, exceptions, named_options
 from ._streams import Forms
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._unknown import hook_llama_index
@@ -36,6 +36,7 @@ _STREAMED: Final = {"chat": ("stream_chat", "astream_chat"),
                     "complete": ("stream_complete", "astream_complete")}  # fmt: skip
 
 
+@named_options
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
     """Let the tools and models of LlamaIndex run on hookbus, those there are and those to come.
 

@@ -14,7 +14,7 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._answers import SEMANTIC_KERNEL
 from ._injected import is_written
 from ._models import hook_models
-from ._patches import Between, InPlace, Patches, Uninstall, exceptions
+from ._patches import Between, InPlace, Patches, Uninstall, exceptions, named_options
 from ._semantic_kernel_asked import ASKED, Asked, asked_for, hook_unknown
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
@@ -26,6 +26,7 @@ PASSES: Final = ("semantic_kernel.exceptions:OperationCancelledException",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
+@named_options
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
     """Let the functions and chat services of Semantic Kernel run on hookbus, those there are and
     those to come.

@@ -19,7 +19,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._answers import STRANDS
 from ._injected import split
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._patches import Between, Patches, Uninstall, exceptions, named_options
 from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Attempt, Once, refusal
@@ -39,6 +39,7 @@ _KINDS: Final = {
 """What tools are, by their class or one above it: most are not imported until they are used."""
 
 
+@named_options
 def install(bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal) -> Uninstall:
     """Let the tools, models and agents of Strands run on hookbus, those there are and those to
     come.

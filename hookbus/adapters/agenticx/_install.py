@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hookbus import Bus, default_bus, instrument
 
-from .._patches import Patches, Uninstall
+from .._patches import Patches, Uninstall, named_options
 from .._vocabulary import TOOL_LABELS
 from ._bus import BusHooks, replaced_triggers
 from ._calls import (
@@ -31,6 +31,7 @@ SUPPORTED: Final = ("0.6.5",)
 _OF_EVENTS: Final = (*SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async)
 
 
+@named_options
 def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     """Let AgenticX run on hookbus. Do it before anybody imports the functions that run hooks.
 

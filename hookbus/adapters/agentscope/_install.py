@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 from hookbus import Bus, HookError, ReceiverError, default_bus, instrument
 
-from .._patches import Patches, Uninstall
+from .._patches import Patches, Uninstall, named_options
 from ._calls import RUNNING, Parameters, Running, current
 from ._hooks import (
     FaithfulHook,
@@ -40,6 +40,7 @@ _REGISTRATION: Final = (
 )  # fmt: skip
 
 
+@named_options
 def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     """Let AgentScope's agents run on hookbus: classes that exist and classes made later.
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from hookbus import Bus, ReceiverError, default_bus
 
 from .._own_hooks import OwnHook, View
-from .._patches import Patches, Uninstall
+from .._patches import Patches, Uninstall, named_options
 from ._calls import ToolCall, connect, is_listened_to
 from ._checks import replace_registration
 from ._hookables import RUNS, TOOLS, StandIn, make_hookable
@@ -26,6 +26,7 @@ SUPPORTED: Final = ("2.9.0", "3.1.10")
 _PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 
 
+@named_options
 def install(bus: Bus = default_bus, *, strict: bool = False) -> Uninstall:
     """Let Agno's tools, agents and teams run on hookbus.
 
