@@ -69,7 +69,7 @@ def is_broken(seal: Seal) -> bool:
             if type(held) is tuple:
                 is_same = len(now) == len(held) and all(map(is_, now, held))
             else:
-                is_same = now == held
+                is_same = now == held and {*map(_typed, now)} == {*map(_typed, held)}
             if not is_same and next(_changes(value, held), None) is not None:
                 return True
         except Exception:  # written by a thread just now, or an element that cannot be compared
@@ -83,7 +83,7 @@ def _changes(value: Any, held: Any) -> Iterator[str]:
     if kind in _DICTS:
         count = len(held) // 2
         keys, before = held[:count], dict(zip(held[:count], held[count:]))
-        if (*value,) != keys:
+        if [*map(_typed, value)] != [*map(_typed, keys)]:
             odd = [key for key in (*value, *keys) if key not in value or key not in before]
             yield f"[{odd[0]!r:.40}]" if odd else ""
         pairs: Iterable[tuple[Any, Any, Any]] = ((key, value[key], before[key]) for key in keys)
@@ -97,6 +97,10 @@ def _changes(value: Any, held: Any) -> Iterator[str]:
     for key, now, then in pairs:
         if now is not then and not _is_equal(now, then):
             yield f"[{key!r:.40}]"
+
+
+def _typed(key: Any) -> tuple[type, Any]:
+    return type(key), key  # 1, 1.0 and True are equal, and not the same to any method
 
 
 def _is_equal(now: Any, before: Any) -> bool:
