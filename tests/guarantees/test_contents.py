@@ -37,7 +37,7 @@ WRITES = {
     "an equal number of another type": lambda given: given.update(n=True),
     "a negative zero": lambda given: given.update(zero=-0.0),
     "another container": lambda given: given.update(list=["ann"]),
-    "an equal element of another type": lambda given: replace(given["set"], 1, True),
+    "an equal element of another type": lambda given: replace(given["set"], 2, 2.0),
     "an equal key of another type": lambda given: given["ids"].update({1.0: given["ids"].pop(1)}),
 }
 
@@ -50,7 +50,7 @@ def replace(elements, old, new):
 def some():
     return {
         "to": "ann", "who": {"to": "ann"}, "list": ["ann"], "tuple": (["ann"],),
-        "set": {"ann", 1}, "ids": {1: "ann"},
+        "set": {"ann", 2}, "ids": {1: "ann"},
         "bytes": bytearray(b"ann"), "n": 1, "zero": 0.0,
     }  # fmt: skip
 
