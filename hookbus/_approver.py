@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, TypeVar
 
+from ._keywords import named_options
 from .exceptions import HookError
 
 A = TypeVar("A")
@@ -15,6 +16,7 @@ class Answered:
 
     _approver: Any = None
 
+    @named_options
     def approver(self, approver: A, *, timeout: float | None = None) -> A:
         """Say who is asked where a guard answers `Ask`; without one that is a no. A decorator, too.
 

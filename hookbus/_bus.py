@@ -119,6 +119,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         """Whether anybody hears of calls."""
         return any(kind.__name__ not in ("Lost", "Switched") for kind in self.heard)
 
+    @named_options
     def require(
         self, hook: str, *, sender: Any = None, phase: Literal["pre", "item", "post"] = "pre"
     ) -> None:

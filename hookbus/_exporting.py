@@ -20,6 +20,7 @@ class Exporter:
 
     is_used = False
     _place = ""
+    _bus: weakref.ref[Any] | None = None
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Remember where it was made."""
@@ -27,6 +28,10 @@ class Exporter:
         made._place = _caller()
         _all.add(made)
         return made
+
+    def _note_bus(self, bus: Any) -> None:
+        """Note the bus that gives it its events from now on."""
+        self._bus = weakref.ref(bus)
 
     def _disconnect(self) -> None:
         """Disconnect it from every bus: it was closed."""
@@ -44,7 +49,8 @@ def unconnected() -> Iterator[str]:
         id(each.function) for bus in buses() for each in bus.events.connections()
     }  # fmt: skip
     for exporter in list(_all):
-        if not exporter.is_used and id(exporter) not in connected:
+        is_past = exporter._bus is not None and exporter._bus() is None  # its bus is gone
+        if not (exporter.is_used or is_past or id(exporter) in connected):
             yield (
                 f"the exporter {type(exporter).__name__} ({exporter._place}) is connected to no "
                 "bus and exports nothing: write bus.events.connect(exporter)"

@@ -14,7 +14,7 @@ from ._bus import Bus, default_bus
 from ._hooks.hook import Hook, hook_of
 from ._hooks.signature import colour_of
 from ._hooks.site import NOTHING_SAID, Given, given_of
-from ._keywords import named_options
+from ._keywords import check_bus, named_options
 from .exceptions import HookBlocked, HookError, article, did_you_mean, warn
 from .signatures import signature_of
 
@@ -95,6 +95,7 @@ def hookable(
         HookError: if it is not a function, is hookable already under another name, has no argument
             called as `sender` says, or is async and asked to wait.
     """
+    check_bus(bus)
     given = given_of(
         guarded=guarded, blocked=blocked, sender=sender, awaits=awaits, sealed=sealed,
         identity=identity, passes=passes, labels=labels,

@@ -18,6 +18,7 @@ from ._hooks.hook import Hook, hook_of
 from ._hooks.overrides import all_hooks_in, with_subclasses
 from ._hooks.signature import colour_of
 from ._hooks.site import NOTHING_SAID, Given, HookOptions, given_of
+from ._keywords import check_bus
 from .exceptions import HookError, did_you_mean
 
 Undo = Callable[[], None]
@@ -63,6 +64,7 @@ def instrument(
         raise HookError(
             f"instrument takes a class or a module, and names of what is in it, not {owner!r:.60}"
         )
+    check_bus(bus)
     if colour not in (None, "async"):
         raise HookError(f"colour={colour!r} must be 'async', or left out")
     made, undos = _Made(bus, above, colour, given_of(**options)), ExitStack()

@@ -15,6 +15,13 @@ from .signatures import signature_of
 
 __tracebackhide__: Final = True
 
+def check_bus(bus: Any) -> None:
+    """Raise HookError unless this is a bus; a class or a text is none."""
+    if not callable(getattr(type(bus), "hook_names", None)):
+        made = "Bus(), an object of it" if isinstance(bus, type) else "bus=Bus(), or leave it out"
+        raise HookError(f"bus={bus!r:.60} is not a bus: write {made}")
+
+
 T = TypeVar("T", bound="Callable[..., Any]")
 
 
@@ -34,14 +41,14 @@ def named_options(made: T) -> T:
 
 
 def _checked(function: Any, name: str) -> Any:
-    is_init = function.__name__ == "__init__"
+    is_method = next(iter(signature_of(function).parameters), "") == "self"  # or any method
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         try:
             return function(*args, **options)
         except TypeError:
-            problem = problem_with(function, name, args[is_init:], options, is_init)
+            problem = problem_with(function, name, args[is_method:], options, is_method)
             if problem is None:
                 raise
         raise HookError(problem)
@@ -50,10 +57,10 @@ def _checked(function: Any, name: str) -> Any:
 
 
 def problem_with(
-    function: Any, name: str, args: tuple[Any, ...], options: dict[str, Any], is_init: bool
+    function: Any, name: str, args: tuple[Any, ...], options: dict[str, Any], is_method: bool
 ) -> str | None:
     """Say which option a function does not have, or must be given by its name, or None."""
-    parameters = list(signature_of(function).parameters.values())[is_init:]
+    parameters = list(signature_of(function).parameters.values())[is_method:]
     kinds = {each.kind for each in parameters}
     names = [
         each.name for each in parameters

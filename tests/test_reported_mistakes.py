@@ -5,8 +5,10 @@ is not.
 import asyncio
 import contextvars
 import inspect
+import re
 import threading
 import warnings
+from functools import partial
 
 import pytest
 
@@ -18,6 +20,7 @@ from hookbus import (
     HookBlocked,
     HookError,
     Replace,
+    adapters,
     guards,
     hookable,
     hookspec,
@@ -26,7 +29,7 @@ from hookbus import (
     report,
     surrounding,
 )
-from hookbus.approvals import Approved, Denied, Desk, Parked, Store
+from hookbus.approvals import Approved, Denied, Desk, Parked, Store, notify
 from hookbus.exceptions import HookWarning
 from hookbus.exporters import chrome, jsonl, log, otel
 from hookbus.journal import Journal, replay
@@ -89,14 +92,18 @@ def test_weak_is_a_bool_or_none_however_it_is_connected(bus, Agent, weak, meant)
 @pytest.mark.parametrize("glob, condition", [
     (">100", "msg > 100"), ("> 100", "msg > 100"), (">=1.5", "msg >= 1.5"), ("<-5", "msg < -5"),
     ("=5", "msg == 5"), ("==5", "msg == 5"), ("!= eve", "msg != 'eve'"), ("≥ 3", "msg >= 3"),
-    (" <= 2026-01-01 ", "msg <= '2026-01-01'"), (">$100", r"msg > '\$100'"), ("== x", "msg == 'x'"),
+    (" <= 2026-01-01 ", "msg <= '2026-01-01'"), ("msg >1e5", "msg > 1e5"), ("=> 3", "msg >= 3"),
+    ("> 1 and <= 5", "msg > 1 and msg <= 5"), ("<1 || >5", "msg < 1 or msg > 5"),
+    (">$100", r"msg > '\$100'"), ("== x", "msg == 'x'"),
 ])  # fmt: skip
 def test_a_comparison_is_no_glob(bus, Agent, glob, condition):
     with pytest.raises(HookError, match=f"write when=lambda msg: {condition}"):
         bus.signal("pre_reply").connect(ok, Agent, when={"msg": glob})
 
 
-@pytest.mark.parametrize("glob", ["bash*", ">*", "<script*", "*>100*", "100", "a=b", "!roll"])
+@pytest.mark.parametrize(
+    "glob", ["bash*", ">*", "<script*", "*>100*", "100", "a=b", "!roll", "a and b"]
+)
 def test_a_glob_that_compares_nothing_is_taken(bus, Agent, glob):
     bus.signal("pre_reply").connect(ok, Agent, when={"msg": glob})
 
@@ -109,6 +116,9 @@ def test_a_deadline_in_milliseconds_is_warned_of(bus, Agent, timeout):
     with pytest.warns(HookWarning, match="if milliseconds") as warned:
         slow = Bus(timeout=timeout)
     assert warned[0].filename == __file__ and "Bus(timeout=" in found(slow)
+    for made in (partial(notify, "https://host/"), guards.redact, guards.quarantine):
+        with pytest.warns(HookWarning, match="if milliseconds"):
+            made(timeout=timeout)
 
 
 @pytest.mark.parametrize("timeout", [0.5, 2, 60, 99.5, 120, 300, 600.0])
@@ -121,6 +131,7 @@ def test_a_deadline_of_seconds_or_whole_minutes_is_taken(bus, Agent, timeout):
 @pytest.mark.parametrize("name, meant", [
     ("reply_pre", "pre_reply"), ("reply_post", "post_reply"), ("reply_before", "pre_reply"),
     ("reply_after", "post_reply"), ("reply_error", "error_reply"), ("POST_reply", "post_reply"),
+    ("preReply", "pre_reply"), ("PRE_REPLY", "pre_reply"), ("replyPost", "post_reply"),
     ("reply_finaly", "finally_reply"), ("on_reply", "pre_reply"), ("Pre_reply", "pre_reply"),
 ])  # fmt: skip
 def test_a_phase_in_the_wrong_place_or_other_words_is_known(bus, Agent, name, meant):
@@ -372,14 +383,20 @@ def test_a_thread_that_is_given_the_context_has_its_session(bus):
 
 # -- options ---------------------------------------------------------------------------------------
 
+INSTALLS = [
+    getattr(adapters, name).install for name in adapters.__all__ if name != "openclaw"  # has none
+]
 PUBLIC = [
     Bus, hookable, Block, Ask, Replace, hookspec, report, hookbus.explain, hookbus.load_plugins,
     Journal, replay, Store, Approved, Denied, Parked, chrome.ChromeTrace, jsonl.JsonLines,
-    log.Logging, otel.OpenTelemetry, *(getattr(guards, name) for name in guards.__all__),
+    log.Logging, otel.OpenTelemetry, notify, *INSTALLS,
+    *(getattr(guards, name) for name in guards.__all__),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("made", PUBLIC, ids=lambda made: made.__name__)
+@pytest.mark.parametrize(
+    "made", PUBLIC, ids=lambda made: f"{made.__module__.rpartition('.')[2]}.{made.__name__}"
+)
 def test_a_wrong_name_of_an_option_is_refused_with_the_right_one(made):
     names = [
         each.name for each in inspect.signature(made).parameters.values()
@@ -389,6 +406,27 @@ def test_a_wrong_name_of_an_option_is_refused_with_the_right_one(made):
         wrong = f"{name[:-1]}{name[-1] * 2}"
         with pytest.raises(HookError, match=f"has no option '{wrong}'; did you mean '{name}'"):
             made(**{wrong: 1})
+
+
+@pytest.mark.parametrize("call, meant", [
+    (lambda bus: bus.require("reply", phse="pre"), "require has no option 'phse'.*'phase'"),
+    (lambda bus: bus.approver(ok, timout=3), "approver has no option 'timout'.*'timeout'"),
+    (lambda bus: bus.redact("password"), "redact takes nothing by position.*names="),
+    (lambda bus: bus.switch("ok", "disable", bye="ada"), "switch has no option 'bye'.*'by'"),
+])  # fmt: skip
+def test_a_wrong_option_of_a_bus_is_refused_alike(bus, call, meant):
+    with pytest.raises(HookError, match=meant):
+        call(bus)
+
+
+@pytest.mark.parametrize("made", [
+    lambda bus: hookable(bus=bus), lambda bus: hookspec(modes.void, bus=bus), report,
+    lambda bus: hookbus.instrument(Desk, "pending", bus=bus),
+])  # fmt: skip
+@pytest.mark.parametrize("wrong, instead", [("default", "bus=Bus()"), (Bus, "an object of it")])
+def test_what_is_no_bus_is_refused(made, wrong, instead):
+    with pytest.raises(HookError, match=f"is not a bus: write .*{re.escape(instead)}"):
+        made(wrong)
 
 
 def test_what_takes_no_option_says_so_and_another_type_error_stays_what_it_is():

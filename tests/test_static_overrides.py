@@ -74,7 +74,18 @@ def as_a_classmethod(bus, Base):
     return Child
 
 
-CHILDREN = [explicit, by_decorator, of_a_subclass, as_a_method, as_a_classmethod]
+def of_a_function_from_elsewhere(bus, Base):
+    def past(to):
+        return "past"
+
+    class Child(hook_overrides(Base)):
+        send = staticmethod(past)
+
+    return Child
+
+
+STATIC = [explicit, by_decorator, of_a_subclass, of_a_function_from_elsewhere]
+CHILDREN = [*STATIC, as_a_method, as_a_classmethod]
 
 
 @pytest.mark.parametrize("child", CHILDREN)
@@ -86,8 +97,8 @@ def test_a_guard_of_a_static_method_guards_hookable_overrides_of_it(bus, child):
     for call in (Child.send, Base.send):
         with pytest.raises(HookBlocked):
             call("eve")
-    if not isinstance(Child, Base) and child is not as_a_classmethod:
-        bus.require("send")
+    bus.require("send")
+    bus.require("send", sender=Child.send if isinstance(Child, type) and child in STATIC else Child)
     assert not [each for each in report(bus).findings if "not hooked" in each]
 
 
@@ -96,6 +107,27 @@ def test_an_override_of_a_static_method_that_is_guarded_is_guarded(bus, child):
     Child = child(bus, base_of(bus, guarded=True))
     with pytest.raises(HookBlocked, match="no guard watches over it"):
         Child.send("eve")
+
+
+KINDS = {"plain": lambda function: function, "class": classmethod, "static": staticmethod}
+
+
+@pytest.mark.parametrize("is_guarded", [False, True])
+@pytest.mark.parametrize("below", KINDS)
+@pytest.mark.parametrize("above", KINDS)
+def test_an_override_of_another_kind_of_method_is_guarded_alike(bus, above, below, is_guarded):
+    class Base:
+        send = KINDS[above](hookable("send", bus=bus, guarded=is_guarded)(lambda *_: "sent"))
+
+    class Child(hook_overrides(Base)):
+        send = KINDS[below](lambda *_: "past")
+
+    if not is_guarded:
+        sender = Base.send if above == "static" else Base
+        bus.signal("pre_send").connect(no, sender=sender, role="guard")
+        bus.require("send")
+    with pytest.raises(HookBlocked):
+        Child().send("eve")
 
 
 def test_a_static_override_of_a_method_is_guarded_by_the_guards_of_the_class(bus):

@@ -69,11 +69,22 @@ def weighed(call: Call, seat: Seat, answer: Any, asking: Approval | None) -> App
         ruled(call, seat, answer)
     elif not seat.receiver.options.enforce:  # in shadow nobody is asked
         tell_block(call, seat, Block(answer.question, code=answer.code, details=answer.details))
-    else:
+    elif _has_question(call, seat, answer.question):
         call.said = "asked"
         asking = asking or Approval(call)
         asking.asks.append((seat, answer))
     return asking
+
+
+def _has_question(call: Call, seat: Seat, question: Any) -> bool:
+    """Tell that an `Ask` says what is to be approved; one that does not is its guard's failure."""
+    try:
+        if not issubclass(type(question), str) or not question.strip():
+            said = "returned an Ask without a question: write in words what is to be approved"
+            raise HookError(f"{seat.receiver.name} {said}")
+    except Exception as error:  # also of the question itself, which is a stranger's
+        failed(call, seat, error)
+    return True
 
 
 class Approval:
@@ -162,8 +173,8 @@ class Approval:
             block(self.call, seat, nobody)
         self.approver: Approver = approver
         self._approved, self.asks = self.asks, []
-        facts = self._facts(values)
         try:
+            facts = self._facts(values)
             request = self.approver.request(facts)
         except HookError as error:
             self._refuse(error)
@@ -184,7 +195,7 @@ class Approval:
             "identity": call.plan.site.identity,
             "asks": [(seat.receiver.name, ask) for seat, ask in self._approved],
             "arguments": {
-                name: plain_copy(value) for name, value in given if name not in not_asked
+                name: plain_copy(value, name) for name, value in given if name not in not_asked
             },
             "surrounding": current_surrounding(),
             "redact": events.redacted_values if events.redactors else None,

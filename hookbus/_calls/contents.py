@@ -85,21 +85,28 @@ def read_only(value: Any, argument: str) -> Any:
         made.argument, made.is_mapping = argument, is_mapping
         return made
 
+    return _copied_all(value, make, argument)
+
+
+def plain_copy(value: Any, argument: str = "an argument") -> Any:
+    """Return the value with a plain copy in place of each container in it that is read-only, or
+    that such a one is in.
+
+    Raises:
+        HookError: as `read_only`.
+    """
+    if type(value) not in _COPIED:
+        return value
+    return _copied_all(value, lambda kind, items: items, argument)
+
+
+def _copied_all(value: Any, make: Any, argument: str) -> Any:
     try:
         return _copied(value, make)
     except RecursionError:
         raise HookError(
             f"{argument} holds itself, or too many containers in each other: pass plain data"
         ) from None
-
-
-def plain_copy(value: Any) -> Any:
-    """Return the value with a plain copy in place of each container in it that is read-only, or
-    that such a one is in.
-    """
-    if type(value) not in _COPIED:
-        return value
-    return _copied(value, lambda kind, items: items)
 
 
 def _copied(value: Any, make: Any) -> Any:

@@ -72,7 +72,7 @@ def is_broken(seal: Seal) -> bool:
             if type(held) is tuple:
                 is_same = len(now) == len(held) and all(map(is_, now, held))
             else:
-                is_same = now == held
+                is_same = now == held and {*map(_typed, now)} == {*map(_typed, held)}
             if not is_same and _change(now, held, reader) is not None:
                 return True
         except Exception:  # written by a thread just now, or an element that cannot be compared
@@ -84,14 +84,20 @@ def _change(now: Any, held: Any, reader: Reader) -> str | None:
     """Return the first place that differs, as it is written behind the container, or None."""
     if type(held) is not tuple or (reader is not items_of and len(now) != len(held)):
         return ""
-    if reader is items_of and (keys := now[: len(now) // 2]) != (before := held[: len(held) // 2]):
-        odd = {*keys} ^ {*before}
-        return next((f"[{key!r:.40}]" for key in (*keys, *before) if key in odd), "")
+    if reader is items_of:
+        keys, before = now[: len(now) // 2], held[: len(held) // 2]
+        if [*map(_typed, keys)] != [*map(_typed, before)]:
+            odd = {*keys} ^ {*before}
+            return next((f"[{key!r:.40}]" for key in (*keys, *before) if key in odd), "")
     parts = zip(parts_of(held, reader), parts_of(now, reader))
     for number, (old, new) in enumerate(parts):
         if new is not old and not _is_equal(new, old):
             return place_of(number, held, reader)
     return None
+
+
+def _typed(key: Any) -> tuple[type, Any]:
+    return type(key), key  # 1, 1.0 and True are equal, and not the same to any method
 
 
 def _is_equal(now: Any, before: Any) -> bool:

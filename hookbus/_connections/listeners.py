@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from .._keywords import named_options
 from .._locks import serialize_writers
 from ..exceptions import HookError, first_error
 from ..signatures import signature_of
@@ -78,6 +79,8 @@ class EventSignal(HookSignal):
             except TypeError:
                 continue
             connected.is_by_name = is_by_name
+            if (note_bus := getattr(type(function), "_note_bus", None)) is not None:
+                note_bus(function, self._home)  # an exporter
             return
         raise HookError(
             f"{connected.label} cannot be called with a bus and an event; write def listener(bus, "
@@ -189,6 +192,7 @@ class Redacts:
 
     events: EventSignal
 
+    @named_options
     def redact(
         self, *, names: str | Iterable[str] = (), patterns: str | Iterable[str] = (),
         guards: Any = None, function: Callable[[str, Any], Any] | None = None,

@@ -134,20 +134,33 @@ _PLAIN: Final = Options()
 
 
 _COMPARISON: Final = re.compile(
-    r"\s*(?:(==|!=|≠)\s*([^*?\[]+?)|([<>]=?|=|[≤≥])\s*([-+]?[^\w=*?\[]?\d[\w.,:-]*))\s*"
+    r"\s*(?:(==|!=|≠)\s*([^*?\[]+?)|([<>]=?|=>|=<|=|[≤≥])\s*([-+]?[^\w=*?\[]?\d[\w.,:-]*))\s*"
 )
-_OPERATORS: Final = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!="}
+_JOINED: Final = re.compile(r"\s*(\band\b|\bor\b|&&|\|\|)\s*")
+_OPERATORS: Final = {
+    "=": "==", "≤": "<=", "≥": ">=", "≠": "!=", "=>": ">=", "=<": "<=", "&&": "and", "||": "or",
+}  # fmt: skip
 
 
 def _compared(name: str, glob: str) -> str | None:
     """Return the predicate that was probably meant by a glob such as `">100"`, or None."""
-    found = _COMPARISON.fullmatch(glob)
-    if found is None:
-        return None
-    operator, value = found[1] or found[3], found[2] or found[4]
-    is_number = re.fullmatch(r"[-+]?\d+(\.\d+)?", value) is not None
-    right = value if is_number else repr(value)
-    return f"lambda {name}: {name} {_OPERATORS.get(operator, operator)} {right}"
+    parts = _JOINED.split(glob)
+    for at in range(0, len(parts), 2):
+        found = _COMPARISON.fullmatch(parts[at].lstrip().removeprefix(name))
+        if found is None:
+            return None
+        operator, value = found[1] or found[3], found[2] or found[4]
+        parts[at] = f"{name} {_OPERATORS.get(operator, operator)} {_literal(value)}"
+    return f"lambda {name}: {' '.join(_OPERATORS.get(part, part) for part in parts)}"
+
+
+def _literal(text: str) -> str:
+    """Return what Python writes for a value: a number as it is, anything else as a string."""
+    try:
+        float(text)
+    except ValueError:
+        return repr(text)
+    return text
 
 
 def _is_number(value: object) -> bool:

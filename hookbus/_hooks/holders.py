@@ -37,7 +37,7 @@ def check_sender(
     if own is None and hooks:
         raise HookError(
             f"{named} is not hookable and never the sender of a call; "
-            "to decorate a receiver, write @connect_via()"
+            "to decorate a receiver, write @connect_via(); to connect one, write it first"
         )
     cls = class_of(own, looked_at) if own is not None else None
     if cls is None and own in hooks and name_of_sender(sender) is None:

@@ -266,8 +266,10 @@ class Hook:
             held = list(hooks_in(line, as_class))
             attribute = next((name for name, hook in held if hook is self), None)
             if attribute is not None:
-                kin = [hook for name, hook in held if name == attribute and hook.name == self.name]
-                return self.site_as(attribute, [hook for hook in kin if hook.bus is self.bus])
+                place, own = (attribute, self.name, self.bus), [hook for _, hook in held]
+                # A class method may override a plain one, and the other way round.
+                kin = [hook for at, hook in hooks_in(line) if (at, hook.name, hook.bus) == place]
+                return self.site_as(attribute, kin[[hook in own for hook in kin].index(True) :])
         # Below a decorator that does not say what it wraps, a method is known by its name.
         name = self.body.__qualname__.rpartition(".")[2]
         for cls in (*mro, *class_mro):
@@ -291,9 +293,7 @@ class Hook:
 def hooks_in(
     mro: tuple[type, ...], as_class: bool | None = None
 ) -> Iterator[tuple[str, Hook]]:
-    """Yield attribute and hook of every hookable method the classes hold; of classmethods only, or
-    of all but these, where `as_class` says so.
-    """
+    """Yield attribute and hook of hookable methods: of classmethods only, of the others, or all."""
     for cls in mro:
         for attribute, raw in list(attributes_of_class(cls).items()):
             is_of_class = issubclass(type(raw), classmethod)

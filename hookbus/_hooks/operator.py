@@ -10,6 +10,7 @@ from blinker import ANY
 from .._connections.receiver import Connected
 from .._connections.senders import describe
 from .._connections.switches import ACTS, Switch, Switches, may_be, switch
+from .._keywords import named_options
 from ..exceptions import HookError, did_you_mean
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Operated:
     _switches: Switches
     _required: frozenset[str] = frozenset()
 
+    @named_options
     def switch(self, receiver: str, act: Switch, *, by: str) -> list[str]:
         """Switch whatever is connected under a name, while the program runs: the operator's word.
 

@@ -10,7 +10,7 @@ from blinker import ANY
 
 from .._connections.callables import code_of
 from .._connections.receiver import Connected
-from .._connections.senders import Bearer, describe, is_class, name_of_sender
+from .._connections.senders import Bearer, describe, is_class, name_of_sender, own_class
 from .._connections.signal import HookSignal
 from ..exceptions import HookError, undeclared
 from .frameworks import TOOL_HOOK, check_adapters
@@ -72,7 +72,7 @@ def check_guarded(
             f"{name} has no guard that watches over every call of {', '.join(sorted(set(bare)))}: "
             f"{advice}" + "".join(f"; {each}" for each in vain)
         )
-    classes = [cls for _, cls, _ in held]
+    classes = [cls for _, cls, *_ in held]
     classes += [cls for _, cls in static_holders(hooks)] if sender is None else []
     overrides = uncovered_overrides(bus, with_subclasses(classes), name)
     # What an override adds to a result or a stream, it adds behind these.
@@ -90,10 +90,11 @@ further senders whose guards hold for it.
 def _watches(signal: HookSignal, whose: Whose) -> bool:
     """Tell whether a guard watches over every call of a sender."""
     sender, mro, *more = whose
-    for _, receiver in [pair for each in (sender, *more) for pair in signal.matching(each)]:
-        if receiver.binds and (mro is None or _is_of_any(receiver.sender, mro)):
-            return True
-    return False
+    own = [receiver for _, receiver in signal.matching(sender)]
+    if mro is not None:
+        own = [each for each in own if _is_of_any(each.sender, mro)]
+    further = [receiver for each in more for _, receiver in signal.matching(each)]
+    return any(receiver.binds for receiver in (*own, *further))
 
 
 def _is_of_any(sender: Callable[[], Any] | None, classes: tuple[type, ...]) -> bool:
@@ -103,8 +104,8 @@ def _is_of_any(sender: Callable[[], Any] | None, classes: tuple[type, ...]) -> b
     return sender is None or any(sender() is cls for cls in classes)
 
 
-Held = tuple[Hook, type, bool]
-"""A hook, a class that holds its hookable, and whether as a classmethod."""
+Held = tuple[Hook, type, str, bool]
+"""A hook, a class that holds its hookable, the name it has there, and whether as a classmethod."""
 
 
 def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]:
@@ -112,9 +113,10 @@ def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]
     for hook in hooks:
         if getattr(hook.body, "__isabstractmethod__", False):
             continue  # only what overrides it is called
-        own = [(cls, is_classmethod) for of, cls, is_classmethod in held if of is hook]
-        for cls, is_classmethod in own:
-            yield cls.__qualname__, (cls, None if is_classmethod else cls.__mro__)
+        own = [place for place in held if place[0] is hook]
+        for _, cls, attribute, is_classmethod in own:
+            _, more = inherited(hook, hook.site_as(attribute), cls)
+            yield cls.__qualname__, (cls, None if is_classmethod else cls.__mro__, *more)
         if not own:
             is_of_any = hook.is_question or hook.given.sender
             sender = None if is_of_any else hook.shell
@@ -127,8 +129,8 @@ def _holders(hooks: list[Hook]) -> list[Held]:
     held: list[Held] = []
     for cls in with_subclasses([object]):
         for as_class in (False, True):
-            own = {hook for _, hook in hooks_in((cls,), as_class)}
-            held += [(hook, cls, as_class) for hook in hooks if hook in own]
+            names = {hook: attribute for attribute, hook in hooks_in((cls,), as_class)}
+            held += [(hook, cls, names[hook], as_class) for hook in hooks if hook in names]
     return held
 
 
@@ -141,11 +143,24 @@ def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:
     if sender is ANY or not any(True for _ in hooks_called_by(hooks, sender)):
         own = " (is it hookable on another bus?)" if hook_of(sender) else ""
         raise HookError(f"sender={describe(sender)} has no hookable {hooks[0].name!r}{own}")
+    more = _further(hooks, sender)
     mro = sender.__mro__ if is_class(sender) else None
     if mro and any(hook in hooks for _, hook in hooks_in(mro, as_class=True)):
-        return describe(sender), (sender, None)
+        return describe(sender), (sender, None, *more)
     named = describe(sender, is_named=any(hook.given.sender for hook in hooks))
-    return named, (sender, mro)
+    return named, (sender, mro, *more)
+
+
+def _further(hooks: list[Hook], sender: Any) -> list[Any]:
+    """Return the static methods, and the classes, whose guards hold for a sender that overrides
+    what they have.
+    """
+    if isinstance(sender, FunctionType):
+        own = hook_of(sender)
+        return inherited(own, own.site_as(None), sender)[1] if own is not None else []
+    held = ((name, hook) for name, hook in hooks_in(own_class(sender).__mro__) if hook in hooks)
+    attribute, hook = next(held, (None, hooks[0]))
+    return inherited(hook, hook.site_as(attribute), sender)[1] if attribute is not None else []
 
 
 def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:

@@ -19,23 +19,45 @@ def static_holders(hooks: Iterable[Hook]) -> Iterator[tuple[Hook, type]]:
     """Yield every class that holds one of these hookables as a static method, with that one."""
     named = [hook for hook in hooks if hook.looks_like_method]
     for cls in with_subclasses([object]) if named else ():
-        yield from ((hook, cls) for hook in named if _is_held(hook, cls))
+        yield from ((hook, cls) for hook in named if _attribute_in(cls, hook) is not None)
 
 
 def holder_of(hook: Hook) -> type | None:
     """Return the class whose static method a hookable is, or None."""
+    return _place_of(hook)[0]
+
+
+def _place_of(hook: Hook) -> tuple[type | None, str]:
+    """Return the class whose static method a hookable is, or None, and its name there."""
+    kept, attribute = hook.__dict__.get("_static_place", (lambda: None, ""))
+    holder: type | None = kept()
+    if holder is not None and _is_held_as(hook, holder, attribute):
+        return holder, attribute
+    attribute = hook.body.__name__
     if not hook.looks_like_method:
-        return None
-    found: type | None = hook.__dict__.get("_static_holder", lambda: None)()
-    if found is None or not _is_held(hook, found):
+        holder, attribute = next(_places_below(hook), (None, ""))
+    else:
         named = _named_class(hook)
-        if named is not None and any(_held_under(named, hook.body.__name__, hook)):
-            found = named if _is_held(hook, named) else None  # a method: the rule, no other looks
+        if named is not None and any(_held_under(named, attribute, hook)):
+            holder = named if _is_held_as(hook, named, attribute) else None  # a method, as a rule
         else:
-            found = next((cls for _, cls in static_holders([hook])), None)
-    if found is not None:
-        hook.__dict__["_static_holder"] = weakref.ref(found)
-    return found
+            holder = next((cls for _, cls in static_holders([hook])), None)
+            attribute = (holder and _attribute_in(holder, hook)) or attribute
+    if holder is not None:
+        hook.__dict__["_static_place"] = weakref.ref(holder), attribute
+    return holder, attribute
+
+
+def _places_below(hook: Hook) -> Iterator[tuple[type, str]]:
+    """Yield where classes hold a function that was written outside of them as a static method, in
+    the place of a hookable of this name that they inherit.
+    """
+    others = [each for each in hook.bus._declared(hook.name) if each.looks_like_method]
+    for other in others:
+        base = _place_of(other)[0] or hook.bus.class_of(other)
+        for cls in with_subclasses([base]) if base is not None else ():
+            names = list(attributes_of_class(cls))
+            yield from ((cls, name) for name in names if _is_held_as(hook, cls, name))
 
 
 def is_method(hook: Hook) -> bool:
@@ -52,10 +74,11 @@ def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
     """
     if site.attribute is not None:
         line, attribute = own_class(sender).__mro__, site.attribute
-    elif (holder := holder_of(hook)) is not None and not hook.given.sender:
-        line, attribute = holder.__mro__[1:], hook.body.__name__
     else:
-        return site, []
+        holder, attribute = (None, "") if hook.given.sender else _place_of(hook)
+        if holder is None:
+            return site, []
+        line = holder.__mro__[1:]
     kin = [pair for cls in line for pair in _held_under(cls, attribute, hook)]
     statics = [each for each, is_static in kin if is_static and each is not hook]
     senders: list[Any] = [each.shell for each in statics]
@@ -79,8 +102,16 @@ def _held_under(cls: type, attribute: str, hook: Hook) -> Iterator[tuple[Hook, b
             yield held, is_static
 
 
-def _is_held(hook: Hook, cls: type) -> bool:
-    raw: Any = attributes_of_class(cls).get(hook.body.__name__)
+def _attribute_in(cls: type, hook: Hook) -> str | None:
+    """Return the name under which a class holds a hookable as a static method, or None: its own, or
+    any in the class that it was written in.
+    """
+    names = [hook.body.__name__, *(attributes_of_class(cls) if hook.is_named_in(cls) else ())]
+    return next((name for name in names if _is_held_as(hook, cls, name)), None)
+
+
+def _is_held_as(hook: Hook, cls: type, attribute: str) -> bool:
+    raw: Any = attributes_of_class(cls).get(attribute)
     is_static = issubclass(type(raw), staticmethod)
     return is_static and any(hook_of(each) is hook for each in layers(raw.__func__))
 

@@ -115,8 +115,15 @@ def meant_by(signal: HookSignal, hook: str) -> str | None:
     if signal.name.startswith(f"{hook}_"):
         phase = _phase_of(signal.name.removeprefix(f"{hook}_"))
         return phase and f"{phase}_{hook}"
+    for phase in PHASES:  # in another spelling: preReply, PRE_REPLY, replypre
+        if _bare(signal.name) in (_bare(f"{phase}{hook}"), _bare(f"{hook}{phase}")):
+            return f"{phase}_{hook}"
     near = get_close_matches(signal.name, [f"{phase}_{hook}" for phase in PHASES], cutoff=NEAR)
     return near[0] if near else None
+
+
+def _bare(name: str) -> str:
+    return name.replace("_", "").lower()
 
 
 _WORDS: Final = {

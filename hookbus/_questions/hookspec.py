@@ -14,7 +14,7 @@ from .._connections.callables import is_coroutine_callable
 from .._connections.phases import split_signal_name
 from .._hooks.hook import hook_of
 from .._hooks.signature import colour_of
-from .._keywords import named_options
+from .._keywords import check_bus, named_options
 from .._modes import is_async
 from ..exceptions import HookError, did_you_mean
 from ..signatures import signature_of
@@ -66,6 +66,7 @@ def hookspec(
         HookError: if it cannot be a question, naming what to write instead; or if it is a second
             one of its name.
     """
+    check_bus(bus)
     if is_coroutine_callable(mode):
         raise HookError(
             f"the mode {mode!r:.60} is async, and nobody would await it: "

@@ -19,7 +19,7 @@ from .._connections.signal import HookSignal
 from .._exporting import unconnected
 from .._hooks.hook import Hook
 from .._hooks.statics import is_method
-from .._keywords import named_options
+from .._keywords import check_bus, named_options
 from .._questions.spec import Spec
 from ..exceptions import did_you_mean
 from ..signatures import signature_of
@@ -118,6 +118,7 @@ def report(bus: Bus = default_bus) -> Report:
     Returns:
         What `print` shows as tables, and a notebook too.
     """
+    check_bus(bus)
     signals = [signal for signal in bus.signals() if signal.receivers]
     rows = [_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name)]
     # A class that a cell made again is there until it is collected.

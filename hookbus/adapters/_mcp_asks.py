@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Awaitable, Mapping
 from importlib import import_module
@@ -54,8 +53,7 @@ def _elicited(call: Any, request: Request, is_new: bool) -> Any:
     if not isinstance(wire, Wire) or not _can_ask(wire.ctx):
         return None
     types = import_module("mcp.types")
-    shown = json.dumps(request.arguments["arguments"], ensure_ascii=False)
-    message = f"{request.question}\n{call.name} {shown}"
+    message = _message(call.name, request)
     if not _at_least(wire.ctx.protocol_version):
         return _waited(wire.ctx, message, request)
     given = (_params(wire.ctx).get("inputResponses") or {}).get(request.id)
@@ -64,6 +62,14 @@ def _elicited(call: Any, request: Request, is_new: bool) -> Any:
     params = types.ElicitRequestFormParams(message=message, requested_schema=_SCHEMA)
     asked = {request.id: types.ElicitRequest(params=params)}
     raise Instead(types.InputRequiredResult(input_requests=asked, request_state=wire.state))
+
+
+def _message(name: str, request: Request) -> str:
+    """Return what the user reads: nothing in it is invisible, and no question looks like a call."""
+    from hookbus.approvals._shown import printable, written
+
+    asked = "\n".join(f"> {printable(line)}" for line in request.question.split("\n"))
+    return f"{asked}\n{printable(name)} {written(request.arguments['arguments'])}"
 
 
 async def _waited(ctx: Any, message: str, request: Request) -> Approved | Denied | None:
@@ -77,12 +83,19 @@ async def _waited(ctx: Any, message: str, request: Request) -> Approved | Denied
 
 def _said(result: Any, ctx: Any, request: Request) -> Approved | Denied | None:
     client = ctx.session.client_params
-    by = "the client's user" if client is None else f"the user of {client.client_info.name}"
+    by = "the client's user" if client is None else f"the user of {_named(client.client_info)}"
     is_yes = result.action == "accept" and (result.content or {}).get("approved") is True
     said = {"id": request.id, "approved": is_yes, "reason": f"the user said {result.action}"}
     if result.action == "accept":
         said["reason"] = "the user said no"
     return answered(said, request, by=by)
+
+
+def _named(client_info: Any) -> str:
+    """Return what a client calls itself, which may be anything."""
+    from hookbus.approvals._shown import printable
+
+    return printable(f"{client_info.name:.80}")
 
 
 def _can_ask(ctx: Any) -> bool:

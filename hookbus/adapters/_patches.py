@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Self, TypeVar
 
 from hookbus import Bus, HookError
 from hookbus._hooks.frameworks import drop_adapter, note_adapter
+from hookbus._keywords import named_options as named_options
 from hookbus.exceptions import HookWarning
 from hookbus.signatures import signature_of
 

@@ -18,7 +18,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._answers import agent_framework
 from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, declare_fields, exceptions
+from ._patches import Between, Uninstall, declare_fields, exceptions, named_options
 from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_agent_framework
@@ -42,6 +42,7 @@ _HOST_DATA: Final = "_function_result_carrier"
 """Where a call's context holds what an MCP server sent besides the text."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",

@@ -23,7 +23,7 @@ from ._agentscope2_unknown import hook_agentscope2
 from ._answers import AGENTSCOPE2
 from ._models import first_of, hook_models
 from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall
+from ._patches import Between, Uninstall, named_options
 from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import Once, Vocabulary, depth_of, refusal
@@ -40,6 +40,7 @@ _AGENT: Final[ContextVar[Any]] = ContextVar("hookbus_agentscope2_agent", default
 """The agent that asks its model."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",

@@ -15,7 +15,7 @@ from hookbus import Bus, HookBlocked, HookError, default_bus
 from ._cancelled import follow, stop_if_cancelled
 from ._models import hook_models
 from ._newer import Untested, patches_of
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._patches import Between, Patches, Uninstall, exceptions, named_options
 from ._streams import Forms
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
@@ -27,6 +27,7 @@ PASSES: Final = ("autogen_agentchat.base._termination:TerminatedException",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",

@@ -23,7 +23,7 @@ from hookbus.signatures import signature_of
 
 from ._halves import LONGEST, Go, Halves
 from ._newer import Untested, in_place_of, patches_of
-from ._patches import Between, Uninstall
+from ._patches import Between, Uninstall, named_options
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
@@ -34,6 +34,7 @@ AGENTS: Final = {"Agent", "Task"}
 """The CLI's tools that run a sub-agent, by the names they have had."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",

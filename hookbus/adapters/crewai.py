@@ -22,7 +22,7 @@ from ._cancelled import follow
 from ._crewai_events import Events, keep_events
 from ._models import hook_models
 from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions
+from ._patches import Between, Uninstall, exceptions, named_options
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._unknown import call_of
 from ._vocabulary import refusal
@@ -33,6 +33,7 @@ PASSES: Final = ("crewai.flow.async_feedback.types:HumanFeedbackPending",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",

@@ -11,7 +11,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._mcp_results import Parts, fitting, parts, shown
 from ._newer import Untested, in_place_of, patches_of
-from ._patches import Between, Uninstall, exceptions
+from ._patches import Between, Uninstall, exceptions, named_options
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import call_of
 from ._vocabulary import refusal
@@ -22,6 +22,7 @@ PASSES: Final = ("mcp:UrlElicitationRequiredError",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",

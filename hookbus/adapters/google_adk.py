@@ -20,7 +20,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._answers import ADK
 from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions
+from ._patches import Between, Uninstall, exceptions, named_options
 from ._streams import ask_in_parts_async
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_google_adk
@@ -42,6 +42,7 @@ _KINDS: Final = {
 """What tools are, by their class or one above it: most are not imported until they are used."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",

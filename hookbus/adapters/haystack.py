@@ -12,7 +12,7 @@ from hookbus import Bus, HookBlocked, default_bus
 
 from ._injected import is_written
 from ._newer import Untested, patches_of
-from ._patches import Between, Patches, Uninstall
+from ._patches import Between, Patches, Uninstall, named_options
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._unknown import hook_haystack
 from ._vocabulary import refusal
@@ -21,6 +21,7 @@ SUPPORTED: Final = Between("3.1.0", "3.4.1")
 """Versions of haystack-ai."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",

@@ -13,7 +13,7 @@ from ._langchain_models import hook_models
 from ._langchain_retries import refuse_once
 from ._langchain_tools import BY_INTERRUPT, RESULTS, hook_tools
 from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions
+from ._patches import Between, Uninstall, exceptions, named_options
 from ._tools import Gate
 from ._vocabulary import refusal
 
@@ -27,6 +27,7 @@ PASSES: Final = ("langgraph.errors:GraphBubbleUp",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",

@@ -18,7 +18,7 @@ from hookbus.signatures import signature_of
 
 from ._newer import Untested, patches_of
 from ._own_hooks import View
-from ._patches import Between, Uninstall
+from ._patches import Between, Uninstall, named_options
 from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import INSIDE, Attempt, Vocabulary
 
@@ -28,6 +28,7 @@ SUPPORTED: Final = Between("1.106.0", "1.110.2")
 _END: Final = object()
 
 
+@named_options
 def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstall:
     """Let LiteLLM's chat completions run on hookbus, wherever the functions were imported.
 

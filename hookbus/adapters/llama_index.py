@@ -18,7 +18,7 @@ from ._injected import is_written
 from ._llama_index_events import Reports, keep_reports
 from ._models import hook_models
 from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions
+from ._patches import Between, Uninstall, exceptions, named_options
 from ._streams import Forms
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._unknown import hook_llama_index
@@ -38,6 +38,7 @@ _STREAMED: Final = {"chat": ("stream_chat", "astream_chat"),
                     "complete": ("stream_complete", "astream_complete")}  # fmt: skip
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",

@@ -14,7 +14,7 @@ from hookbus import Bus, HookBlocked, HookError, default_bus
 from ._mcp_asks import BY_ELICITATION, Wire
 from ._mcp_results import Parts, fitting, parts, shown
 from ._newer import Untested, in_place_of, patches_of
-from ._patches import Between, Patches, Uninstall, exceptions
+from ._patches import Between, Patches, Uninstall, exceptions, named_options
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
@@ -30,6 +30,7 @@ PASSES: Final = ("mcp:UrlElicitationRequiredError",)
 _BARE: Final = "bare"
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, client: bool = True, server: bool = True,
     say: Callable[[HookBlocked], str] = refusal, approver: Store | None = None,

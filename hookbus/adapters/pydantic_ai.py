@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from ._newer import Untested, in_place_of, patches_of
-from ._patches import Between, Uninstall, exceptions
+from ._patches import Between, Uninstall, exceptions, named_options
 from ._pauses import Pause, answered, shown
 from ._pydantic_ai_output import Output, hook_outputs
 from ._pydantic_models import hook_models
@@ -43,6 +43,7 @@ PASSES: Final = (
 """What hands control back to the framework, and is no failure of a call."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",

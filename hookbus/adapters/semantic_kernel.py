@@ -15,7 +15,7 @@ from ._answers import SEMANTIC_KERNEL
 from ._injected import is_written
 from ._models import hook_models
 from ._newer import Untested, in_place_of, patches_of
-from ._patches import Between, Uninstall, exceptions
+from ._patches import Between, Uninstall, exceptions, named_options
 from ._semantic_kernel_asked import ASKED, Asked, asked_for, hook_unknown
 from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
@@ -27,6 +27,7 @@ PASSES: Final = ("semantic_kernel.exceptions:OperationCancelledException",)
 """What hands control back to the framework, and is no failure of a call."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",

@@ -17,7 +17,7 @@ from hookbus import Bus, HookBlocked, default_bus
 from ._injected import is_written
 from ._models import hook_models
 from ._newer import Untested, patches_of
-from ._patches import Between, Uninstall, exceptions
+from ._patches import Between, Uninstall, exceptions, named_options
 from ._streams import Forms
 from ._tools import Gate, Refusal, Results, ToolCall, named
 from ._vocabulary import Once, Vocabulary, refusal
@@ -30,6 +30,7 @@ PASSES: Final = ("smolagents.local_python_executor:FinalAnswerException",)
 _WORDS: Final = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",

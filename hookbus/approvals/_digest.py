@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import math
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -64,6 +65,25 @@ def digest_of(key: bytes, facts: list[Any], bound: bytes, arguments: bytes) -> s
     return hmac.digest(key, message, "sha256").hex()
 
 
+def _none(_: Any) -> str | None:
+    return None
+
+
+def _of_number(value: float) -> str | None:
+    if type(value) is float:
+        return None if math.isfinite(value) else f"it is {value}"
+    return None if -_EXACT < value < _EXACT else "it is beyond 2**53, where JSON is not exact"
+
+
+def _of_text(text: str) -> str | None:
+    is_whole = text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+    return None if is_whole else "it has half a surrogate pair"
+
+
+_EXACT: Final = 1 << 53
+_PROBLEMS: Final[dict[type, Any]] = {int: _of_number, float: _of_number, str: _of_text}
+
+
 def _check(value: Any, name: str, depth: int = 0) -> None:
     """Refuse what is not of a type of JSON itself: a subclass may show each reader another value.
     """
@@ -78,6 +98,8 @@ def _check(value: Any, name: str, depth: int = 0) -> None:
     elif kind is list or kind is tuple:
         for i, inner in enumerate(value):
             _check(inner, f"{name}[{i}]", depth + 1)
+    elif (problem := _PROBLEMS.get(kind, _none)(value)) is not None:
+        raise HookError(f"{name} has no canonical JSON: {problem}")
     elif kind not in (str, int, float, bool, type(None)):
         raise HookError(
             f"{name} is a {kind.__qualname__}, which has no canonical JSON: pass text or a number"

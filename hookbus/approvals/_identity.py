@@ -90,6 +90,8 @@ def _is_of_module(body: Any, module: str, name: str) -> bool:
     """Tell whether a function was defined where its name says, by a `def` that is in no other."""
     if type(body) is not FunctionType or body.__code__.co_qualname != name:
         return False
+    if not {"__class__"}.issuperset(body.__code__.co_freevars):  # a copy of what a function made
+        return False
     return body.__globals__ is getattr(sys.modules.get(module), "__dict__", None)
 
 

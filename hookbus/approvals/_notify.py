@@ -18,9 +18,12 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from .. import HookError
 from .._connections.failures import ERROR, log
+from .._connections.options import odd_timeout
+from .._keywords import named_options
 from .._locks import Lock
 from .._platform import run_at_fork
 from ..events import Blocked, Event
+from ..exceptions import warn
 from ._memory import MOST, check_seconds
 
 WAITING: Final = 1_000
@@ -34,6 +37,7 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
+@named_options
 class notify:
     """Posts each request that is parked to a webhook:
     `bus.events.connect(approvals.notify(url), kinds=Blocked)`.
@@ -60,6 +64,8 @@ class notify:
         self, url: str, *, secret: str | bytes | None = None, timeout: float = 5.0
     ) -> None:
         check_seconds("timeout", timeout)
+        if odd := odd_timeout(timeout):
+            warn(odd)
         self._url, self._where = url, _place_of(url)
         if secret is not None and (not isinstance(secret, (str, bytes)) or not secret):
             raise HookError("secret= must be a string or bytes, and not empty")

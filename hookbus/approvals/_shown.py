@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .._views.tables import escaped_lines, printable
+from .._views.tables import escaped_lines
+from .._views.tables import printable as printable
 from ._words import Request
 
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from .. import HookError
+from .._connections.options import odd_timeout
+from ..exceptions import warn
 
 SECONDS: Final = 1.0
 """For so long a guard looks at one call, unless it is told otherwise."""
@@ -90,4 +92,6 @@ def checked(timeout: Any) -> float:
     is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
     if not is_number or not 0 < timeout < math.inf:
         raise HookError(f"timeout={timeout!r:.40} must be a number of seconds above 0")
+    if odd := odd_timeout(timeout):
+        warn(odd)
     return float(timeout)

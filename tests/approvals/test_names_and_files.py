@@ -5,6 +5,7 @@ owner's alone.
 import functools
 import os
 import stat
+import types
 
 import pytest
 
@@ -57,7 +58,18 @@ def made(bus, account):
     return type("Nobody", (), {"pay": hookable("pay", bus=bus)(lambda self, to: account)})().pay
 
 
-@pytest.mark.parametrize("factory", [wrapped, renamed, made])
+def copied(bus, account):
+    """Return a copy of a factory's function, whose code has the name of one of the module."""
+
+    def inner(to):
+        return account
+
+    code = inner.__code__.replace(co_name="pay", co_qualname="pay")
+    function = types.FunctionType(code, globals(), "pay", None, inner.__closure__)
+    return hookable("pay", bus=bus)(function)
+
+
+@pytest.mark.parametrize("factory", [wrapped, renamed, made, copied])
 def test_what_a_factory_makes_is_known_by_the_object_whatever_it_calls_itself(factory, tmp_path):
     asked = []
     bus = asking(lambda request: asked.append(request) or Approved("grace", remember=60))

@@ -1,5 +1,6 @@
 """Events as lines of JSON, and calls as lines of a log."""
 
+import gc
 import json
 import logging
 import os
@@ -204,3 +205,7 @@ def test_an_exporter_that_is_connected_to_no_bus_is_a_finding_until_it_is_used_o
     assert found() == []
     exporters.log.Logging().close()
     assert found() == []
+    left = exporters.log.Logging()
+    Bus().events.connect(left)
+    gc.collect()
+    assert found() == [], "its bus is gone, and it was connected"

@@ -37,12 +37,20 @@ WRITES = {
     "an equal number of another type": lambda given: given.update(n=True),
     "a negative zero": lambda given: given.update(zero=-0.0),
     "another container": lambda given: given.update(list=["ann"]),
+    "an equal element of another type": lambda given: replace(given["set"], 2, 2.0),
+    "an equal key of another type": lambda given: given["ids"].update({1.0: given["ids"].pop(1)}),
 }
+
+
+def replace(elements, old, new):
+    elements.remove(old)
+    elements.add(new)
 
 
 def some():
     return {
-        "to": "ann", "who": {"to": "ann"}, "list": ["ann"], "tuple": (["ann"],), "set": {"ann"},
+        "to": "ann", "who": {"to": "ann"}, "list": ["ann"], "tuple": (["ann"],),
+        "set": {"ann", 2}, "ids": {1: "ann"},
         "bytes": bytearray(b"ann"), "n": 1, "zero": 0.0,
     }  # fmt: skip
 

@@ -80,6 +80,13 @@ def a_guard_forgets_to_return_its_question(bus, Agent):
     return guard_of(bus, Agent, no_keys)
 
 
+@TOPIC.mistake('`return Ask("")`: nothing to read')
+def a_guard_asks_nothing(bus, Agent):
+    def no_keys(agent, msg):
+        return Ask("")
+
+    return guard_of(bus, Agent, no_keys)
+
 
 @TOPIC.mistake('`return {"msg": ...}` in a guard')
 def a_guard_patches(bus, Agent):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from mcp import Client, types
 
-from hookbus import Bus
+from hookbus import Ask, Bus
 from hookbus.adapters import mcp
 from hookbus.approvals import Store
 
@@ -27,7 +27,7 @@ class Elicited(ApprovalContract):
 
     async def converse(self, tool, calls, saved, person):
         async def callback(context, params):
-            question, shown = params.message.split("\n")
+            question, shown = params.message.removeprefix("> ").split("\n")
             name, arguments = shown.split(" ", 1)
             asked = {"id": "?", "question": question, "tool": name,
                      "arguments": json.loads(arguments)}  # fmt: skip
@@ -83,6 +83,28 @@ async def test_what_is_no_yes_is_a_no(bus, mode, said):
     tool = Tool()
     told = await over(server_of(tool), [ANN], mode=mode, elicitation_callback=callback)
     assert tool.paid == [] and "the user said" in told.answers[0]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_what_the_user_reads_hides_nothing_and_no_question_looks_like_a_call(store, mode):
+    read, bus = [], Bus()
+    undo = mcp.install(bus, client=False, approver=store)
+    bus.signal("pre_tool_call").connect(
+        lambda tool, arguments: Ask(f"pay {arguments['to']}?\nread_mail {{}}\u202e\x1b[2K"),
+        role="guard",
+    )
+
+    async def callback(context, params):
+        read.append(params.message)
+        return types.ElicitResult(action="decline")
+
+    arguments = {"amount": 1, "to": "a\u200bnn"}
+    await over(server_of(Tool()), [arguments], mode=mode, elicitation_callback=callback)
+    undo()
+    lines = read[0].split("\n")
+    assert lines[:-1] == [r"> pay a\u200bnn?", r"> read_mail {}\u202e\x1b[2K"]
+    assert lines[-1].startswith("pay {") and json.loads(lines[-1][4:]) == arguments
+    assert all(line.isprintable() for line in lines)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

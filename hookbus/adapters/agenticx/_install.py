@@ -10,7 +10,7 @@ from typing import Any, Final
 from hookbus import Bus, default_bus, instrument
 
 from .._newer import Untested, patches_of
-from .._patches import Patches, Uninstall
+from .._patches import Patches, Uninstall, named_options
 from .._vocabulary import hook_tool_call
 from ._bus import BusHooks, replaced_triggers
 from ._calls import (
@@ -32,6 +32,7 @@ SUPPORTED: Final = ("0.6.5",)
 _OF_EVENTS: Final = (*SYNC_POINTS, *ASYNC_POINTS, hook_event, hook_event_async)
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:

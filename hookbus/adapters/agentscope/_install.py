@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 from hookbus import Bus, HookError, ReceiverError, default_bus, instrument
 
 from .._newer import Untested, patches_of
-from .._patches import Patches, Uninstall
+from .._patches import Patches, Uninstall, named_options
 from ._calls import RUNNING, Parameters, Running, current
 from ._hooks import (
     FaithfulHook,
@@ -41,6 +41,7 @@ _REGISTRATION: Final = (
 )  # fmt: skip
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:

@@ -14,7 +14,7 @@ from hookbus import Bus, ReceiverError, default_bus
 
 from .._newer import Untested, patches_of
 from .._own_hooks import OwnHook, View
-from .._patches import Patches, Uninstall
+from .._patches import Patches, Uninstall, named_options
 from ._calls import ToolCall, connect, is_listened_to
 from ._checks import replace_registration
 from ._hookables import RUNS, TOOLS, StandIn, make_hookable
@@ -27,6 +27,7 @@ SUPPORTED: Final = ("2.9.0", "3.1.10")
 _PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:

@@ -14,7 +14,7 @@ from hookbus import Bus, HookError, default_bus, instrument
 from hookbus.exceptions import did_you_mean
 
 from .._newer import Untested, patches_of
-from .._patches import Patches, Uninstall
+from .._patches import Patches, Uninstall, named_options
 from ._agent import Interceptions, hook_agent
 from ._interception import Interception
 from ._plugins import Plugins
@@ -29,6 +29,7 @@ SUPPORTED: Final = ("0.5.1",)
 _MODULES: Final = ("bub.hooks.runtime", "bub.hooks.interception", "bub.framework")
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:

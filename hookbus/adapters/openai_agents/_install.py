@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from hookbus import Bus, HookBlocked, default_bus
 
 from .._newer import Untested, patches_of
-from .._patches import Between, Uninstall, exceptions
+from .._patches import Between, Uninstall, exceptions, named_options
 from .._tools import Gate, Results
 from .._vocabulary import refusal
 from ._actions import hook_actions
@@ -32,6 +32,7 @@ PASSES: Final = tuple(
 """What hands control back to the SDK, and is no failure of a call."""
 
 
+@named_options
 def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
