@@ -15,7 +15,7 @@ from .._connections.senders import is_class, own_class
 from .._locks import serialize_writers
 from ..exceptions import HookError
 from ..signatures import signature_of
-from .identity import Own, Run, Table, Unshipped, attributes_of_class, release
+from .identity import Own, Run, Table, Unshipped, attributes_of_class, place_of_class, release
 from .shell import Shell
 from .signature import Signature, colour_of
 from .site import NOTHING_SAID, Given, Site, site_of
@@ -287,7 +287,7 @@ class Hook:
     def is_named_in(self, cls: type) -> bool:
         """Tell whether this is the class that its name speaks of."""
         outer = self.body.__qualname__.rpartition(".")[0]
-        return (cls.__module__, cls.__qualname__) == (self.body.__module__, outer)
+        return place_of_class(cls) == (self.body.__module__, outer)
 
 
 def hooks_in(

@@ -65,6 +65,14 @@ mro_of: Final = type.__dict__["__mro__"].__get__
 attributes_of_class: Final[Callable[[type], Mapping[str, Any]]] = type.__dict__["__dict__"].__get__
 """Return what a class holds itself, likewise."""
 
+_module_of: Final[Callable[[type], str]] = type.__dict__["__module__"].__get__
+_qualname_of: Final[Callable[[type], str]] = type.__dict__["__qualname__"].__get__
+
+
+def place_of_class(cls: type) -> tuple[str, str]:
+    """Return the module and the qualified name that a class was made with, likewise."""
+    return _module_of(cls), _qualname_of(cls)
+
 
 @serialize_writers
 def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:

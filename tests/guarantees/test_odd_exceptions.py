@@ -209,3 +209,17 @@ def test_an_answer_of_an_odd_class_is_a_failure_of_the_guard_that_gives_it(
     bus.signal("pre_reply").connect(lambda agent: answer, role="observe")
     got = outcome(lambda: take(colour, agent, "hi"))
     assert (type(got) is HookBlocked) if is_enforced else (got == "hi")
+
+
+def test_a_class_whose_metaclass_raises_disturbs_no_call_of_another_class():
+    bus = Bus()
+
+    class Bank:
+        @staticmethod
+        @hookable("pay", bus=bus)
+        def pay(to):
+            return to
+
+    bus.signal("pre_pay").connect(lambda pay, to: None, role="guard")
+    assert Bank.pay("ada") == "ada"  # whose class is looked for among all, NamelessAnswer too
+    assert report(bus).findings == ()
