@@ -20,8 +20,8 @@ RUNNERS: Final = {
     ".ci/run": "`.ci/run`, which every change must pass, on one machine with Debian 12; "
     "Python 3.14 and 3.15 are Debian's builds in its distribution `sid`",
     ".ci/nightly": "`.ci/nightly`, the long forms of it, on the same machine",
-    "GitHub": "`.github/workflows/ci.yml`, which runs where the repository is on GitHub; no result of "
-    "it is known here",
+    "GitHub": "`.github/workflows/ci.yml`, which runs where the repository is on GitHub; no result "
+    "of it is known here",
     "by hand": "once, by one of the authors",
     "nobody": "it may work; nobody has tried",
 }
