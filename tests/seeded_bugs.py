@@ -1657,8 +1657,55 @@ SINKS = [
         'tests/exporters/test_chrome.py'),
 ]  # fmt: skip
 
+PYTHONS = [
+    Bug('one distribution that cannot be read stops all plugins', 'plugins/_entry_points.py',
+        'except (OSError, ValueError) as error:',
+        'except OSError as error:',
+        'tests/plugins/test_plugins_distributions.py'),
+    Bug('a distribution further down the path brings its plugins, too', 'plugins/_entry_points.py',
+        'not in found:',
+        'not in ():',
+        'tests/plugins/test_plugins_distributions.py'),
+    Bug('a malformed entry point is passed over', 'plugins/_entry_points.py',
+        'yield _parse(distribution, name, line)',
+        'yield from () if "=" not in line else [_parse(distribution, name, line)]',
+        'tests/plugins/test_plugins_distributions.py'),
+    Bug('a replay takes classes that are equal for one', 'journal/_senders.py',
+        'any(each is base for each in _MRO(cls))',
+        'base in _MRO(cls)',
+        'tests/journal/test_replay.py'),
+    Bug('a replay asks the metaclass whose object it is', 'journal/_judges.py',
+        'is_subclass(type(known), type(scope))',
+        'isinstance(known, type(scope))',
+        'tests/journal/test_replay.py'),
+    Bug('a deadline does not say that it needs threads', '_calls/threads.py',
+        '"interpreter" in said and "shutdown" not in said',
+        'False',
+        'tests/guarantees/test_no_threads.py'),
+    Bug('a system that is out of threads is said to have none', '_calls/threads.py',
+        'if not is_refused and sys.platform not in ("emscripten", "wasi"):',
+        'if False:',
+        'tests/guarantees/test_no_threads.py'),
+    Bug('a worker is started in the context of a call', '_calls/threads.py',
+        'Context().run(thread.start)',
+        'thread.start(); Context()',
+        'tests/guarantees/test_no_threads.py'),
+    Bug('an await is not seen', '_connections/instructions.py',
+        'return not _learn_awaits()',
+        'return _learn_awaits()',
+        'tests/test_report.py'),
+    Bug('a return of nothing is not seen', '_connections/instructions.py',
+        '(each.opname, each.argval) in nothing',
+        '(each.opname, "None") in nothing',
+        'tests/test_report.py tests/guarantees/test_guards_of_strangers.py'),
+    Bug('a return that is jumped to is taken for what stands before it', '_connections/instructions.py',
+        ' and not each.is_jump_target else each',
+        ' else each',
+        'tests/test_report.py tests/guarantees/test_guards_of_strangers.py'),
+]  # fmt: skip
 
-ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL + SINKS
+
+ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL + SINKS + PYTHONS
 
 
 def oddity(path: Path) -> str | None:

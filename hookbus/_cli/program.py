@@ -107,8 +107,11 @@ def _of_spec(spec: ModuleSpec | None, name: str) -> tuple[CodeType, ModuleType]:
 def _main(**said: Any) -> ModuleType:
     """Return a new `__main__` with what Python puts into one, and with nothing in it of hookbus."""
     main = ModuleType("__main__")
-    usual = {"__builtins__": builtins, "__annotations__": {}, "__cached__": None}
+    usual: dict[str, Any] = {"__builtins__": builtins, "__annotations__": {}, "__cached__": None}
     main.__dict__.update({**usual, **said})
+    for name, last in (("__annotations__", (3, 13)), ("__cached__", (3, 14))):
+        if sys.version_info[:2] > last:  # the Python that last gave a program this name
+            del main.__dict__[name]
     return main
 
 

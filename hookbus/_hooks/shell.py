@@ -74,7 +74,7 @@ class Shell:
         first: str | None,
     ) -> None:  # fmt: skip
         self._body, self._colour, self._first = body, colour, first
-        self.parameters = parameters = list(signature.parameters.values())
+        self.parameters = parameters = [*map(with_text, signature.parameters.values())]
         for parameter in parameters:
             if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
                 raise HookError(
@@ -207,6 +207,19 @@ def compiled(source: str) -> CodeType:
         _texts.pop(old, None)
         linecache.cache.pop(old, None)
     return compile(source, filename, "exec")
+
+
+def with_text(parameter: Parameter) -> Parameter:
+    """Return a parameter with its annotation as a string: an annotation may hold classes, and from
+    Python 3.14 on what cannot be pickled.
+    """
+    annotation = parameter.annotation
+    if annotation is parameter.empty or type(annotation) is str:
+        return parameter
+    try:
+        return parameter.replace(annotation=str(annotation))
+    except Exception:  # of its `__repr__`, which is a stranger's code
+        return parameter.replace(annotation=parameter.empty)
 
 
 def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> str:

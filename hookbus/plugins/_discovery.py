@@ -154,7 +154,7 @@ def _of_entry_point(point: EntryPoint) -> Candidate:
             )
     except PluginError as problem:
         return attrs.evolve(found, problem=problem)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # of files of a distribution, in which anything may be written
         return attrs.evolve(
             found, problem=PluginError(f"it cannot be read ({error})", "install it again")
         )

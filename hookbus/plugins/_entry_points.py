@@ -55,7 +55,7 @@ def entry_points() -> list[EntryPoint]:
     found: dict[str, list[EntryPoint]] = {}
     for distribution in distributions():
         name = name_of(distribution)
-        if (key := name.lower().replace("_", "-").replace(".", "-")) not in found:
+        if (key := re.sub("[-_.]+", "-", name).lower()) not in found:
             found[key] = list(_read(distribution, name))
     points = [point for several in found.values() for point in several]
     return sorted(points, key=lambda point: (point.name, point.value))

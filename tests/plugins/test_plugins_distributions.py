@@ -57,6 +57,8 @@ def test_a_broken_distribution_is_named_and_all_others_load(load, agent, site):
     site.put("distlines", b"junk\n[hookbus.plugins]\nlonely\nodd = not a module\n = x:y\n")
     site.put("distnameless", b"[hookbus.plugins]\nunlisted = distnameless.plugin\n", metadata=False)
     site.put("distother", b"[console_scripts]\nnot a line\n")
+    odd = site.put("disturl", b"[hookbus.plugins]\nlisted = disturl.plugin\n")
+    (odd / "direct_url.json").write_text("[5]")
 
     plugins = load(installed=True)
 
@@ -65,12 +67,14 @@ def test_a_broken_distribution_is_named_and_all_others_load(load, agent, site):
         "installed:distgood": "loaded", "installed:distbytes": "refused",
         "installed:lonely": "refused", "installed:odd": "refused",
         "installed:distlines": "refused", "installed:unlisted": "refused",
+        "installed:listed": "refused",
     }  # fmt: skip
     for plugin, said in {
         "distbytes": "the entry points of the distribution distbytes cannot be read",
         "lonely": "the entry point's line 'lonely' is malformed, in the distribution distlines",
         "odd": "the entry point's value 'not a module' is malformed, in the distribution distlines",
         "unlisted": "the distribution distnameless brings no hookbus-plugin.toml",
+        "listed": "it cannot be read",
     }.items():
         assert said in said_of(plugin, plugins)
 
