@@ -12,6 +12,10 @@ from .. import Block, HookContext, HookError
 from ._call import tool_of
 from ._covered import Covered
 from ._plugged import Hooks, Plugged
+from ._windows import share_of, why_odd
+
+_paths: Any = os.path
+"""The rules of this system for paths, and what is on its disks."""
 
 ARGUMENTS: Final = ("*path*", "*file*", "*folder*", "*dir*", "cwd", "src", "dst")
 _SPECIAL: Final = "/\\.~$%:"
@@ -23,9 +27,11 @@ _FORM: Final = re.compile(
 )
 """What a value looks like that is probably a path."""
 
-_ODD: Final = {
+_ODD_ON_UNIX: Final = {
     "is an address or names a drive": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//"),
     "has a backslash": re.compile(r".*\\", re.DOTALL),
+}
+_ODD: Final = {
     "has a percent code": re.compile(r".*%(?:[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|\w+%)", re.DOTALL),
     "begins with ~": re.compile("~"),
     "has a $": re.compile(r".*\$", re.DOTALL),
@@ -37,7 +43,9 @@ class inside(Plugged):
 
     A relative path is read as `open` does, from the working directory of the call. What two readers
     could take for different paths is outside: addresses, percent codes, `~`, `$`, backslashes,
-    look-alikes of slashes and dots, control characters.
+    look-alikes of slashes and dots, control characters. On Windows backslashes and whole paths with
+    a drive or a share are paths like others, in any case of letters; outside are a drive or a slash
+    alone in front, devices such as `NUL`, streams (`a.txt:b`), names that end with a dot.
 
     Args:
         folders: one or more that exist.
@@ -58,6 +66,8 @@ class inside(Plugged):
         if not folders:
             raise HookError("inside() lets no path through: name a folder")
         self._folders = [_folder(each) for each in folders]
+        # To look at any other share would send its server the name and the hash of this user.
+        self._shares = {"", *map(share_of, self._folders)}
         covered = Covered(arguments, ARGUMENTS, _FORM)
 
         def judge(sender: Any, ctx: HookContext) -> Block | None:
@@ -82,17 +92,32 @@ class inside(Plugged):
         why = odd(value)
         if why is not None:
             return why
-        for text in {value, os.path.normpath(value)}:  # some tools cut `x/..` before links are read
+        if _is_windows() and share_of(value) not in self._shares:
+            return "is outside the folders that are allowed"
+        for text in {value, _paths.normpath(value)}:  # some tools cut `x/..` before links are read
             try:
-                os.path.realpath(text, strict=True)
+                _paths.realpath(text, strict=True)
             except (FileNotFoundError, NotADirectoryError):
                 pass  # what is not there yet is where its parent is
             except (OSError, ValueError):
                 return "cannot be followed"
-            whole = os.path.realpath(text)
-            if not any(whole == each or whole.startswith(each + os.sep) for each in self._folders):
+            whole = _paths.realpath(text)
+            if not any(_is_below(whole, each) for each in self._folders):
                 return "is outside the folders that are allowed"
         return None
+
+
+def _is_below(whole: str, folder: str) -> bool:
+    """Tell whether a whole path is a folder or in it, however the folder's name is written."""
+    if whole == folder or whole.startswith(folder + _paths.sep):
+        return True
+    head, rest = whole[: len(folder)], whole[len(folder) :]
+    if head.lower() != folder.lower() or rest[:1] not in ("", _paths.sep):
+        return False
+    try:
+        return bool(_paths.samefile(head, folder))  # where the case of letters makes no difference
+    except OSError:
+        return False
 
 
 def odd(text: str) -> str | None:
@@ -107,10 +132,16 @@ def odd(text: str) -> str | None:
     plain = unicodedata.normalize("NFKC", text)
     if any(plain.count(each) != text.count(each) for each in _SPECIAL):
         return "has a character that looks like a slash or a dot"
-    return next((why for why, found in _ODD.items() if found.match(text)), None)
+    looks = _ODD if _is_windows() else {**_ODD_ON_UNIX, **_ODD}
+    why = next((why for why, found in looks.items() if found.match(text)), None)
+    return why_odd(text) if _is_windows() and why is None else why
+
+
+def _is_windows() -> bool:
+    return bool(_paths.sep == "\\")
 
 
 def _folder(given: Any) -> str:
-    if not isinstance(given, (str, os.PathLike)) or not os.path.isdir(given):
+    if not isinstance(given, (str, os.PathLike)) or not _paths.isdir(given):
         raise HookError(f"inside({given!r:.60}): there is no such folder")
-    return os.path.realpath(given, strict=True).rstrip(os.sep)
+    return str(_paths.realpath(given, strict=True)).rstrip(_paths.sep)
