@@ -3,7 +3,10 @@ after `pip install -e '.[release]'`.
 
 The wheel and the source distribution of the files that git knows are put into `dist/` and read:
 what is in them, and whether PyPI would take them. Then each is installed into an empty environment,
-and has to do what the first page of the documentation says. Exit code 1 where something is wrong.
+and has to do what the first page of the documentation says. A program that uses all that comes
+without extras runs there with every switch of Python that changes what is strict, from a clone that
+is installed as `--editable`, in one archive, and frozen by PyInstaller. Exit code 1 where something
+is wrong.
 """
 
 import os
@@ -13,14 +16,20 @@ import subprocess
 import sys
 import tarfile
 import venv
+import zipapp
 import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hookbus import __version__
+from tests.whole_program import WANTED
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
+SWITCHES = (
+    "-I", "-P", "-O", "-OO", "-bb", "-X dev", "-W error", "-X dev -W error -bb -P",
+    "-X utf8=0 -X warn_default_encoding -W error",
+)  # fmt: skip
 PROGRAM = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 
 
@@ -113,6 +122,61 @@ def problems_of_install(path: Path, folder: Path) -> list[str]:
     return found
 
 
+def problems_of_runs(python: Path, folder: Path) -> list[str]:
+    """Return what goes wrong where hookbus is installed, with every switch and in every shape."""
+    program = shutil.copy(ROOT / "tests" / "whole_program.py", folder)
+    runs = [(f"python {each}", (python, *each.split(), program)) for each in SWITCHES]
+    runs.append(("a zipapp", (python, "-I", _zipped(python, folder, Path(program)))))
+    frozen, problems = _frozen(python, folder, Path(program))
+    if not problems:
+        runs.append(("a program of PyInstaller", (frozen,)))
+    for name, command in runs:
+        problems += _problems_of_run(name, command, folder)
+    return problems
+
+
+def _problems_of_run(name: str, command: tuple[str | Path, ...], folder: Path) -> list[str]:
+    code, said = run(*command, cwd=folder)
+    logged = re.compile(r"^late \(.*; said once\n", re.MULTILINE)
+    if code == 0 and logged.sub("", said) == WANTED:
+        return []
+    return [f"{name}: the program gave {code}, and said: {said}"]
+
+
+def _zipped(python: Path, folder: Path, program: Path) -> Path:
+    """Return an archive of the program and of all that is installed, as zipapp makes it."""
+    content = folder / "archive"
+    packages = run(python, "-c", "import hookbus; print(hookbus.__path__[0])", cwd=folder)[1]
+    for package in ("hookbus", "blinker", "attr", "attrs"):
+        shutil.copytree(Path(packages.strip()).parent / package, content / package)
+    shutil.copy(program, content / "__main__.py")
+    archive = folder / "program.pyz"
+    zipapp.create_archive(content, archive)
+    return archive
+
+
+def _frozen(python: Path, folder: Path, program: Path) -> tuple[Path, list[str]]:
+    """Return the program that PyInstaller makes, and why it made none."""
+    code, said = run(python, "-m", "pip", "install", "-q", "pyinstaller>=6.10", cwd=folder)
+    if not code:
+        words = ("-m", "PyInstaller", "--noconfirm", "--log-level", "WARN", program)
+        code, said = run(python, *words, cwd=folder)
+    suffix = ".exe" if sys.platform == "win32" else ""
+    made = folder / "dist" / program.stem / f"{program.stem}{suffix}"
+    return made, [f"PyInstaller gave {code}, and said: {said}"] if code else []
+
+
+def problems_of_clone(source: Path, folder: Path) -> list[str]:
+    """Install a copy of the clone as `--editable` and return what does not work there."""
+    venv.create(folder, with_pip=True)
+    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    code, said = run(python, "-m", "pip", "install", "-q", "--editable", source)
+    if code:
+        return [f"--editable: {said}"]
+    program = shutil.copy(ROOT / "tests" / "whole_program.py", folder)
+    return _problems_of_run("--editable", (python, "-I", program), folder)
+
+
 def main() -> int:
     with TemporaryDirectory() as place:
         files = tracked()
@@ -124,6 +188,10 @@ def main() -> int:
         problems += [said] if code else []
         for path in paths:
             problems += problems_of_install(path, Path(place) / path.suffix[1:])
+        wheel = Path(place) / paths[0].suffix[1:]
+        scripts = "Scripts" if sys.platform == "win32" else "bin"
+        problems += problems_of_runs(wheel / scripts / "python", wheel)
+        problems += problems_of_clone(Path(place) / "source", Path(place) / "clone")
     print(*problems, *(f"dist/{path.name}" for path in paths), sep="\n")
     print(f"{len(problems)} problems")
     return int(bool(problems))

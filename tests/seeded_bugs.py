@@ -1467,6 +1467,69 @@ APPROVALS = [
         'tests/approvals'),
 ]  # fmt: skip
 
+PLATFORMS = [
+    Bug('platforms: a share of another server is looked at', 'guards/_inside.py',
+        'if _is_windows() and share_of(value) not in self._shares:',
+        'if False:',
+        'tests/guards/test_inside_windows.py'),
+    Bug('platforms: a device of Windows is a file', 'guards/_windows.py',
+        'if _DEVICES.match(part):',
+        'if False:',
+        'tests/guards/test_inside_windows.py'),
+    Bug('platforms: a folder of other letters is the same one', 'guards/_inside.py',
+        'return bool(_paths.samefile(head, folder))',
+        'return True',
+        'tests/guards/test_inside_windows.py'),
+    Bug('platforms: a drive without a folder is a place', 'guards/_windows.py',
+        'if drive.endswith(":") and not rest.startswith("\\\\"):',
+        'if False:',
+        'tests/guards/test_inside_windows.py'),
+    Bug('platforms: a process of Windows is looked at by a signal', '_platform.py',
+        '    if IS_WINDOWS:\n',
+        '    if False:\n',
+        'tests/test_bare_system.py'),
+    Bug('platforms: import needs a system that forks', '_platform.py',
+        'getattr(os, "register_at_fork", None)',
+        'os.register_at_fork',
+        'tests/test_bare_system.py'),
+    Bug('platforms: a file is read as only Unix can', '_platform.py',
+        'getattr(os, "pread", None)',
+        'os.pread',
+        'tests/test_bare_system.py'),
+    Bug('platforms: a user without a name cannot approve', '_platform.py',
+        'except (ImportError, KeyError, OSError):',
+        'except (KeyError, OSError):',
+        'tests/test_bare_system.py'),
+    Bug('platforms: another program may take the port of the page', 'page/_serving.py',
+        'getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)',
+        'socket.SO_REUSEADDR',
+        'tests/test_bare_system.py'),
+    Bug('platforms: a path that begins with two slashes names a host', '_sqlite.py',
+        "quote(os.fsencode(path), safe='')",
+        'quote(os.fsencode(path))',
+        'tests/test_bare_system.py'),
+    Bug('platforms: a deadline waits in the queue of before', '_calls/workers.py',
+        'self._pool is None or self._pool.starter is not thread_starter()',
+        'self._pool is None',
+        'tests/guarantees/test_replaced_threads.py'),
+    Bug('platforms: the loop of async receivers is one of before', '_calls/loop.py',
+        'if self._starter is not thread_starter():',
+        'if False:',
+        'tests/guarantees/test_replaced_threads.py'),
+    Bug('platforms: a guard that held up every greenlet is in time', '_calls/deadline.py',
+        'if are_greenlets() and time.monotonic() > end:',
+        'if False:',
+        'tests/guarantees/test_replaced_threads.py'),
+    Bug('platforms: JSON is broken where the terminal lacks a character', '_cli/screen.py',
+        'ensure_ascii=not can_show_all',
+        'ensure_ascii=False',
+        'tests/cli/test_encodings.py'),
+    Bug('platforms: the terminal cannot ask what it cannot show', 'approvals/_terminal.py',
+        'text.encode(encoding, "backslashreplace").decode(encoding)',
+        'text',
+        'tests/cli/test_encodings.py'),
+]  # fmt: skip
+
 JOURNAL = [
     Bug('journal: an intent does not outlive a power cut', 'journal/_durable.py',
         'row, is_full=True)',
@@ -1705,7 +1768,7 @@ PYTHONS = [
 ]  # fmt: skip
 
 
-ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL + SINKS + PYTHONS
+ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL + SINKS + PYTHONS + PLATFORMS
 
 
 def oddity(path: Path) -> str | None:

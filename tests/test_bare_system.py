@@ -6,12 +6,14 @@ import os
 import socket
 import subprocess
 import sys
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from types import SimpleNamespace
 
 import pytest
 
-from hookbus import _platform
+from hookbus import Bus, _platform, hookable
+from hookbus._sqlite import uri_of
+from hookbus.journal import Journal
 
 ROOT = Path(__file__).parent.parent
 FEATURES = [
@@ -81,6 +83,25 @@ def test_a_process_of_another_user_of_windows_is_refused(windows):
     windows.update(handle=None, error=5)
     with pytest.raises(PermissionError, match="another user's"):
         _platform.is_process_running(4711)
+
+
+@pytest.mark.parametrize("path, address", [
+    (PureWindowsPath("C:\\my files\\a#1.db"), "file:C%3A%5Cmy%20files%5Ca%231.db?mode=ro"),
+    (PureWindowsPath("\\\\server\\share\\ä.db"), "file:%5C%5Cserver%5Cshare%5C%C3%A4.db?mode=ro"),
+    (PurePosixPath("//tmp/a?b.db"), "file:%2F%2Ftmp%2Fa%3Fb.db?mode=ro"),
+])  # fmt: skip
+def test_sqlite_is_given_a_path_that_names_no_host_and_no_option(path, address):
+    assert uri_of(path, "mode=ro") == address
+
+
+def test_a_journal_whose_path_begins_with_two_slashes_is_written_and_read(tmp_path):
+    path = f"/{tmp_path / 'a b%41?#.db'}"
+    bus = Bus()
+    with Journal(path) as journal:
+        journal.attach(bus)
+        hookable("reply", bus=bus)(lambda msg: msg)("hi")
+    assert len(list(Journal.reading(path).records(type="finished"))) == 1
+    assert [each.name for each in tmp_path.glob("*.db")] == ["a b%41?#.db"]
 
 
 def test_the_page_takes_a_port_alone_on_windows(monkeypatch):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from .calls import Wanted
+from .screen import as_json
 from .telling import call_line, line_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def follow(journal: Journal, wanted: Wanted, after: int, *, is_json: bool) -> No
                 if len(marks) > MOST_OPEN:
                     marks.pop(next(iter(marks)))
             elif record.type == "hookbus.switched" and wanted.receiver in (None, data["receiver"]):
-                lines.append(json.dumps(data) if is_json else line_of(data))
+                lines.append(as_json(data) if is_json else line_of(data))
         if lines:
             sys.stdout.write("\n".join(lines) + "\n")
             sys.stdout.flush()
@@ -60,5 +60,5 @@ def follow(journal: Journal, wanted: Wanted, after: int, *, is_json: bool) -> No
 
 def _line(run: str, data: dict[str, Any], marks: list[dict[str, Any]], *, is_json: bool) -> str:
     if is_json:
-        return json.dumps({"run": run, **data, "receivers": marks}, ensure_ascii=False)
+        return as_json({"run": run, **data, "receivers": marks})
     return call_line(data, marks)

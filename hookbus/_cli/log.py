@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import json
-
 from cyclopts import App, Parameter
 
 from .. import HookError
 from .calls import EVERY, Call, Wanted, calls, switches
 from .following import follow
 from .reading import ANY_FILE, Read
-from .screen import TABLES, Flag, Shown, print_items, print_json, say, working
+from .screen import TABLES, Flag, Shown, as_json, print_items, print_json, say, working
 from .showing import print_call
 from .telling import call_line, line_of
 
@@ -43,7 +41,7 @@ def list_(
     told = _told(found, is_json=shown.json)
     since = found[0].data["at"] if found and len(found) == limit else 0.0
     acts = switches(journal, wanted, since) if limit else []
-    told += [(act["at"], json.dumps(act) if shown.json else line_of(act)) for act in acts]
+    told += [(act["at"], as_json(act) if shown.json else line_of(act)) for act in acts]
     for _, line in sorted(told, key=lambda each: each[0]):
         print(line)
     if last is not None:
@@ -58,7 +56,7 @@ def _told(found: list[Call], *, is_json: bool) -> list[tuple[float, str]]:
     told = []
     for call in found:
         if is_json:
-            line = json.dumps(call.as_json(), ensure_ascii=False)
+            line = as_json(call.as_json())
         elif "outcome" in call.data:
             line = call_line(call.data, call.marks, run=f"{call.run[:6]}:" if several else "")
         else:

@@ -60,7 +60,14 @@ def console() -> Console:
 
 def print_json(value: Any) -> None:
     """Print one value as one line of JSON; what has no JSON is printed in words."""
-    print(json.dumps(value, default=str, ensure_ascii=False))
+    print(as_json(value))
+
+
+def as_json(value: Any) -> str:
+    """Return a value as one line of JSON. What stdout cannot show is escaped as JSON does it."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    can_show_all = encoding.lower().startswith("utf")
+    return json.dumps(value, default=str, ensure_ascii=not can_show_all)
 
 
 def say(text: str, style: str = "") -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
@@ -49,13 +50,13 @@ class Terminal:
             try:
                 desk.answer(request.id, answer)
             except HookError as error:
-                print(printable(str(error)), flush=True)
+                _show(printable(str(error)))
 
     def _answer(self, request: Request) -> Approved | Denied | None:
         """Return what somebody says, or None at the end of the input."""
         with self._lock:
             last = self._last.get((request.hook, request.receiver))
-            print(*lines_of(request, last), sep="\n", flush=True)
+            _show("\n".join(lines_of(request, last)))
             self._last[request.hook, request.receiver] = request
             try:
                 said = input("yes or no? ")
@@ -77,6 +78,14 @@ class Terminal:
 
         threading.Thread(target=run, name="hookbus: terminal", daemon=True).start()
         return await asyncio.wrap_future(future)
+
+
+
+def _show(text: str) -> None:
+    """Print what a person decides by, whole also where the terminal has not every character."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+
 
 terminal: Final = Terminal()
 """An approver that asks whoever is at the keyboard: `bus.approver(terminal)`. Of what waits

@@ -14,6 +14,10 @@ from .. import Block, HookContext, HookError
 from ._call import contents_of
 from ._covered import Covered
 from ._plugged import Hooks, Plugged
+from ._windows import share_of, why_odd
+
+_paths: Any = os.path
+"""The rules of this system for paths, and what is on its disks."""
 
 ARGUMENTS: Final = ("*path*", "*file*", "*folder*", "*dir*", "cwd", "src", "dst")
 STEPS: Final = 40
@@ -29,11 +33,13 @@ _FORM: Final = re.compile(
 """What a value looks like that is probably a path."""
 
 _USUAL: Final = re.compile(r"(?!//)[\w./+=,@#-](?:[\w./+=,@#() -]*[\w./+=,@#)-])?", re.ASCII)
-"""What a path looks like that all readers take for the same one."""
+"""What a path looks like that all readers on Unix take for the same one."""
 
-_ODD: Final = {
+_ODD_ON_UNIX: Final = {
     "is an address or names a drive": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//"),
     "has a backslash": re.compile(r".*\\", re.DOTALL),
+}
+_ODD: Final = {
     "has a percent code": re.compile(r".*%(?:[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|\w+%)", re.DOTALL),
     "begins with ~": re.compile("~"),
     "has a $": re.compile(r".*\$", re.DOTALL),
@@ -45,7 +51,9 @@ class inside(Plugged):
 
     A relative path is read as `open` does, from the working directory of the call. What two readers
     could take for different paths is outside: addresses, percent codes, `~`, `$`, backslashes,
-    look-alikes of slashes and dots, control characters.
+    look-alikes of slashes and dots, control characters. On Windows backslashes and whole paths with
+    a drive or a share are paths like others, in any case of letters; outside are a drive or a slash
+    alone in front, devices such as `NUL`, streams (`a.txt:b`), names that end with a dot.
 
     Args:
         folders: one or more that exist.
@@ -65,11 +73,13 @@ class inside(Plugged):
         super().__init__(hook)
         if not folders:
             raise HookError("inside() lets no path through: name a folder")
-        self._folders = [_folder(each) for each in folders]
+        allowed = [_folder(each) for each in folders]
+        # To look at any other share would send its server the name and the hash of this user.
+        shares = {"", *map(share_of, allowed)}
         covered = Covered(arguments, ARGUMENTS, _FORM)
 
         def judge(sender: Any, ctx: HookContext) -> Block | None:
-            places, seen = _Places(self._folders), set[str]()
+            places, seen = _Places(allowed, shares), set[str]()
             try:
                 for path, value in covered.of(contents_of(ctx)):
                     if type(value) is str and value in seen:
@@ -92,10 +102,12 @@ class _Places:
 
     Args:
         folders: those that are allowed.
+        shares: those of Windows that may be looked at.
     """
 
-    def __init__(self, folders: list[str]) -> None:
-        self._allowed, self._below = frozenset(folders), tuple(each + os.sep for each in folders)
+    def __init__(self, folders: list[str], shares: set[str]) -> None:
+        self._folders, self._shares = folders, shares
+        self._below = tuple(each + _paths.sep for each in folders)
         self._followed: dict[str, str | None] = {}
 
     def outside(self, value: Any) -> str | None:
@@ -107,19 +119,23 @@ class _Places:
         why = odd(value)
         if why is not None:
             return why
+        if _is_windows() and share_of(value) not in self._shares:
+            return "is outside the folders that are allowed"
         # Some tools cut `x/..` before links are read.
-        for text in {value, os.path.normpath(value)} if ".." in value else [value]:
+        for text in {value, _paths.normpath(value)} if ".." in value else [value]:
             whole = self._leads_to(text)
             if whole is None:
                 return "cannot be followed"
-            if whole not in self._allowed and not whole.startswith(self._below):
+            if not whole.startswith(self._below) and not any(
+                _is_in(whole, each) for each in self._folders
+            ):
                 return "is outside the folders that are allowed"
         return None
 
     def _leads_to(self, text: str) -> str | None:
         """Return where a path leads, or None if that cannot be told."""
         folder, name = os.path.split(text)
-        if name in ("", ".", "..") or text.count("/") > STEPS:
+        if name in ("", ".", "..") or text.count("/") > STEPS or _is_windows():
             return _followed(text)
         if folder not in self._followed:
             is_first = not folder or folder[-1] == "/"
@@ -140,18 +156,31 @@ class _Places:
 def _followed(text: str) -> str | None:
     """Return where a path leads, wherever links lead; None if it cannot be followed."""
     try:
-        return os.path.realpath(text, strict=True)
+        return str(_paths.realpath(text, strict=True))
     except (FileNotFoundError, NotADirectoryError):
-        return os.path.realpath(text)
+        return str(_paths.realpath(text))
     except (OSError, ValueError):
         return None
+
+
+def _is_in(whole: str, folder: str) -> bool:
+    """Tell whether a whole path is a folder or in it, however the folder's name is written."""
+    if whole == folder or whole.startswith(folder + _paths.sep):
+        return True
+    head, rest = whole[: len(folder)], whole[len(folder) :]
+    if head.lower() != folder.lower() or rest[:1] not in ("", _paths.sep):
+        return False
+    try:
+        return bool(_paths.samefile(head, folder))  # where the case of letters makes no difference
+    except OSError:
+        return False
 
 
 def odd(text: str) -> str | None:
     """Say what makes a path one that readers may take for different paths, or return None."""
     if len(text) > 4096:
         return "is too long for a path"
-    if _USUAL.fullmatch(text):
+    if _USUAL.fullmatch(text) and not _is_windows():
         return None
     if not text or text != text.strip():
         return "is empty, or begins or ends with a blank"
@@ -163,7 +192,13 @@ def odd(text: str) -> str | None:
         return "has a character that looks like a slash or a dot"
     if text[0] in '[{"' and _is_json(text):
         return "is JSON, which a tool may read as other paths"
-    return next((why for why, found in _ODD.items() if found.match(text)), None)
+    looks = _ODD if _is_windows() else {**_ODD_ON_UNIX, **_ODD}
+    why = next((why for why, found in looks.items() if found.match(text)), None)
+    return why_odd(text) if _is_windows() and why is None else why
+
+
+def _is_windows() -> bool:
+    return bool(_paths.sep == "\\")
 
 
 def _is_json(text: str) -> bool:
@@ -177,6 +212,6 @@ def _is_json(text: str) -> bool:
 
 
 def _folder(given: Any) -> str:
-    if not isinstance(given, (str, os.PathLike)) or not os.path.isdir(given):
+    if not isinstance(given, (str, os.PathLike)) or not _paths.isdir(given):
         raise HookError(f"inside({given!r:.60}): there is no such folder")
-    return os.path.realpath(given, strict=True).rstrip(os.sep)
+    return str(_paths.realpath(given, strict=True)).rstrip(_paths.sep)

@@ -143,6 +143,7 @@ def test_a_call_lies_in_no_call_but_the_one_it_was_made_in(traced):
     assert tracks["reads"] == tracks["model_stream m-1"] != tracks["model_stream m-2"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_trace_of_a_process_that_was_killed_opens(tmp_path):
     path = tmp_path / "trace.json"
     program = f"""if True:

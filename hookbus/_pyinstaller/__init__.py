@@ -1,0 +1,2 @@
+"""What PyInstaller cannot see: modules that are loaded when first asked for, and files beside them.
+"""
