@@ -5,7 +5,7 @@ tested with, whether what is installed here fits, and where each is hooked.
 from __future__ import annotations
 
 from importlib import import_module, metadata
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ._newer import find_problem
 from ._patches import Patches
