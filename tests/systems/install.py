@@ -56,7 +56,7 @@ SYSTEMS = {
     ),  # fmt: skip
     "autogen": System(
         "autogen", "3.11", extras=("autogen",),
-        packages=("autogen-ext[mcp]>=0.7.1,<0.8", "mcp<2"),
+        packages=("autogen-ext[mcp]>=0.7.1,<1", "mcp<2"),
     ),  # fmt: skip
     "claude_agent": System("claude_agent", "3.12", extras=("claude-agent",)),
     "crewai": System("crewai", "3.12", extras=("crewai",)),
