@@ -131,7 +131,8 @@ def test_a_package_is_taken_over_once_at_a_time():
     second.restore()
 
 
-def test_a_version_that_is_not_supported_is_refused_with_the_supported_ones():
+def test_a_version_that_is_not_supported_is_refused_with_the_supported_ones(monkeypatch):
+    monkeypatch.setattr(metadata, "distributions", list)
     with pytest.raises(
         HookError,
         match=r"pytest .* is installed, and this adapter supports 1\.2\.3 or 1\.2\.4: pip install",
@@ -144,18 +145,60 @@ def test_a_version_that_is_not_supported_is_refused_with_the_supported_ones():
     assert require_version("pytest", PYTEST) == PYTEST
 
 
-def test_what_to_install_is_a_range_and_names_who_else_requires_the_package(monkeypatch):
+def advised(monkeypatch, *requirements, supported=(Between("1.2.0", "1.4.7"),)):
+    """Return what is advised where a package requires this of pytest."""
+
     class Other:
-        name, version = "pytest-shop", "2.0"
-        requires = ("pytest>=9; python_version>'3'", "pytest-xdist", "pytest<2; extra == 'old'")
+        name, version, requires = "pytest-shop", "2.0", requirements
 
     monkeypatch.setattr(metadata, "distributions", lambda: [Other])
     with pytest.raises(HookError) as refused:
-        require_version("pytest", Between("1.2.0", "1.4.7"))
-    assert str(refused.value) == (
-        f"pytest {PYTEST} is installed, and this adapter supports 1.2.0 to 1.4.7: "
-        "pip install 'pytest>=1.2.0,<1.5' (pytest-shop 2.0 requires pytest>=9)"
+        require_version("pytest", *supported)
+    known = " or ".join(map(str, supported))
+    said = f"pytest {PYTEST} is installed, and this adapter supports {known}: "
+    assert str(refused.value).startswith(said)
+    return str(refused.value).removeprefix(said)
+
+
+def test_what_to_install_is_a_range_that_suits_who_else_requires_the_package(monkeypatch):
+    wants = ("pytest>=1.3; python_version>'3'", "pytest-xdist", "pytest<2; extra == 'old'")
+    assert advised(monkeypatch, *wants) == (
+        "pip install 'pytest>=1.3,<1.5' (pytest-shop 2.0 requires pytest>=1.3)"
     )
+
+
+@pytest.mark.parametrize(
+    ("wants", "found"),
+    [
+        ("pytest<1.4", ">=1.2.0,<1.4.0"), ("pytest<=1.4.2", ">=1.2.0,<1.4.3"),
+        ("pytest>1.3.1", ">=1.3.2,<1.5"), ("pytest~=1.3", ">=1.3,<1.5"),
+        ("pytest~=1.3.1", ">=1.3.1,<1.4.0"), ("pytest==1.3.*", ">=1.3.0,<1.4.0"),
+        ("pytest==1.4.1", ">=1.4.1,<1.4.2"), ("pytest!=1.3.0", ">=1.2.0,<1.5,!=1.3.0"),
+        ("pytest (>=1.3,<2)", ">=1.3,<1.5"), ("pytest", ">=1.2.0,<1.5"),
+    ],
+)  # fmt: skip
+def test_every_kind_of_requirement_narrows_what_is_advised(monkeypatch, wants, found):
+    assert f"pip install 'pytest{found}'" in advised(monkeypatch, wants)
+
+
+@pytest.mark.parametrize("wants", ["pytest>=9", "pytest<1", "pytest==1.5.0", "pytest~=2.1"])
+def test_no_version_is_advised_that_contradicts_what_others_require(monkeypatch, wants):
+    assert advised(monkeypatch, wants) == (
+        f"no supported version suits what is installed (pytest-shop 2.0 requires {wants}); "
+        "look for a newer hookbus, or change these packages together"
+    )
+
+
+def test_of_several_supported_versions_the_one_that_suits_is_advised(monkeypatch):
+    wants = "pytest<3"
+    found = advised(monkeypatch, wants, supported=("2.9.0", "3.1.10"))
+    assert found == "pip install 'pytest==2.9.0' (pytest-shop 2.0 requires pytest<3)"
+
+
+def test_where_the_package_needs_another_python_no_version_is_advised(monkeypatch):
+    monkeypatch.setattr(sys, "version_info", (3, 11, 7, "final", 0))
+    with pytest.raises(HookError, match=r"it needs Python 3\.12 or newer, and this is 3\.11"):
+        require_version("bub", "0.5.1")
 
 
 # -- agent frameworks ------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from importlib import metadata
 from typing import Final, NamedTuple
@@ -52,19 +51,10 @@ FRAMEWORKS: Final = (
     Framework("strands", "strands-agents", "strands"),
 )
 
-_IN_FORCE: Final[Counter[str]] = Counter()
+_ADAPTERS: Final = "hookbus.adapters._patches"
+"""What every adapter that is installed has loaded. The kernel imports no adapter."""
 
 _NAME: Final = re.compile(r"[\w.-]+")
-
-
-def note_adapter(package: str) -> None:
-    """Note that a package runs on hookbus, on whatever bus."""
-    _IN_FORCE[package] += 1
-
-
-def drop_adapter(package: str) -> None:
-    """Note that an adapter was taken off a package again."""
-    _IN_FORCE[package] -= 1
 
 
 def check_adapters() -> None:
@@ -76,9 +66,11 @@ def check_adapters() -> None:
         HookError: naming each framework without its adapter, and how to install that.
     """
     imported = [each for each in FRAMEWORKS if each.module in sys.modules]
-    bare = [each for each in imported if _IN_FORCE[each.package] <= 0]
+    adapters = sys.modules.get(_ADAPTERS)
+    on_hookbus: frozenset[str] = frozenset() if adapters is None else adapters.packages_on_hookbus()
+    bare = [each for each in imported if each.package not in on_hookbus]
     if bare:
-        parts = _required_by([each.package for each in imported if _IN_FORCE[each.package] > 0])
+        parts = _required_by([*on_hookbus])
         bare = [each for each in bare if each.package not in parts]
     if bare:
         named = ", ".join(f"{each.package} (hookbus.adapters.{_adapter(each)}.install())"

@@ -12,7 +12,6 @@ from types import ModuleType, TracebackType
 from typing import Any, ClassVar, Final, Self, TypeVar
 
 from hookbus import Bus, HookError
-from hookbus._hooks.frameworks import drop_adapter, note_adapter
 from hookbus._keywords import named_options as named_options
 from hookbus.exceptions import HookWarning
 from hookbus.signatures import signature_of
@@ -65,7 +64,6 @@ class Patches:
                 "install returned"
             )
         self._in_force[self.package] = self
-        note_adapter(self.package)
         self.is_live = True
         return self
 
@@ -194,7 +192,6 @@ class Patches:
             return
         self.is_live = False
         del self._in_force[self.package]
-        drop_adapter(self.package)
         while self._undo:
             self._undo.pop()()
 
@@ -203,10 +200,17 @@ class InPlace(Patches):
     """What changes nothing, for an object that people put in its place themselves: it is in force
     for good."""
 
+    _in_place: ClassVar[set[str]] = set()
+
     def __init__(self, package: str, *supported: str | Between) -> None:
         super().__init__(package, *supported)
         self.is_live = True
-        note_adapter(package)
+        self._in_place.add(package)
+
+
+def packages_on_hookbus() -> frozenset[str]:
+    """Return the packages whose calls come through hookbus, on whatever bus."""
+    return frozenset((*Patches._in_force, *InPlace._in_place))
 
 
 def _with_subclasses(cls: type) -> Iterator[type]:

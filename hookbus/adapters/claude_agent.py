@@ -28,7 +28,7 @@ from ._tools import Gate, Refusal, Results, ToolCall
 from ._vocabulary import refusal
 
 PACKAGE: Final = "claude-agent-sdk"
-SUPPORTED: Final = Between("0.2.180", "0.2.187")
+SUPPORTED: Final = Between("0.2.180", "0.2.188")
 
 AGENTS: Final = {"Agent", "Task"}
 """The CLI's tools that run a sub-agent, by the names they have had."""

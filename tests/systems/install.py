@@ -3,8 +3,11 @@
     python -m tests.systems.install            all of them
     python -m tests.systems.install agno bub   these
     python -m tests.systems.install --frameworks   installs nothing: names the agent frameworks
+    python -m tests.systems.install --update       writes the constraints anew: the newest of all
+    python -m tests.systems.install --update agno tools   of these; `tools` is the repository's own
 
-They stand in .venv-systems/<name>; one that is there is brought up to date.
+They stand in .venv-systems/<name>; one that is there is brought up to date. Every package in them
+has the version that .ci/constraints/<name>.txt says, so that a release elsewhere changes no test.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -52,7 +56,7 @@ SYSTEMS = {
     ),  # fmt: skip
     "autogen": System(
         "autogen", "3.11", extras=("autogen",),
-        packages=("autogen-ext[mcp]>=0.7.1,<0.8", "mcp<2"),
+        packages=("autogen-ext[mcp]>=0.7.1,<1", "mcp<2"),
     ),  # fmt: skip
     "claude_agent": System("claude_agent", "3.12", extras=("claude-agent",)),
     "crewai": System("crewai", "3.12", extras=("crewai",)),
@@ -83,9 +87,20 @@ SYSTEMS = {
 }
 
 
-def python_of(name: str) -> Path:
+TOOLS = "tools"
+"""The constraints of the repository's own environment: what its tests, docs and releases need."""
+
+TOOLS_EXTRAS = ("dev", "demo", "docs", "release")
+
+
+def python_of(name: str, folder: str = ".venv-systems") -> Path:
     """Return the interpreter of a system's environment, which may not be there yet."""
-    return ROOT / ".venv-systems" / name / "bin" / "python"
+    return ROOT / folder / name / "bin" / "python"
+
+
+def constraints_of(name: str) -> Path:
+    """Return the file with the version of every package in an environment."""
+    return ROOT / ".ci" / "constraints" / f"{name}.txt"
 
 
 def find_python(version: str) -> str:
@@ -110,14 +125,62 @@ def install(name: str) -> None:
         subprocess.CalledProcessError: if pip could not.
     """
     system, python = SYSTEMS[name], python_of(name)
-    wanted = [f"{ROOT}[{','.join(('test', *system.extras))}]", *system.packages]
-    print(f"{name}: Python {system.python}, {', '.join(wanted)}", flush=True)
-    if not python.exists():
-        subprocess.run([find_python(system.python), "-m", "venv", python.parent.parent], check=True)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--editable", *wanted], check=True)
+    print(f"{name}: Python {system.python}, {', '.join(wanted_by(name))}", flush=True)
+    make_environment(python, system.python)
+    run_pip(python, "install", "--editable", *wanted_by(name), constraints=constraints_of(name))
     if system.source:
         _keep_source(python, system.source)
+
+
+def wanted_by(name: str) -> list[str]:
+    """Return what an environment is made of, as pip takes it."""
+    if name == TOOLS:
+        return [f"{ROOT}[{','.join(TOOLS_EXTRAS)}]"]
+    system = SYSTEMS[name]
+    return [f"{ROOT}[{','.join(('test', *system.extras))}]", *system.packages]
+
+
+def make_environment(python: Path, version: str) -> None:
+    """Make an empty environment where there is none, whose interpreter is then `python`."""
+    if not python.exists():
+        subprocess.run([find_python(version), "-m", "venv", python.parent.parent], check=True)
+
+
+def run_pip(python: Path, command: str, *options: str, constraints: Path | None = None) -> None:
+    """Run a command of an environment's pip, with the constraints of that environment alone.
+
+    Raises:
+        subprocess.CalledProcessError: if pip could not.
+    """
+    environment = {key: each for key, each in os.environ.items() if key != "PIP_CONSTRAINT"}
+    pip = [python, "-m", "pip", command, "--quiet", "--disable-pip-version-check"]
+    given = ["--constraint", constraints] if constraints and constraints.exists() else []
+    subprocess.run([*pip, *given, *options], check=True, env=environment)
+
+
+def update_constraints(name: str) -> None:
+    """Write down what pip installs today, with the newest of all that moves.
+
+    Raises:
+        subprocess.CalledProcessError: if pip could not.
+    """
+    version = "3.11" if name == TOOLS else SYSTEMS[name].python
+    with TemporaryDirectory() as folder:
+        python = Path(folder) / "bin" / "python"
+        make_environment(python, version)
+        run_pip(python, "install", "--editable", *wanted_by(name))
+        write_constraints(name, python)
+
+
+def write_constraints(name: str, python: Path) -> None:
+    """Write down what an environment has, but hookbus and pip."""
+    ask = [python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check"]
+    found = subprocess.check_output(ask, text=True).splitlines()
+    kept = [each for each in found if each.partition("==")[0] not in ("hookbus", "pip")]
+    head = f"# Written by `python -m tests.systems.install --update {name}`.\n"
+    constraints_of(name).parent.mkdir(exist_ok=True)
+    constraints_of(name).write_text(head + "".join(f"{each}\n" for each in kept))
+    print(f"{name}: {len(kept)} packages", flush=True)
 
 
 def _keep_source(python: Path, package: str) -> None:
@@ -126,14 +189,21 @@ def _keep_source(python: Path, package: str) -> None:
     version = subprocess.check_output([python, "-c", asked], text=True).strip()
     folder = python.parent.parent / "sources"
     if not [*folder.glob(f"*-{version}.tar.gz")]:
-        pip = [python, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary=:all:"]
-        subprocess.run([*pip, "--dest", folder, f"{package}=={version}"], check=True)
+        run_pip(python, "download", "--no-deps", "--no-binary=:all:", "--dest", str(folder),
+                f"{package}=={version}")  # fmt: skip
 
 
-if sys.argv[1:] == ["--frameworks"] and __name__ == "__main__":
-    print(*(name for name, system in SYSTEMS.items() if system.is_framework), sep="\n")
-elif __name__ == "__main__":
-    for chosen in sys.argv[1:] or SYSTEMS:
-        if chosen not in SYSTEMS:
-            sys.exit(f"there is no system {chosen!r}; there are {', '.join(SYSTEMS)}")
-        install(chosen)
+def main(arguments: list[str]) -> None:
+    if arguments == ["--frameworks"]:
+        print(*(name for name, system in SYSTEMS.items() if system.is_framework), sep="\n")
+        return
+    updates = arguments[:1] == ["--update"]
+    known = [*SYSTEMS, TOOLS] if updates else [*SYSTEMS]
+    for chosen in arguments[updates:] or known:
+        if chosen not in known:
+            sys.exit(f"there is no system {chosen!r}; there are {', '.join(known)}")
+        (update_constraints if updates else install)(chosen)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

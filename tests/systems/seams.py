@@ -7,6 +7,7 @@ the environment of that framework: `.venv-systems/NAME/bin/python -m tests.syste
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import textwrap
 from contextlib import ExitStack, contextmanager
@@ -17,7 +18,7 @@ from unittest import mock
 
 from hookbus import Bus
 from hookbus.adapters._patches import Patches
-from hookbus.adapters._seams._signatures import check_seams, write_parameters
+from hookbus.adapters._seams._signatures import check_seams
 
 from .install import ROOT
 
@@ -49,7 +50,26 @@ def recorded():
         yield found
 
 
-def line_of(owner: Any, name: str, stock: Any) -> str | None:
+def words_of(adapter: str) -> set[str]:
+    """Return every word in an adapter's own modules and in those that adapters share."""
+    folder = ROOT / "hookbus" / "adapters"
+    own = [folder / f"{adapter}.py", *(folder / adapter).glob("*.py")]
+    texts = [path.read_text() for path in (*own, *folder.glob("_*.py")) if path.exists()]
+    return set(re.findall(r"\w+", "\n".join(texts)))
+
+
+def parameters_of(function: Any, words: set[str]) -> str:
+    """Return the parameters that are required or that the adapter names; that others go or come
+    does not matter to it."""
+    signature = inspect.signature(function)
+    optional = {name for name, each in signature.parameters.items()
+                if each.default is not each.empty and name not in words}  # fmt: skip
+    kept = [each.replace(annotation=each.empty, default=each.empty)
+            for name, each in signature.parameters.items() if name not in optional]  # fmt: skip
+    return str(inspect.Signature(kept))[1:-1]
+
+
+def line_of(owner: Any, name: str, stock: Any, words: set[str]) -> str | None:
     """Return the line of a seam; None where nobody could find it by its name."""
     if isinstance(owner, ModuleType):
         home, path = owner.__name__, name
@@ -61,7 +81,7 @@ def line_of(owner: Any, name: str, stock: Any) -> str | None:
     if not inspect.isfunction(function):
         return f"{home}:{path}"
     is_async = "async " if inspect.iscoroutinefunction(function) else ""
-    return f"{is_async}{home}:{path}({write_parameters(function)})"
+    return f"{is_async}{home}:{path}({parameters_of(function, words)})"
 
 
 def lines_of(adapter: str) -> list[str]:
@@ -70,7 +90,8 @@ def lines_of(adapter: str) -> list[str]:
     with recorded() as found:
         uninstall = home.install(Bus())
     uninstall()
-    lines = {line_of(owner, name, stock) for (owner, name), stock in found.items()}
+    words = words_of(adapter)
+    lines = {line_of(owner, name, stock, words) for (owner, name), stock in found.items()}
     kept = sorted(line for line in lines if line is not None)
     for line in kept:
         check_seams(line)

@@ -62,15 +62,6 @@ def check_seams(text: str) -> None:
         _check_parameters(seam, function)
 
 
-def write_parameters(function: Any) -> str:
-    """Return the parameters of a function as a list of seams has them."""
-    signature = signature_of(inspect.unwrap(getattr(function, "__func__", function)))
-    plain = [each.replace(annotation=inspect.Parameter.empty, default=inspect.Parameter.empty)
-             for each in signature.parameters.values()]  # fmt: skip
-    marked = signature.replace(parameters=plain, return_annotation=inspect.Signature.empty)
-    return str(marked)[1:-1]
-
-
 _NOT_INSTALLED: Final = object()
 
 
@@ -81,10 +72,12 @@ def _find(seam: Seam) -> Any:
         if _is_of_another_package(seam.module, error):
             return _NOT_INSTALLED
         raise SeamProblem(f"{seam.module}:{seam.name}", f"cannot be imported: {error}") from error
-    for name in seam.name.split("."):
+    names = seam.name.split(".")
+    for depth, name in enumerate(names, 1):
         # What a class only inherits is replaced nowhere: it must be its own.
         if not (name in vars(found) if isinstance(found, type) else hasattr(found, name)):
-            raise SeamProblem(f"{seam.module}:{seam.name}", "is missing")
+            path = ".".join(names[:depth])
+            raise SeamProblem(f"{seam.module}:{path}", "is missing")
         found = vars(found)[name] if isinstance(found, type) else getattr(found, name)
     return found
 
@@ -108,22 +101,21 @@ def _is_namespace(name: str) -> bool:
 
 
 def _check_parameters(seam: Seam, function: Any) -> None:
-    """Compare the parameters: all that were there are there, and what is new may be left out."""
+    """Compare the parameters: all that were listed are there in their order, and others may be left
+    out."""
     try:
-        now = write_parameters(function)
         parameters = signature_of(function).parameters
     except (TypeError, ValueError):
         return  # written in C: the self-test calls it
-    names = re.findall(r"[\w*/]+", now)
+    listed = [each.lstrip("*") for each in seam.parameters or () if each.strip("*/")]
     takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
-    if gone := [each for each in seam.parameters or () if each not in names and not (
-            takes_any and each.isidentifier()) and each not in ("/", "*")]:  # fmt: skip
-        raise SeamProblem(seam.name, f"has no parameter {gone[0]} any more; it takes ({now})")
-    by_place = [each for each in names if each in (seam.parameters or ())]
-    if by_place != [each for each in seam.parameters or () if each in names]:
-        raise SeamProblem(seam.name, f"takes its parameters in another order: ({now})")
+    if gone := [each for each in listed if each not in parameters and not takes_any]:
+        raise SeamProblem(seam.name, f"no longer has the parameter {gone[0]}")
+    if [each for each in parameters if each in listed] != [
+            each for each in listed if each in parameters]:  # fmt: skip
+        raise SeamProblem(seam.name, f"takes its parameters in another order: {[*parameters]}")
     for name, each in parameters.items():
         is_optional = each.default is not each.empty or each.kind in (
             each.VAR_KEYWORD, each.VAR_POSITIONAL)  # fmt: skip
-        if name not in (seam.parameters or ()) and not is_optional:
-            raise SeamProblem(seam.name, f"requires a new parameter {name}: ({now})")
+        if name not in listed and not is_optional:
+            raise SeamProblem(seam.name, f"requires a new parameter: {name}")

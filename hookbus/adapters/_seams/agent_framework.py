@@ -12,8 +12,7 @@ agent_framework._clients:BaseChatClient._inner_get_response(self, *, messages, s
     **kwargs)
 async agent_framework._tools:FunctionTool.invoke(self, *, arguments, context, tool_call_id,
     skip_parsing, **kwargs)
-async agent_framework._tools:_auto_invoke_function(function_call_content, custom_args, *, config,
-    tool_map, invocation_session, middleware_pipeline, live_tools, host_payload_budget)
+async agent_framework._tools:_auto_invoke_function(function_call_content, *, config, tool_map)
 async agent_framework_orchestrations._handoff:_AutoHandoffMiddleware.process(self, context,
     call_next)
 """

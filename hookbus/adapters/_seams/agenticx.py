@@ -16,8 +16,7 @@ agenticx.core.hooks.tool_hooks:execute_after_tool_call_hooks(context, agent_hook
 agenticx.core.hooks.tool_hooks:execute_before_tool_call_hooks(context, agent_hooks)
 agenticx.hooks.registry:HookRegistry.trigger_sync(self, event, *, stop_on_false)
 agenticx.tools.executor:ToolExecutor.execute(self, tool, agent_id, task_id, **kwargs)
-async agenticx.cli.agent_tools:dispatch_tool_async(name, arguments, session, *, confirm_gate,
-    event_callback, team_manager, clarify_gate, is_unattended, runtime_tool_context)
+async agenticx.cli.agent_tools:dispatch_tool_async(name, arguments, session)
 async agenticx.hooks.registry:HookRegistry.trigger(self, event, *, stop_on_false)
 async agenticx.runtime.hooks:HookRegistry.run_after_model(self, response, session)
 async agenticx.runtime.hooks:HookRegistry.run_after_tool_call(self, tool_name, result, session)

@@ -10,10 +10,10 @@ from ._frame import NAME, Pay, Sample, functions_of
 
 SEAMS: Final = """
 agentscope.agent._agent:Agent._handle_error_tool_call(self, tool_call, message, state)
-agentscope.agent._agent:Agent.reply_stream(self, inputs, structured_schema, yield_final_msg)
+agentscope.agent._agent:Agent.reply_stream(self, inputs)
 agentscope.tool._toolkit:Toolkit.call_tool(self, tool_call, state)
 async agentscope.agent._agent:Agent._call_model(self, messages, tools, tool_choice)
-async agentscope.agent._agent:Agent.reply(self, inputs, structured_schema)
+async agentscope.agent._agent:Agent.reply(self, inputs)
 async agentscope.model._base:ChatModelBase.__call__(self, messages, tools, tool_choice, **kwargs)
 async agentscope.model._base:ChatModelBase.generate_structured_output(self, messages,
     structured_model, **kwargs)

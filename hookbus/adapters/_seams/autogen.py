@@ -11,11 +11,11 @@ SEAMS: Final = """
 async autogen_agentchat.agents._assistant_agent:AssistantAgent._execute_tool_call(tool_call,
     workbench, handoff_tools, agent_name, cancellation_token, stream)
 async autogen_agentchat.agents._base_chat_agent:BaseChatAgent.run(self, *, task,
-    cancellation_token, output_task_messages)
+    cancellation_token)
 async autogen_agentchat.teams._group_chat._base_group_chat:BaseGroupChat.run(self, *, task,
-    cancellation_token, output_task_messages)
+    cancellation_token)
 async autogen_core.models._model_client:ChatCompletionClient.create(self, messages, *, tools,
-    tool_choice, json_output, extra_create_args, cancellation_token)
+    tool_choice, cancellation_token)
 async autogen_core.tools._base:BaseTool.run_json(self, args, cancellation_token, call_id)
 async autogen_core.tools._workbench:Workbench.call_tool(self, name, arguments, cancellation_token,
     call_id)
@@ -24,11 +24,11 @@ autogen_agentchat.agents._assistant_agent:AssistantAgent._check_and_handle_hando
 autogen_agentchat.agents._assistant_agent:AssistantAgent._summarize_tool_use(executed_calls_and_results,
     inner_messages, handoffs, tool_call_summary_format, tool_call_summary_formatter, agent_name)
 autogen_agentchat.agents._base_chat_agent:BaseChatAgent.run_stream(self, *, task,
-    cancellation_token, output_task_messages)
+    cancellation_token)
 autogen_agentchat.teams._group_chat._base_group_chat:BaseGroupChat.run_stream(self, *, task,
-    cancellation_token, output_task_messages)
+    cancellation_token)
 autogen_core.models._model_client:ChatCompletionClient.create_stream(self, messages, *, tools,
-    tool_choice, json_output, extra_create_args, cancellation_token)
+    tool_choice, cancellation_token)
 autogen_core.tools._base:BaseStreamTool.run_json_stream(self, args, cancellation_token, call_id)
 autogen_core.tools._workbench:StreamWorkbench
 autogen_core.tools._workbench:StreamWorkbench.call_tool_stream(self, name, arguments,

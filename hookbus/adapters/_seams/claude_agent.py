@@ -12,8 +12,7 @@ from ._frame import NAME, Pay, Sample
 SEAMS: Final = """
 async claude_agent_sdk._internal.query:Query.close(self)
 claude_agent_sdk._internal.query:Query.__init__(self, transport, is_streaming_mode, can_use_tool,
-    hooks, sdk_mcp_servers, initialize_timeout, agents, exclude_dynamic_sections,
-    system_prompt_snapshot, skills, forward_subagent_text, verbatim_prompts, run_end_ceiling_ms)
+    hooks, agents)
 """
 
 

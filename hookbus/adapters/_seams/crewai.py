@@ -9,29 +9,24 @@ from ._frame import NAME, Pay, Sample, functions_of
 
 SEAMS: Final = """
 async crewai.agent.core:Agent.aexecute_task(self, task, context, tools)
-async crewai.agent.core:Agent.akickoff(self, messages, response_format, input_files,
-    from_checkpoint)
-async crewai.agent.core:Agent.kickoff_async(self, messages, response_format, input_files,
-    from_checkpoint)
-async crewai.crew:Crew.akickoff(self, inputs, input_files, from_checkpoint)
-async crewai.crew:Crew.kickoff_async(self, inputs, input_files, from_checkpoint)
-async crewai.llms.base_llm:BaseLLM.acall(self, messages, tools, callbacks, available_functions,
-    from_task, from_agent, response_model)
+async crewai.agent.core:Agent.akickoff(self, messages)
+async crewai.agent.core:Agent.kickoff_async(self, messages)
+async crewai.crew:Crew.akickoff(self)
+async crewai.crew:Crew.kickoff_async(self)
+async crewai.llms.base_llm:BaseLLM.acall(self, messages, tools, callbacks, available_functions)
 async crewai.tools.base_tool:BaseTool.arun(self, *args, **kwargs)
 async crewai.tools.structured_tool:CrewStructuredTool.ainvoke(self, input, config, **kwargs)
-async crewai.utilities.tool_utils:aexecute_tool_and_check_finality(agent_action, tools, agent_key,
-    agent_role, tools_handler, task, agent, function_calling_llm, fingerprint_context, crew)
+async crewai.utilities.tool_utils:aexecute_tool_and_check_finality(agent_action, tools, task,
+    agent, crew)
 crewai.agents.agent_executor:AgentExecutor._execute_single_native_tool_call(self, tool_call)
-crewai.llms.base_llm:BaseLLM.call(self, messages, tools, callbacks, available_functions,
-    from_task, from_agent, response_model)
+crewai.llms.base_llm:BaseLLM.call(self, messages, tools, callbacks, available_functions)
 crewai.tools.base_tool:BaseTool.run(self, *args, **kwargs)
 crewai.tools.structured_tool:CrewStructuredTool.invoke(self, input, config, **kwargs)
 crewai.tools.tool_usage:ToolUsage._select_tool(self, tool_name)
 crewai.utilities.agent_utils:execute_single_native_tool_call(tool_call, *, available_functions,
-    original_tools, structured_tools, tools_handler, agent, task, crew, event_source, printer,
-    verbose, plan_step_number, plan_step_description)
-crewai.utilities.tool_utils:execute_tool_and_check_finality(agent_action, tools, agent_key,
-    agent_role, tools_handler, task, agent, function_calling_llm, fingerprint_context, crew)
+    original_tools, structured_tools, tools_handler, agent, task, crew, event_source)
+crewai.utilities.tool_utils:execute_tool_and_check_finality(agent_action, tools, task, agent,
+    crew)
 """
 
 

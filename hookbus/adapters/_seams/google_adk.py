@@ -22,8 +22,7 @@ async google.adk.tools.computer_use.computer_use_tool:ComputerUseTool.run_async(
 async google.adk.tools.function_tool:FunctionTool.run_async(self, *, args, tool_context)
 async google.adk.workflow._llm_agent_wrapper:_dispatch_task_fc(parent_agent, fc, ctx)
 google.adk.models.base_llm:BaseLlm.generate_content_async(self, llm_request, stream)
-google.adk.runners:Runner.run_async(self, *, user_id, session_id, invocation_id, new_message,
-    state_delta, run_config, yield_user_message, abort_signal)
+google.adk.runners:Runner.run_async(self, *, user_id, session_id, new_message)
 """
 
 

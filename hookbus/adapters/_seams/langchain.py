@@ -12,8 +12,8 @@ async langchain.agents.middleware.types:AgentMiddleware.awrap_model_call(self, r
 async langchain_core.language_models.chat_models:BaseChatModel._agenerate_with_cache(self,
     messages, stop, run_manager, **kwargs)
 async langchain_core.tools.base:BaseTool.ainvoke(self, input, config, **kwargs)
-async langchain_core.tools.base:BaseTool.arun(self, tool_input, verbose, start_color, color,
-    callbacks, *, tags, metadata, run_name, run_id, config, tool_call_id, **kwargs)
+async langchain_core.tools.base:BaseTool.arun(self, tool_input, callbacks, *, metadata, config,
+    tool_call_id, **kwargs)
 async langchain_core.tools.simple:Tool.ainvoke(self, input, config, **kwargs)
 async langgraph.prebuilt.tool_node:ToolNode._execute_tool_async(self, request, input_type, config)
 langchain.agents.middleware.types:AgentMiddleware.wrap_model_call(self, request, handler)
@@ -24,8 +24,8 @@ langchain_core.language_models.chat_models:BaseChatModel._generate_with_cache(se
     stop, run_manager, **kwargs)
 langchain_core.language_models.chat_models:BaseChatModel._stream(self, messages, stop,
     run_manager, **kwargs)
-langchain_core.tools.base:BaseTool.run(self, tool_input, verbose, start_color, color, callbacks,
-    *, tags, metadata, run_name, run_id, config, tool_call_id, **kwargs)
+langchain_core.tools.base:BaseTool.run(self, tool_input, callbacks, *, metadata, config,
+    tool_call_id, **kwargs)
 langgraph.prebuilt.tool_node:ToolNode._execute_tool_sync(self, request, input_type, config)
 langgraph.prebuilt.tool_node:ToolNode._inject_tool_args(self, tool_call, tool_runtime, tool)
 """

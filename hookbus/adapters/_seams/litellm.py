@@ -10,37 +10,15 @@ from typing import Any, Final
 from ._frame import Pay, Sample, raised_text
 
 SEAMS: Final = """
-async litellm.chat_completions.dispatch:acompletion(model, messages, functions, function_call,
-    timeout, temperature, top_p, n, stream, stream_options, stop, max_tokens,
-    max_completion_tokens, modalities, prediction, audio, presence_penalty, frequency_penalty,
-    logit_bias, user, response_format, seed, tools, tool_choice, parallel_tool_calls, logprobs,
-    top_logprobs, deployment_id, reasoning_effort, verbosity, safety_identifier, service_tier,
-    store, prompt_cache_key, base_url, api_version, api_key, model_list, extra_headers, thinking,
-    web_search_options, include_server_side_tool_invocations, shared_session,
-    enable_json_schema_validation, **kwargs)
-async litellm.main:acompletion(model, messages, functions, function_call, timeout, temperature,
-    top_p, n, stream, stream_options, stop, max_tokens, max_completion_tokens, modalities,
-    prediction, audio, presence_penalty, frequency_penalty, logit_bias, user, response_format,
-    seed, tools, tool_choice, parallel_tool_calls, logprobs, top_logprobs, deployment_id,
-    reasoning_effort, verbosity, safety_identifier, service_tier, store, prompt_cache_key,
-    base_url, api_version, api_key, model_list, extra_headers, thinking, web_search_options,
-    include_server_side_tool_invocations, shared_session, enable_json_schema_validation, **kwargs)
-litellm.chat_completions.dispatch:completion(model, messages, timeout, temperature, top_p, n,
-    stream, stream_options, stop, max_completion_tokens, max_tokens, modalities, prediction,
-    audio, presence_penalty, frequency_penalty, logit_bias, user, reasoning_effort, verbosity,
-    response_format, seed, tools, tool_choice, logprobs, top_logprobs, parallel_tool_calls,
-    web_search_options, include_server_side_tool_invocations, deployment_id, extra_headers,
-    safety_identifier, service_tier, store, prompt_cache_key, functions, function_call, base_url,
-    api_version, api_key, model_list, thinking, shared_session, enable_json_schema_validation,
-    **kwargs)
+async litellm.chat_completions.dispatch:acompletion(model, messages, functions, function_call, n,
+    stream, stop, user, tools, tool_choice, parallel_tool_calls, store, **kwargs)
+async litellm.main:acompletion(model, messages, functions, function_call, n, stream, stop, user,
+    tools, tool_choice, parallel_tool_calls, store, **kwargs)
+litellm.chat_completions.dispatch:completion(model, messages, n, stream, stop, user, tools,
+    tool_choice, parallel_tool_calls, store, functions, function_call, **kwargs)
 litellm.integrations.custom_guardrail:is_guardrail_intervention(e)
-litellm.main:completion(model, messages, timeout, temperature, top_p, n, stream, stream_options,
-    stop, max_completion_tokens, max_tokens, modalities, prediction, audio, presence_penalty,
-    frequency_penalty, logit_bias, user, reasoning_effort, verbosity, response_format, seed,
-    tools, tool_choice, logprobs, top_logprobs, parallel_tool_calls, web_search_options,
-    include_server_side_tool_invocations, deployment_id, extra_headers, safety_identifier,
-    service_tier, store, prompt_cache_key, functions, function_call, base_url, api_version,
-    api_key, model_list, thinking, shared_session, enable_json_schema_validation, **kwargs)
+litellm.main:completion(model, messages, n, stream, stop, user, tools, tool_choice,
+    parallel_tool_calls, store, functions, function_call, **kwargs)
 """
 
 
@@ -87,9 +65,9 @@ def _known(litellm: Any, provider: Any) -> Iterator[None]:
     more = {"custom_provider_map": entry, "_custom_providers": _PROVIDER,
             "provider_list": _PROVIDER}  # fmt: skip
     for name, each in more.items():
-        setattr(litellm, name, [*getattr(litellm, name), each])
+        getattr(litellm, name).append(each)
     try:
         yield
     finally:
         for name, each in more.items():
-            setattr(litellm, name, [one for one in getattr(litellm, name) if one != each])
+            getattr(litellm, name).remove(each)

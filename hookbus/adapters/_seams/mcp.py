@@ -8,9 +8,7 @@ from typing import Any, Final
 from ._frame import NAME, Pay, Sample, functions_of
 
 SEAMS: Final = """
-async mcp.client.session:ClientSession.call_tool(self, name, arguments, read_timeout_seconds,
-    progress_callback, *, input_responses, request_state, meta, allow_input_required,
-    allow_claimed)
+async mcp.client.session:ClientSession.call_tool(self, name, arguments, *, request_state, meta)
 async mcp.server.mcpserver.server:MCPServer.call_tool(self, name, arguments, context)
 async mcp.server.mcpserver.tools.base:Tool.run(self, arguments, context, convert_result)
 mcp.server.lowlevel.server:Server.get_request_handler(self, method)

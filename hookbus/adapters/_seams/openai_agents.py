@@ -20,11 +20,9 @@ agents.run_internal.tool_actions:CustomToolAction
 agents.run_internal.tool_actions:LocalShellAction
 agents.run_internal.tool_actions:ShellAction
 agents.run_internal.tool_actions:coerce_apply_patch_operations(tool_call, *, context_wrapper)
-agents.run_internal.turn_resolution:_register_tool_call_items(context_wrapper, items, *,
-    validate_invocations)
+agents.run_internal.turn_resolution:_register_tool_call_items(context_wrapper, items)
 agents.run_internal.turn_resolution:process_model_response(*, agent, all_tools, response,
-    output_schema, handoffs, existing_items, run_config, server_manages_conversation,
-    server_managed_input_items, allow_apply_patch_function_fallback)
+    output_schema, handoffs)
 agents.tool:_FunctionToolInvocationResult
 agents.tool:get_function_tool_origin(function_tool)
 async agents.models.interface:Model.get_response(self, system_instructions, input, model_settings,
@@ -32,34 +30,32 @@ async agents.models.interface:Model.get_response(self, system_instructions, inpu
 async agents.run:AgentRunner.run(self, starting_agent, input, **kwargs)
 async agents.run_internal.model_retry:_evaluate_retry(*, error, attempt, max_retries,
     retry_policy, retry_backoff, stream, replay_unsafe_request, emitted_retry_unsafe_event,
-    provider_advice, previous_response_id, conversation_id)
+    provider_advice, conversation_id)
 async agents.run_internal.run_loop:start_streaming(starting_input, streamed_result,
     starting_agent, max_turns, hooks, context_wrapper, run_config, error_handlers,
-    previous_response_id, auto_previous_response_id, conversation_id, session, run_state, *,
-    trace_workflow_name, is_resumed_state, sandbox_runtime)
+    previous_response_id, auto_previous_response_id, conversation_id, session, *,
+    trace_workflow_name)
 async agents.run_internal.tool_actions:ApplyPatchAction.execute(cls, *, agent, call, hooks,
-    context_wrapper, config, tool_output_committer, sibling_category_failure)
+    context_wrapper, config)
 async agents.run_internal.tool_actions:ComputerAction._execute_action_and_capture(cls, computer,
     tool_call)
 async agents.run_internal.tool_actions:ComputerAction.execute(cls, *, agent, action, hooks,
-    context_wrapper, config, acknowledged_safety_checks, tool_output_committer,
-    sibling_category_failure)
+    context_wrapper, config)
 async agents.run_internal.tool_actions:CustomToolAction.execute(cls, *, agent, call, hooks,
-    context_wrapper, config, tool_output_committer, sibling_category_failure)
+    context_wrapper, config)
 async agents.run_internal.tool_actions:LocalShellAction.execute(cls, *, agent, call, hooks,
-    context_wrapper, config, tool_output_committer, sibling_category_failure)
+    context_wrapper, config)
 async agents.run_internal.tool_actions:ShellAction.execute(cls, *, agent, call, hooks,
-    context_wrapper, config, tool_output_committer, sibling_category_failure)
+    context_wrapper, config)
 async agents.run_internal.tool_execution:execute_computer_actions(*, public_agent, actions, hooks,
-    context_wrapper, config, tool_output_committer, sibling_category_failure)
+    context_wrapper, config)
 async agents.run_internal.turn_resolution:_resolve_tool_not_found_message(*, context_wrapper,
     run_config, tool_call, tool_name, call_id)
 async agents.run_internal.turn_resolution:check_for_final_output_from_tools(agent, tool_results,
     context_wrapper)
 async agents.run_internal.turn_resolution:execute_handoffs(*, public_agent, original_input,
     pre_step_items, new_step_items, new_response, run_handoffs, hooks, context_wrapper,
-    run_config, server_manages_conversation, nest_handoff_history_fn,
-    tool_input_guardrail_results, tool_output_guardrail_results, handoff_output_committer)
+    run_config, tool_input_guardrail_results, tool_output_guardrail_results)
 async agents.tool:_invoke_function_tool_with_metadata(*, function_tool, context, arguments)
 """
 

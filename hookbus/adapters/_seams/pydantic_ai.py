@@ -14,11 +14,9 @@ async pydantic_ai._output:ObjectOutputProcessor.call(self, output, *, run_contex
 async pydantic_ai._output:execute_choice_action(action)
 async pydantic_ai._output:execute_output_function(function_schema, *, run_context, args,
     wrap_validation_errors)
-async pydantic_ai.agent.abstract:AbstractAgent.run(self, user_prompt, *, output_type,
-    conversation, message_history, deferred_tool_results, conversation_id, run_id, model,
-    instructions, deps, model_settings, usage_limits, cancellation_token, timeout, usage,
-    metadata, retries, infer_name, toolsets, event_stream_handler, capabilities, workspace, spec)
-async pydantic_ai.mcp:MCPToolset.direct_call_tool(self, name, args, *, metadata, use_task)
+async pydantic_ai.agent.abstract:AbstractAgent.run(self, user_prompt, *, conversation_id, model,
+    model_settings, usage, metadata, retries, toolsets, capabilities)
+async pydantic_ai.mcp:MCPToolset.direct_call_tool(self, name, args, *, metadata)
 async pydantic_ai.models:Model.request(self, messages, model_settings, model_request_parameters)
 async pydantic_ai.tool_manager:ToolManager._raw_execute(self, validated, *, usage,
     wrap_validation_errors)

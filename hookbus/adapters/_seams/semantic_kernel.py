@@ -18,10 +18,9 @@ async semantic_kernel.functions.kernel_function:KernelFunction._invoke_internal_
 async semantic_kernel.kernel:Kernel.invoke(self, function, arguments, function_name, plugin_name,
     metadata, **kwargs)
 async semantic_kernel.kernel:Kernel.invoke_function_call(self, function_call, chat_history, *,
-    arguments, execution_settings, function_call_count, request_index, is_streaming,
-    function_behavior)
+    arguments, function_behavior)
 semantic_kernel.connectors.ai.chat_completion_client_base:ChatCompletionClientBase._inner_get_streaming_chat_message_contents(self,
-    chat_history, settings, function_invoke_attempt)
+    chat_history, settings)
 """
 
 

@@ -9,12 +9,10 @@ from ._frame import NAME, Pay, Sample, raised_text
 
 SEAMS: Final = """
 smolagents.agents:MultiStepAgent.__call__(self, task, **kwargs)
-smolagents.agents:MultiStepAgent.run(self, task, stream, reset, images, additional_args,
-    max_steps, return_full_result)
+smolagents.agents:MultiStepAgent.run(self, task, stream, reset)
 smolagents.agents:ToolCallingAgent._substitute_state_variables(self, arguments)
 smolagents.agents:ToolCallingAgent.execute_tool_call(self, tool_name, arguments)
-smolagents.models:Model.generate(self, messages, stop_sequences, response_format,
-    tools_to_call_from, **kwargs)
+smolagents.models:Model.generate(self, messages, **kwargs)
 smolagents.tools:BaseTool.__call__(self, *args, **kwargs)
 """
 

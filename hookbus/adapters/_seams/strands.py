@@ -8,11 +8,9 @@ from typing import Any, Final
 from ._frame import NAME, Pay, Sample, functions_of
 
 SEAMS: Final = """
-strands.agent.agent:Agent.stream_async(self, prompt, *, invocation_state, structured_output_model,
-    structured_output_prompt, idempotency_token, limits, cancel_signal, **kwargs)
+strands.agent.agent:Agent.stream_async(self, prompt, *, invocation_state, **kwargs)
 strands.models.model:Model.stream(self, messages, tool_specs, system_prompt, *, tool_choice,
-    system_prompt_content, invocation_state, cancel_signal, agent_metadata,
-    structured_output_model, **kwargs)
+    invocation_state, **kwargs)
 strands.tools.executors._executor:_run_tool(ctx, extra_kwargs, tool_context)
 strands.types.tools:AgentTool.stream(self, tool_use, invocation_state, **kwargs)
 """
