@@ -325,7 +325,7 @@ ENGINE = [
         'holds["resealed"] = False',
         'tests/guarantees/test_contents.py'),
     Bug('1 and True are the same content', '_calls/seals.py',
-        'return kind is type(before) and kind in _VALUES and repr(now) == repr(before)',
+        'return kind is type(before) and kind in ATOMS and repr(now) == repr(before)',
         'return now == before',
         'tests/guarantees/test_contents.py'),
     Bug('a patch of read-only arguments can be written', '_calls/meaning.py',
