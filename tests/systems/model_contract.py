@@ -103,7 +103,7 @@ class ModelContract:
         if role == "around":
             bus.signal("around_model_call").connect(around, name="write")
         else:
-            bus.signal("pre_model_call").connect(write, role=role)
+            bus.signal("pre_model_call").connect(write, role=role, name="write")
         with record(bus) as fired, suppress(HookError):
             self.run(way)
         asked = " ".join(map(self.said, self.asked))
@@ -129,7 +129,7 @@ class ModelContract:
         if role == "around":
             bus.signal("around_model_call").connect(around, name="write")
         else:
-            bus.signal("pre_model_call").connect(write, role=role)
+            bus.signal("pre_model_call").connect(write, role=role, name="write")
         with record(bus) as fired, suppress(HookError):
             self.run(way)
         acted = {"guard": "blocked", "around": "raised"}.get(role, "isolated")
