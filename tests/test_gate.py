@@ -1,5 +1,8 @@
 """The place that the tool calls of a framework come through, without a framework."""
 
+import sys
+from contextvars import Context, copy_context
+
 import pluggy
 import pytest
 
@@ -69,6 +72,33 @@ def test_a_tool_that_a_receiver_calls_in_its_turn_is_asked_about_by_the_others(p
     with pytest.raises(HookBlocked):
         run(layer=0)
     assert tried == ["deeper"] and paid == []
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_an_interrupt_right_after_a_variable_was_set_leaves_nothing_of_its_call(patches, number):
+    bus, asked, left = Bus(), [], [number]
+    bus.signal("pre_tool_call").connect(lambda tool, name: asked.append(name), role="guard")
+    gate = Gate(patches, bus)
+
+    def interrupt(frame, event, function):
+        is_set = event == "c_return" and function.__name__ == "set"
+        if is_set and "adapters" in frame.f_code.co_filename:
+            left[0] -= 1
+            if not left[0]:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+    def run():
+        sys.setprofile(interrupt)
+        try:
+            gate.run(CALL, lambda arguments: "paid")
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.setprofile(None)
+        return [value for value in copy_context().values() if value is not None]
+
+    assert Context().run(run) == [] and left == [0]
 
 
 class Model:

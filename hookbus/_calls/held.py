@@ -34,6 +34,10 @@ READERS: Final[dict[type, Reader]] = {
 """By exact type: the containers that are read under every hook."""
 
 
+ATOMS: Final[frozenset[type]] = frozenset({str, bytes, int, float, complex, bool, type(None)})
+"""Types of values that hold nothing else and cannot change."""
+
+
 class ObjectReaders(dict[type, Reader]):
     """Readers also for objects of classes that declare fields, and for subclasses of containers.
     They learn of each class when they meet its first object.
@@ -41,7 +45,7 @@ class ObjectReaders(dict[type, Reader]):
 
     def __init__(self, values: Iterable[Any]) -> None:
         super().__init__(READERS)
-        self._known: set[type] = set()
+        self._known = {*ATOMS}
         self.learn(values)
 
     def learn(self, values: Iterable[Any]) -> None:

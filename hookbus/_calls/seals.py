@@ -12,7 +12,7 @@ import attrs
 
 from ..exceptions import HookError
 from .context import Call
-from .held import READERS, ObjectReaders, Reader, items_of, parts_of, place_of
+from .held import ATOMS, READERS, ObjectReaders, Reader, items_of, parts_of, place_of
 from .outcome import block
 from .plan import Seat, seat_of_guard
 from .telling import tell_failed
@@ -22,8 +22,6 @@ __tracebackhide__: Final = True
 
 CONTAINERS: Final = frozenset(READERS)
 """The types whose contents are sealed, exactly these; a tuple only for what is inside."""
-
-_VALUES: Final = frozenset({str, bytes, int, float, complex, bool, type(None)})
 
 Seal = list[tuple[Any, Any, Reader]]
 """Each container or object that was reached, outermost first, what it held, and its reader."""
@@ -103,7 +101,7 @@ def _typed(key: Any) -> tuple[type, Any]:
 def _is_equal(now: Any, before: Any) -> bool:
     """Tell whether two values that cannot change are the same to any method."""
     kind = type(now)
-    return kind is type(before) and kind in _VALUES and repr(now) == repr(before)
+    return kind is type(before) and kind in ATOMS and repr(now) == repr(before)
 
 
 def break_seal(call: Call, seal: Seal, values: dict[str, Any], phase: str) -> NoReturn:

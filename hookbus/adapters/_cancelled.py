@@ -57,14 +57,15 @@ def _followed(owner: type, stock: Any) -> Any:
     @functools.wraps(stock)
     async def followed(*args: Any, **kwargs: Any) -> Any:
         run = _Run()
-        token = _UNDER_WAY.set(run)
+        previous = _UNDER_WAY.get()
         try:
+            _UNDER_WAY.set(run)
             return await stock(*args, **kwargs)
         except CancelledError:
             run.was_cancelled = True
             raise
         finally:
-            _UNDER_WAY.reset(token)
+            _UNDER_WAY.set(previous)
 
     return followed
 
@@ -75,8 +76,9 @@ def _followed_stream(stock: Any) -> Any:
         run = _Run()
         async with aclosing(stock(*args, **kwargs)) as items:
             while True:
-                token, run.task = _UNDER_WAY.set(run), current_task()
+                previous, run.task = _UNDER_WAY.get(), current_task()
                 try:
+                    _UNDER_WAY.set(run)
                     item = await anext(items)
                 except StopAsyncIteration:
                     return
@@ -84,7 +86,7 @@ def _followed_stream(stock: Any) -> Any:
                     run.was_cancelled = True
                     raise
                 finally:
-                    _UNDER_WAY.reset(token)
+                    _UNDER_WAY.set(previous)
                 try:
                     yield item
                 except GeneratorExit:

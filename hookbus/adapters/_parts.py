@@ -39,13 +39,14 @@ def steps(
     """Give items, each made while a variable holds the attempt, in the context of who asks."""
     with closing(items):
         while True:
-            token = variable.set(attempt)
+            previous = variable.get()
             try:
+                variable.set(attempt)
                 item = next(items)
             except StopIteration:
                 return
             finally:
-                variable.reset(token)
+                variable.set(previous)
             yield item
 
 
@@ -55,11 +56,12 @@ async def steps_async(
     """The same of items that are awaited."""
     async with aclosing(items):
         while True:
-            token = variable.set(attempt)
+            previous = variable.get()
             try:
+                variable.set(attempt)
                 item = await anext(items)
             except StopAsyncIteration:
                 return
             finally:
-                variable.reset(token)
+                variable.set(previous)
             yield item

@@ -38,11 +38,12 @@ def asked_for(owner: type, stock: Any) -> Any:
         kernel: Any, function_call: Any, *args: Any, **kwargs: Any
     ) -> Any:
         asked = Asked(function_call)
-        token = ASKED.set(asked)
+        previous = ASKED.get()
         try:
+            ASKED.set(asked)
             ended = await stock(kernel, function_call, *args, **kwargs)
         finally:
-            ASKED.reset(token)
+            ASKED.set(previous)
         # A hand-off ends the turn, also where it did not happen.
         return None if asked.is_to_go_on else ended
 

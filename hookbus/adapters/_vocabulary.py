@@ -79,19 +79,21 @@ def refusal(blocked: HookBlocked) -> str:
 
 
 def _run(attempt: Attempt, *arguments: Any) -> Any:
-    token = INSIDE.set(attempt)
+    previous = INSIDE.get()
     try:
+        INSIDE.set(attempt)
         return attempt.body(*arguments)
     finally:
-        INSIDE.reset(token)
+        INSIDE.set(previous)
 
 
 async def _run_async(attempt: Attempt, *arguments: Any) -> Any:
-    token = INSIDE.set(attempt)
+    previous = INSIDE.get()
     try:
+        INSIDE.set(attempt)
         return await attempt.body(*arguments)
     finally:
-        INSIDE.reset(token)
+        INSIDE.set(previous)
 
 
 def give(attempt: Attempt, *arguments: Any) -> Generator[Any, Any, None]:
@@ -269,19 +271,21 @@ class Vocabulary:
 
     def run(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
         """Make a hooked call whose body is the attempt's."""
-        token = CALLED.set(attempt)
+        previous = CALLED.get()
         try:
+            CALLED.set(attempt)
             return self.hookable(word, is_async=False)(*arguments, attempt)
         finally:
-            CALLED.reset(token)
+            CALLED.set(previous)
 
     async def run_async(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
         """Make a hooked call whose body is the attempt's, and await it."""
-        token = CALLED.set(attempt)
+        previous = CALLED.get()
         try:
+            CALLED.set(attempt)
             return await self.hookable(word, is_async=True)(*arguments, attempt)
         finally:
-            CALLED.reset(token)
+            CALLED.set(previous)
 
     def stream(self, word: str, attempt: Attempt, *arguments: Any) -> Generator[Any, Any, None]:
         """Make a hooked call that gives items."""

@@ -89,13 +89,14 @@ def _numbered(owner: type, stock: Any) -> Any:
     async def call_tool(toolkit: Any, tool_call: Any, state: Any, *args: Any) -> Any:
         async with aclosing(stock(toolkit, tool_call, state, *args)) as chunks:
             while True:
-                token = _CALL_ID.set(tool_call.id)  # for who makes a chunk, not for who reads it
+                previous = _CALL_ID.get()
                 try:
+                    _CALL_ID.set(tool_call.id)  # for who makes a chunk, not for who reads it
                     chunk = await anext(chunks)
                 except StopAsyncIteration:
                     return
                 finally:
-                    _CALL_ID.reset(token)
+                    _CALL_ID.set(previous)
                 yield chunk
 
     return call_tool
@@ -295,13 +296,14 @@ def _hook_agents(words: Vocabulary) -> None:
     def asks(owner: type, stock: Any) -> Any:
         @functools.wraps(stock)
         async def _call_model(agent: Any, *args: Any, **kwargs: Any) -> Any:
-            token = _AGENT.set(agent)
+            previous = _AGENT.get()
             try:
+                _AGENT.set(agent)
                 return await stock(agent, *args, **kwargs)
             except _Refused as refused:
                 raise refused.blocked from None
             finally:
-                _AGENT.reset(token)
+                _AGENT.set(previous)
 
         return _call_model
 

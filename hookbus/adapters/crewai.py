@@ -203,11 +203,12 @@ def _named(stock: Any) -> Any:
 @contextmanager
 def _as(agent: Any) -> Iterator[None]:
     role = getattr(agent, "role", None)
-    token = _AGENT.set(role if isinstance(role, str) else None)
+    previous = _AGENT.get()
     try:
+        _AGENT.set(role if isinstance(role, str) else None)
         yield
     finally:
-        _AGENT.reset(token)
+        _AGENT.set(previous)
 
 
 def _unknown(gate: Gate, tool_call: Any, told: str, agent: Any) -> str:

@@ -100,11 +100,12 @@ def _hook_state(patches: Patches) -> None:
     def bound(stock: Any) -> Any:
         @functools.wraps(stock)
         def make(**given: Any) -> Any:
-            token = _INJECTED.set(injected(given))
+            previous = _INJECTED.get()
             try:
+                _INJECTED.set(injected(given))
                 return stock(**given)  # which takes its context along
             finally:
-                _INJECTED.reset(token)
+                _INJECTED.set(previous)
 
         return make
 

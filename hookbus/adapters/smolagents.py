@@ -100,11 +100,12 @@ def _waited_for(gate: Gate, owner: type, stock: Any) -> Any:
             given = arguments if isinstance(arguments, dict) else {"input": arguments}
             call = ToolCall(tool_name, dict(given), None, "unknown", agent, agent)
             return gate.run(call, lambda _: stock(agent, tool_name, arguments))
-        token = _WAITS.set(_Waiting(agent, tool_name, {}))
+        previous = _WAITS.get()
         try:
+            _WAITS.set(_Waiting(agent, tool_name, {}))
             return stock(agent, tool_name, arguments)
         finally:
-            _WAITS.reset(token)
+            _WAITS.set(previous)
 
     return execute_tool_call
 
@@ -163,11 +164,12 @@ def _read(stock: Any, tool: Any, kind: str, given: Any, own: dict[str, Any]) -> 
     def body(arguments: dict[str, Any]) -> Any:
         back = {name: kept[1] for name, kept in state.items() if arguments.get(name) == kept[0]}
         by_place, by_name = spread({**arguments, **back})
-        token = _WAITS.set(None)
+        previous = _WAITS.get()
         try:
+            _WAITS.set(None)
             return stock(tool, *by_place, **by_name, **own)
         finally:
-            _WAITS.reset(token)
+            _WAITS.set(previous)
 
     agent = waiting.agent if waiting else None
     return ToolCall(tool.name, arguments, None, kind, tool, agent), body

@@ -105,7 +105,7 @@ class ModelContract:
         if role == "around":
             bus.signal("around_model_call").connect(around, name="write")
         else:
-            bus.signal("pre_model_call").connect(write, role=role)
+            bus.signal("pre_model_call").connect(write, role=role, name="write")
         with record(bus) as fired, suppress(HookError):
             self.run(way)
         asked = " ".join(map(self.said, self.asked))
@@ -118,6 +118,25 @@ class ModelContract:
             assert bool(failures) == bool(places)  # a text alone cannot be written
             assert role == "observe" or not (places and self.asked)
         assert all("write" in each for each in failures)
+
+    @pytest.mark.parametrize("role", ROLES)
+    def test_a_write_into_options_reaches_no_model_and_is_reported(self, bus, way, role):
+        def write(model, options):
+            options["hello"] = "eve"
+
+        def around(model, options, call_next):
+            write(model, options)
+            return call_next()
+
+        if role == "around":
+            bus.signal("around_model_call").connect(around, name="write")
+        else:
+            bus.signal("pre_model_call").connect(write, role=role, name="write")
+        with record(bus) as fired, suppress(HookError):
+            self.run(way)
+        acted = {"guard": "blocked", "around": "raised"}.get(role, "isolated")
+        assert {(each.receiver, each.action) for each in fired.of(Failed)} == {("write", acted)}
+        assert len(self.asked) == (role in ("modify", "observe"))
 
     def test_a_guard_that_blocks_the_answer_lets_no_part_of_it_leave(self, bus, way):
         seen = []

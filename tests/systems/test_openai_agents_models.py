@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from agents import Agent, Runner
 from agents.items import ModelResponse
 from agents.models.interface import Model
@@ -16,6 +17,7 @@ from openai.types.responses import (
     ResponseTextDeltaEvent,
 )
 
+from hookbus import HookBlocked
 from hookbus.adapters import openai_agents
 
 from .model_contract import (  # noqa: F401
@@ -80,3 +82,16 @@ class TestOpenAIAgentsModels(ModelContract):
         async for event in result.stream_events():
             left.append(getattr(getattr(event, "data", None), "delta", "") or repr(event))
         return [*left, result.final_output]
+
+    async def test_a_write_into_the_input_of_a_run_starts_nothing(self, bus):
+        judged = []
+        bus.signal("pre_agent_run").connect(
+            lambda agent, input: judged.append(str(input)), role="guard"
+        )
+        bus.signal("pre_agent_run").connect(
+            lambda agent, input: input[0]["content"].append("eve"), role="guard", priority=-1
+        )
+        given = [{"role": "user", "content": [{"type": "input_text", "text": "hello"}]}]
+        with pytest.raises(HookBlocked, match="read-only"):
+            await Runner.run(self._agent(), given)
+        assert self.asked == [] and "hello" in judged[0] and "eve" not in str(given)

@@ -220,8 +220,9 @@ def replaced_turns(
 
     def run(kind: str, agent: Any, call: Callable[[Any], Any]) -> Any:
         turn = Turn(agent, kind, strict=points.strict)
-        token = TURN.set(turn)
+        previous = TURN.get()
         try:
+            TURN.set(turn)
             return call(turn.view())
         except Exception as error:
             if turn.blocked is None and turn.context is not None and not turn.has_ended:
@@ -230,7 +231,7 @@ def replaced_turns(
                 error.__cause__ = turn.blocked
             raise
         finally:
-            TURN.reset(token)
+            TURN.set(previous)
 
     stock_model, stock_tool = executor_class._get_next_action, executor_class._execute_tool_call
 

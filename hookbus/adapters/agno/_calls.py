@@ -223,11 +223,12 @@ class ToolCall(ToolEnds):
         passed = self.passed(args, before, kwargs)
         if inspect.isgeneratorfunction(hook):
             return self._inside(own, kwargs).hooked("tool_call", passed)
-        token = SEEN.set((self, passed, kwargs))
+        previous = SEEN.get()
         try:
+            SEEN.set((self, passed, kwargs))
             return call_next(**({} if passed is args else {"arguments": passed}))
         finally:
-            SEEN.reset(token)
+            SEEN.set(previous)
 
     async def go_in_async(
         self, own: AroundHook, hook: Hook, args: dict[str, Any], before: Any,
@@ -237,11 +238,12 @@ class ToolCall(ToolEnds):
         passed = self.passed(args, before, kwargs)
         if inspect.isgeneratorfunction(hook) or inspect.isasyncgenfunction(hook):
             return await self._inside(own, kwargs).hooked("atool_call", passed)
-        token = SEEN.set((self, passed, kwargs))
+        previous = SEEN.get()
         try:
+            SEEN.set((self, passed, kwargs))
             return await call_next(**({} if passed is args else {"arguments": passed}))
         finally:
-            SEEN.reset(token)
+            SEEN.set(previous)
 
     def passed(self, args: dict[str, Any], before: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments that go in from a hook: what it changed in place, and not what it

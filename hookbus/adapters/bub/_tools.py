@@ -50,11 +50,12 @@ def hook_tools(patches: Patches, bus: Bus, module: Any, errors: Any) -> None:
     async def _trace_tool_response(
         executor: Any, tool: Any, arguments: Any, context: Any, call_id: Any
     ) -> Any:
-        token = _CALL_ID.set(call_id)
+        previous = _CALL_ID.get()
         try:
+            _CALL_ID.set(call_id)
             return await stock_traced(executor, tool, arguments, context, call_id)
         finally:
-            _CALL_ID.reset(token)
+            _CALL_ID.set(previous)
 
     patches.replace(cls, "tool_call", staticmethod(tool_call))
     patches.on_restore(hook_tool_call(cls, "tool_call", bus))

@@ -204,11 +204,12 @@ class Registry(Roster):
         register(api)
         api.close()
         keys = [self._connect(attrs.evolve(each, overlay=mark)) for each in api.registrations]
-        token = OVERLAYS.set((*OVERLAYS.get(), mark))
+        previous = OVERLAYS.get()
         try:
+            OVERLAYS.set((*OVERLAYS.get(), mark))
             yield
         finally:
-            OVERLAYS.reset(token)
+            OVERLAYS.set(previous)
             for key in keys:
                 self._disconnect(key)
 

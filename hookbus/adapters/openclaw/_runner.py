@@ -118,11 +118,12 @@ class HookRunner:
         )  # fmt: skip
 
     def _run_sync(self, dispatch: Dispatch) -> Any:
-        event, token = dispatch.event, DISPATCH.set(dispatch)
+        event, previous = dispatch.event, DISPATCH.get()
         try:
+            DISPATCH.set(dispatch)
             result = dispatch.registry.specs[dispatch.hook.name](event, dispatch.ctx)
         finally:
-            DISPATCH.reset(token)
+            DISPATCH.set(previous)
         if (
             dispatch.hook.name == "before_message_write"
             and result is not None
@@ -138,21 +139,23 @@ class HookRunner:
         if outer is not None and outer.is_open and outer.runner is self:
             return None  # asked by one of its own handlers
         build = _Build(self)
-        token = _building.set(build)
+        previous = _building.get()
         try:
+            _building.set(build)
             return await self._ask(dispatch)
         finally:
             build.is_open = False  # for tasks that handlers have left behind
-            _building.reset(token)
+            _building.set(previous)
 
     async def _ask(self, dispatch: Dispatch) -> Any:
         hook = dispatch.hook.name
         event = dispatch.event = self._prepared(dispatch)
-        token = DISPATCH.set(dispatch)
+        previous = DISPATCH.get()
         try:
+            DISPATCH.set(dispatch)
             result = await dispatch.registry.specs[hook](event, dispatch.ctx)
         finally:
-            DISPATCH.reset(token)
+            DISPATCH.set(previous)
         if hook == "resolve_exec_env":
             return {} if result is None else result
         return result

@@ -224,8 +224,9 @@ class ToolCalls:
         )
         call = dispatch.call = ToolCall(dispatch, known[tool], self._approve)
         agent = get(dispatch.ctx, "agentId")
-        started, token = time.monotonic(), DISPATCH.set(dispatch)
+        started, previous = time.monotonic(), DISPATCH.get()
         try:
+            DISPATCH.set(dispatch)
             result = await self.tool_call(
                 tool, clone(params, "before_tool_call"), event.get("toolCallId"), "function",
                 call.tool, None if agent is MISSING else agent, dispatch.ctx,
@@ -237,7 +238,7 @@ class ToolCalls:
                 raise error from call.failed
             raise
         finally:
-            DISPATCH.reset(token)
+            DISPATCH.set(previous)
         await self._tell(call, started, result=result)
         return result
 
