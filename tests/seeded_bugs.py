@@ -1605,7 +1605,58 @@ SINKS = [
 ]  # fmt: skip
 
 
-ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL + SINKS
+MODELS = [
+    Bug('models: the result of a stream is an item to its reader', '_calls/story.txt',
+        '        if type(item) is Whole:  #? answers main',
+        '        if False:  #? answers main',
+        'tests/calls/test_answers_of_streams.py'),
+    Bug('models: what replaces the result of a stream is read as its items', '_calls/attempts.py',
+        '        items = items, whole(items)',
+        '        pass',
+        'tests/calls/test_answers_of_streams.py'),
+    Bug('models: a guard that counts holds a streamed answer back', 'guards/_outermost.py',
+        'return live(around)',
+        'return around',
+        'tests/test_streamed_models.py'),
+    Bug('models: a durable journal holds a streamed answer back', 'journal/_durable.py',
+        '__hookbus_live__ = True',
+        '__hookbus_live__ = False',
+        'tests/test_streamed_models.py'),
+    Bug('models: a guard of the answer lets its parts leave live', 'adapters/_held_back.py',
+        'row.role != "observe"',
+        'row.role == "modify"',
+        'tests/test_streamed_models.py'),
+    Bug('models: the parts of a changed answer leave as the model gave them', 'adapters/_streams.py',
+        'self._items if self._kept.is_still(answer) else',
+        'self._items if self._items else',
+        'tests/test_streamed_models.py'),
+    Bug('models: listeners of a framework get the answer before it is judged', 'adapters/_asides.py',
+        '        self.is_waiting = True\n',
+        '',
+        'tests/test_streamed_models.py'),
+    Bug('models: listeners of a framework get an answer as it was before a change', 'adapters/_asides.py',
+        '            if is_still:',
+        '            if self.reports is not None:',
+        'tests/test_streamed_models.py'),
+    Bug('models: listeners of a framework are not told that an answer was blocked', 'adapters/_asides.py',
+        '            self._give_up(error)\n            raise',
+        '            raise',
+        'tests/test_streamed_models.py'),
+    Bug('models: a repeated request reports both answers', 'adapters/_asides.py',
+        '            self._give_up(RuntimeError("the model was asked again"))\n            return self._note(ask(messages, options))',
+        '            return self._note(ask(messages, options))',
+        'tests/test_streamed_models.py'),
+    Bug('models: a budget does not count what a streamed answer says that it used', 'guards/_budget.py',
+        'usage = None if streamed is None else _usage(ctx.result)',
+        'usage = None',
+        'tests/guards/test_budget.py'),
+    Bug('models: a stream that breaks off costs nothing', 'guards/_budget.py',
+        '            ctx.state[self._streamed] = ctx.state[self._key].pop()\n            return result',
+        '            ctx.state[self._streamed] = ctx.state[self._key][-1]\n            return result',
+        'tests/guards/test_budget.py'),
+]  # fmt: skip
+
+ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL + SINKS + MODELS
 
 
 def oddity(path: Path) -> str | None:
