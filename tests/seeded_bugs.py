@@ -1649,11 +1649,11 @@ MODELS = [
     Bug('models: a budget does not count what a streamed answer says that it used', 'guards/_budget.py',
         'usage = None if streamed is None else _usage(ctx.result)',
         'usage = None',
-        'tests/guards/test_budget.py'),
+        'tests/guards/test_budget_of_streams.py'),
     Bug('models: a stream that breaks off costs nothing', 'guards/_budget.py',
         '            ctx.state[self._streamed] = ctx.state[self._key].pop()\n            return result',
         '            ctx.state[self._streamed] = ctx.state[self._key][-1]\n            return result',
-        'tests/guards/test_budget.py'),
+        'tests/guards/test_budget_of_streams.py'),
 ]  # fmt: skip
 
 ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL + SINKS + MODELS

@@ -225,6 +225,19 @@ async def test_of_a_blocked_answer_listeners_of_a_framework_hear_only_that_it_fa
     assert len(told) == 1 and told[0].startswith("failed: ") and "two words" in told[0]
 
 
+async def test_a_listener_that_fails_does_not_replace_the_refusal(
+    reporting, listened, monkeypatch, caplog
+):
+    def broken(self, each, error):
+        raise LookupError("the listener is gone")
+
+    monkeypatch.setattr(Reports, "report_failed", broken)
+    reporting.signal("post_model_call").connect(lambda model: Block("two words"), role="guard")
+    assert await listened() == []
+    assert "answer of a model failed: LookupError" in caplog.text
+    assert "listener is gone" not in caplog.text
+
+
 async def test_of_a_changed_answer_listeners_of_a_framework_hear_what_it_has_become(
     reporting, listened
 ):
