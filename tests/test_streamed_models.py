@@ -1,10 +1,12 @@
 """A streamed request to a model, without a framework: what leaves live, and what is held back."""
 
+from contextlib import suppress
 from importlib import metadata
 
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, Replace
+from hookbus.adapters._asides import Aside, aside_of
 from hookbus.adapters._models import hook_models
 from hookbus.adapters._patches import Patches
 from hookbus.adapters._streams import Forms
@@ -116,3 +118,137 @@ def test_a_blocked_answer_leaves_no_part_also_where_parts_are_looked_at(bus):
     with pytest.raises(HookBlocked, match="no"):
         left.extend(Model().ask("one two"))
     assert seen == ["one", "two"] and left == []
+
+
+class Reports(Aside):
+    """Reports go to the model's own listeners, which are a list here."""
+
+    def report(self, each):
+        self.model.listeners.append(each)
+
+    def report_changed(self, each, answer):
+        if each.startswith("whole"):
+            self.report(f"whole {answer}")
+
+    def report_failed(self, each, error):
+        if each.startswith("whole"):
+            self.report(f"failed: {error}")
+
+
+class Reporting:
+    """A model that reports each part of its answer, and all of it, while it is asked."""
+
+    def __init__(self):
+        self.listeners = []
+
+    def emit(self, report):
+        aside = aside_of(self)
+        (self.listeners if aside is None else aside.reports).append(report)
+
+    def stream(self, messages):
+        for part in messages.split():
+            self.emit(part)
+            yield part
+        self.emit(f"whole {messages}")
+
+    def ask(self, messages):
+        return " ".join(self.stream(messages))
+
+    async def ask_async(self, messages):
+        return self.ask(messages)
+
+    async def stream_async(self, messages):
+        for part in self.stream(messages):
+            yield part
+
+
+WAYS = {"ask": MODEL, "ask_async": MODEL, "stream": "model_stream", "stream_async": "model_stream"}
+
+
+@pytest.fixture
+def reporting(bus):
+    """A bus on which a model runs that reports its answers to its own listeners."""
+    with Patches("blinker", metadata.version("blinker")) as patches:
+        gate = Gate(patches, bus, words=(MODEL, "model_stream"))
+        forms = Forms(" ".join, str.split)
+        hook_models(gate.vocabulary, Reporting, WAYS, forms, aside=Reports)
+    yield bus
+    patches.restore()
+
+
+@pytest.fixture(params=WAYS)
+def listened(request):
+    """A function that asks a model in one way; it returns what the model's listeners were told."""
+    model, way = Reporting(), request.param
+
+    async def ask():
+        with suppress(HookBlocked):
+            answer = getattr(model, way)("one two")
+            if way == "stream":
+                list(answer)
+            elif way == "stream_async":
+                [part async for part in answer]
+            elif way == "ask_async":
+                await answer
+        return model.listeners
+
+    return ask
+
+
+async def test_listeners_of_a_framework_hear_of_an_answer_that_guards_agree_with(
+    reporting, listened
+):
+    heard = []
+    reporting.signal("post_model_call").connect(
+        lambda model: heard.append([*model.listeners]), role="guard"
+    )
+    assert await listened() == ["one", "two", "whole one two"]
+    assert heard == [[]]
+
+
+async def test_listeners_of_a_framework_hear_live_where_nothing_judges_the_answer(
+    reporting, listened
+):
+    heard = []
+    reporting.signal("post_model_call").connect(
+        lambda model: heard.append([*model.listeners]), role="observe"
+    )
+    assert await listened() == ["one", "two", "whole one two"]
+    assert heard == [["one", "two", "whole one two"]]
+
+
+async def test_of_a_blocked_answer_listeners_of_a_framework_hear_only_that_it_failed(
+    reporting, listened
+):
+    reporting.signal("post_model_call").connect(lambda model: Block("two words"), role="guard")
+    told = await listened()
+    assert len(told) == 1 and told[0].startswith("failed: ") and "two words" in told[0]
+
+
+async def test_a_listener_that_fails_does_not_replace_the_refusal(
+    reporting, listened, monkeypatch, caplog
+):
+    def broken(self, each, error):
+        raise LookupError("the listener is gone")
+
+    monkeypatch.setattr(Reports, "report_failed", broken)
+    reporting.signal("post_model_call").connect(lambda model: Block("two words"), role="guard")
+    assert await listened() == []
+    assert "answer of a model failed: LookupError" in caplog.text
+    assert "listener is gone" not in caplog.text
+
+
+async def test_of_a_changed_answer_listeners_of_a_framework_hear_what_it_has_become(
+    reporting, listened
+):
+    reporting.signal("post_model_call").connect(lambda model, result: result.upper())
+    assert await listened() == ["whole ONE TWO"]
+
+
+def test_of_a_repeated_request_listeners_of_a_framework_hear_the_answer_that_counts(reporting):
+    reporting.signal("around_model_call").connect(
+        lambda model, call_next: [call_next(), call_next()][1]
+    )
+    model = Reporting()
+    assert model.ask("one two") == "one two"
+    assert model.listeners == ["failed: the model was asked again", "one", "two", "whole one two"]

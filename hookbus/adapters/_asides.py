@@ -7,12 +7,15 @@ reported, and reports it once that is decided.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ._held_back import Kept, is_held_back
 from ._vocabulary import INSIDE, Attempt, Vocabulary
+
+_log = logging.getLogger("hookbus")
 
 
 class Aside:
@@ -88,7 +91,11 @@ class Aside:
 
     def _give_up(self, error: BaseException) -> None:
         for each in self._taken():
-            self.report_failed(each, error)
+            try:
+                self.report_failed(each, error)
+            except Exception as failure:  # the caller gets what the call ended with
+                kind = type(failure).__name__
+                _log.warning("listeners were not told that an answer of a model failed: %s", kind)
 
     def _taken(self) -> list[Any]:
         reports, self.reports = self.reports, []

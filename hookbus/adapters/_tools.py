@@ -50,6 +50,12 @@ class ToolCall:
         return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.agent)
 
 
+def note_schema(sender: Any, name: str, schema: Any) -> None:
+    """Note the JSON schema of a tool whose calls have another sender, such as a session: guards
+    look there for the parameters that the tool has."""
+    sender.__dict__.setdefault("__hookbus_schemas__", {})[name] = schema
+
+
 class Refusal(NamedTuple):
     """What a framework's `refuse` is given.
 

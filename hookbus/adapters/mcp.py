@@ -15,7 +15,7 @@ from ._mcp_asks import BY_ELICITATION, Wire
 from ._mcp_results import Parts, fitting, parts, shown
 from ._newer import Untested, in_place_of, patches_of
 from ._patches import Between, Patches, Uninstall, exceptions, named_options
-from ._tools import Gate, Refusal, Results, ToolCall
+from ._tools import Gate, Refusal, Results, ToolCall, note_schema
 from ._vocabulary import refusal
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def install(
         gate = Gate(patches, bus, RESULTS, say=say, approver=approver, pause=BY_ELICITATION,
                     passes=exceptions(*PASSES))  # fmt: skip
         if client:
-            gate.seam(import_module("mcp").ClientSession, "call_tool", _asked_for)
+            session = import_module("mcp").ClientSession
+            gate.seam(session, "call_tool", _asked_for)
+            patches.wrap(session, "list_tools", _listing)
         if server:
             home = import_module("mcp.server.mcpserver")
             gate.seam(home.MCPServer, "call_tool", _called)
@@ -137,6 +139,19 @@ def _asked_for(
 ) -> Any:
     call = ToolCall(name, dict(arguments or ()), kind="mcp", tool=session)
     return call, lambda changed: stock(session, name, changed, *args, **kwargs)
+
+
+def _listing(owner: type, stock: Any) -> Any:
+    """Have a session know what parameters its tools have, once it has listed them."""
+
+    @functools.wraps(stock)
+    async def list_tools(session: Any, *args: Any, **kwargs: Any) -> Any:
+        found = await stock(session, *args, **kwargs)
+        for tool in found.tools:
+            note_schema(session, tool.name, tool.input_schema)
+        return found
+
+    return list_tools
 
 
 # -- MCPServer -------------------------------------------------------------------------------------

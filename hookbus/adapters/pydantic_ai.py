@@ -23,7 +23,7 @@ from ._patches import Between, Uninstall, exceptions, named_options
 from ._pauses import Pause, answered, shown
 from ._pydantic_ai_output import Output, hook_outputs
 from ._pydantic_models import hook_models
-from ._tools import Gate, Refusal, Results, ToolCall
+from ._tools import Gate, Refusal, Results, ToolCall, note_schema
 from ._unknown import hook_pydantic_ai
 from ._vocabulary import Attempt, refusal
 
@@ -171,6 +171,8 @@ def _read(name: str, arguments: dict[str, Any], ctx: Any, tool: Any) -> ToolCall
         if each.function_schema is schema:
             found = each
     kind = "mcp" if is_mcp else "function"
+    if is_mcp:
+        note_schema(found, name, tool.tool_def.parameters_json_schema)
     return ToolCall(name, arguments, ctx.tool_call_id, kind, found, ctx.agent, ctx)
 
 

@@ -54,6 +54,9 @@ def parameters_of(ctx: HookContext) -> Collection[str] | None:
     if not ("name" in ctx.kwargs and "arguments" in ctx.kwargs):
         return list(tool_of(ctx)[1])
     tool = ctx.kwargs.get("tool")
+    schemas = getattr(tool, "__dict__", {}).get("__hookbus_schemas__", {})
+    if ctx.kwargs["name"] in schemas:  # of a session or toolset, which stands for several tools
+        return _names_in(schemas[ctx.kwargs["name"]])
     for read in _READERS if tool is not None else ():
         try:
             names = _names_in(read(tool))

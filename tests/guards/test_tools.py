@@ -160,6 +160,16 @@ def test_a_rule_for_an_argument_that_a_tool_does_not_have_blocks_that_tool(bus, 
     assert run("read", {"path": "x"}, Tool(**says)) == "ran"
 
 
+def test_a_session_of_several_tools_is_judged_by_the_schema_of_the_one_that_is_called(bus, run):
+    bus.plug(tools(allow="*", deny={"*": {"comand": "rm *"}}))
+    other = {"type": "object", "properties": {"path": {}}}
+    session = Tool(__hookbus_schemas__={"bash": SCHEMA, "read": other})
+    with pytest.raises(HookBlocked, match="did you mean 'command'"):
+        run("bash", {"command": "ls"}, session)
+    assert run("read", {"path": "x"}, session) == "ran"
+    assert run("not listed", {"command": "ls"}, session) == "ran"
+
+
 def test_a_rule_for_an_argument_that_is_only_left_out_waits_for_it(bus, run):
     bus.plug(tools(allow="*", deny={"bash": {"as": "root"}}))
     tool = Tool(parameters=SCHEMA)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, HookError
-from hookbus.events import Failed, Finished
+from hookbus.events import Failed, Finished, Started
 from hookbus.testing import record
 
 from .writes import ROLES, places_of_hello
@@ -55,6 +55,10 @@ class ModelContract:
     def said(self, messages: Any) -> str:
         """Return the text of a request."""
         return str(messages)
+
+    def ask_named(self) -> Any:
+        """Ask a model called "m-1", of a provider's class where one is installed: it is blocked."""
+        raise NotImplementedError
 
     def run(self, way: str) -> list[str]:
         method = getattr(self, way)
@@ -172,6 +176,15 @@ class ModelContract:
         hooks = [each.hook for each in fired.of(Finished)]
         assert hooks.count("model_call") == 1 and "model_stream" not in hooks
         assert len(seen) == 1 and PIN in seen[0]
+
+    def test_a_request_is_labelled_with_the_name_of_the_model_not_of_its_class(self, bus):
+        bus.signal("pre_model_call").connect(lambda sender: Block("no"), role="guard")
+        with record(bus) as fired, pytest.raises(HookBlocked):
+            made = self.ask_named()
+            if inspect.isawaitable(made):
+                asyncio.run(made)
+        labels = [each.labels for each in fired.of(Started) if each.hook == "model_call"]
+        assert [each["model"] for each in labels] == ["m-1"]
 
 
 def pytest_generate_tests(metafunc: Any) -> None:

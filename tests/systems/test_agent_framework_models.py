@@ -60,6 +60,11 @@ class TestAgentFrameworkModels(ModelContract):
     def text(self, result):
         return result.text
 
+    async def ask_named(self):
+        model = Saying(self.asked)
+        model.model = "m-1"  # as the clients of OpenAI and Azure have it; none is installed here
+        await model.get_response([*self.hello])
+
     @way
     async def whole(self):
         return [(await Saying(self.asked).get_response([*self.hello])).text]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentscope.credential import OpenAICredential
 from agentscope.message import TextBlock, UserMsg
-from agentscope.model import ChatResponse
+from agentscope.model import ChatResponse, OpenAIChatModel
 
 from hookbus import Replace
 from hookbus.adapters import agentscope2
@@ -55,6 +56,10 @@ class TestAgentScope2Models(ModelContract):
 
     def said(self, messages):
         return "".join(each.get_text_content() or "" for each in messages)
+
+    async def ask_named(self):
+        credential = OpenAICredential(api_key="none")
+        await OpenAIChatModel(credential, "m-1", OpenAIChatModel.Parameters())([HELLO])
 
     async def _ask(self, **options):
         self.left = left = []

@@ -46,6 +46,11 @@ class TestAutoGenModels(ModelContract):
         model.asked = self.asked
         return model
 
+    async def ask_named(self):
+        model = self._model()
+        model._create_args = {"model": "m-1"}  # as the client of OpenAI has it; not installed here
+        await model.create(HELLO)
+
     @way
     async def whole(self):
         return [(await self._model().create(HELLO)).content]

@@ -19,6 +19,7 @@ from .model_contract import (  # noqa: F401
     way,
 )
 
+from crewai import LLM  # isort: skip
 from crewai.events.event_bus import crewai_event_bus  # isort: skip
 from crewai.events.types import llm_events  # isort: skip
 from crewai.llms.base_llm import llm_call_context  # isort: skip
@@ -85,6 +86,9 @@ class TestCrewAIModels(ModelContract):
             crewai_event_bus.flush()
             self.left = listened
         return [*listened, *answer]
+
+    def ask_named(self):
+        LLM(model="hosted_vllm/m-1", base_url="http://127.0.0.1:1", api_key="none").call("hello")
 
     def _model(self, **options: Any) -> Saying:
         return Saying(model="saying", asked=self.asked, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from google.adk.models.base_llm import BaseLlm
+from google.adk.models.google_llm import Gemini
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
@@ -50,6 +51,11 @@ class TestADKModels(ModelContract):
         async for each in model.generate_content_async(request, stream):
             left.append(each.content.parts[0].text)
         return left
+
+    async def ask_named(self):
+        request = LlmRequest(contents=[types.Content(parts=[types.Part(text="hello")])])
+        async for _ in Gemini(model="m-1").generate_content_async(request):
+            pass
 
     @way
     async def whole(self):

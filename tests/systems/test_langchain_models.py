@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from langchain.agents import create_agent
+from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
@@ -56,6 +57,9 @@ class TestLangChainModels(ModelContract):
         for item in items:
             left.append(str(text(item)))
         return left
+
+    def ask_named(self):
+        ChatAnthropic(model="m-1", api_key="none").invoke("hello")
 
     @way
     def invoked(self):

@@ -77,6 +77,9 @@ class TestLiteLLMModels(ModelContract):
             left.append(part.choices[0].delta.content or "")
         return left
 
+    def ask_named(self):
+        litellm.completion(model="m-1", messages=HELLO)
+
     @way
     async def completion(self):
         return await self._ask(litellm.completion)

@@ -57,6 +57,12 @@ class Saying(CustomLLM):
         return parts()
 
 
+class Named(Saying):
+    """As `OpenAI` and others of LlamaIndex's packages are, none of which is installed here."""
+
+    model: str
+
+
 class TestLlamaIndexModels(ModelContract):
     install = staticmethod(llama_index.install)
 
@@ -75,6 +81,9 @@ class TestLlamaIndexModels(ModelContract):
         for part in parts:
             left.append(part.delta)
         return left
+
+    def ask_named(self):
+        Named(model="m-1").complete("hello")
 
     @way
     def completed(self):

@@ -53,9 +53,10 @@ class Clients(ToolContract):
 
 
 class TestClient(Clients):
-    unnamed = ("*",)
+    unnamed = (*(name for name in vars(Clients) if name.startswith("client")),
+               "client_with_a_session_of_its_own_class")  # fmt: skip
     install = staticmethod(partial(mcp.install, server=False))
-    kinds = dict.fromkeys([*vars(Clients), "client_with_a_session_of_its_own_class"], "mcp")
+    kinds = dict.fromkeys([*unnamed, "client_that_has_listed_the_tools"], "mcp")
 
     @mode
     async def client_with_a_session_of_its_own_class(self, body, calls):
@@ -65,6 +66,12 @@ class TestClient(Clients):
 
         async with Client(server_of(body)) as client:
             client.session.__class__ = Session
+            return await told(*(client.call_tool("pay", dict(args)) for args in calls))
+
+    @mode
+    async def client_that_has_listed_the_tools(self, body, calls):
+        async with Client(server_of(body)) as client:
+            await client.list_tools()
             return await told(*(client.call_tool("pay", dict(args)) for args in calls))
 
 

@@ -8,7 +8,9 @@ import pytest
 from agents import Agent, Runner
 from agents.items import ModelResponse
 from agents.models.interface import Model
+from agents.models.openai_responses import OpenAIResponsesModel
 from agents.usage import Usage
+from openai import AsyncOpenAI
 from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
@@ -70,6 +72,10 @@ class TestOpenAIAgentsModels(ModelContract):
 
     def _agent(self):
         return Agent("a", model=Saying(self.asked))
+
+    async def ask_named(self):
+        model = OpenAIResponsesModel("m-1", AsyncOpenAI(api_key="none"))
+        await Runner.run(Agent("a", model=model), "hello")
 
     @way
     async def run_at_once(self):

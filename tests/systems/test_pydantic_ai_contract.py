@@ -143,7 +143,6 @@ class Outside(ToolContract):
 
 
 class TestPydanticAI(Outside):
-    unnamed = ("mcp",)
     besides = {"agent_of_another_agent": 1}
     install = staticmethod(pydantic_ai.install)
 

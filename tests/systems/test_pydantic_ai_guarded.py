@@ -13,7 +13,6 @@ from .tool_contract import pytest_generate_tests  # noqa: F401
 
 
 class TestGuarded(Outside):
-    unnamed = ("mcp",)
     capabilities: list[Any] = []
 
     def install(self, bus, **options):

@@ -9,6 +9,7 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.test import TestModel
 
 from hookbus import Block, HookBlocked
 from hookbus.adapters import pydantic_ai
@@ -43,6 +44,9 @@ class TestPydanticAIModels(ModelContract):
 
     def _agent(self):
         return Agent(self._model())
+
+    async def ask_named(self):
+        await Agent(TestModel(model_name="m-1")).run("hello")
 
     @way
     async def run_at_once(self):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from semantic_kernel.connectors.ai.chat_completion_client_base import ChatCompletionClientBase
+from semantic_kernel.connectors.ai.open_ai import OpenAIChatCompletion
 from semantic_kernel.connectors.ai.prompt_execution_settings import PromptExecutionSettings
 from semantic_kernel.contents import (
     ChatHistory,
@@ -52,6 +53,10 @@ class TestSemanticKernelModels(ModelContract):
         model = Saying(ai_model_id="m", service_id="m")
         model.asked = self.asked  # pydantic copies a list that it is given
         return model, {"chat_history": history, "settings": PromptExecutionSettings()}
+
+    async def ask_named(self):
+        _, given = self._asks()
+        await OpenAIChatCompletion("m-1", api_key="none").get_chat_message_contents(**given)
 
     @way
     async def whole(self):

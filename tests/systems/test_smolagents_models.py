@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from smolagents.models import ChatMessage, ChatMessageStreamDelta, MessageRole, Model
+from smolagents.models import (
+    ChatMessage,
+    ChatMessageStreamDelta,
+    InferenceClientModel,
+    MessageRole,
+    Model,
+)
 
 from hookbus.adapters import smolagents
 
@@ -41,6 +47,9 @@ class TestSmolagentsModels(ModelContract):
     def changed(self, result):
         text = result.content.replace(PIN, "***")
         return ChatMessage(role=MessageRole.ASSISTANT, content=text)
+
+    def ask_named(self):
+        InferenceClientModel("m-1", token="none").generate(HELLO)
 
     @way
     def whole(self):

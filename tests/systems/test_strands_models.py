@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from strands import Agent
+from strands.models.bedrock import BedrockModel
 from strands.models.model import Model
 
 from hookbus.adapters import strands
@@ -48,6 +49,11 @@ class TestStrandsModels(ModelContract):
     def changed(self, result):
         texts = [{"text": each["text"].replace(PIN, "***")} for each in result["content"]]
         return {**result, "content": texts}
+
+    async def ask_named(self):
+        messages = [{"role": "user", "content": [{"text": "hello"}]}]
+        async for _ in BedrockModel(model_id="m-1", region_name="us-east-1").stream(messages):
+            pass
 
     @way
     async def streamed(self):
