@@ -65,6 +65,57 @@ def test_a_function_that_became_a_method_is_guarded_as_one(bus):
         Agent().answer()
 
 
+@pytest.mark.parametrize("place", ["its class", "a parent", "a metaclass"])
+@pytest.mark.parametrize("before", ["another attribute", "another function"])
+def test_a_class_that_has_as_many_attributes_as_before_got_a_method_all_the_same(
+    bus, senders, place, before
+):
+    class Meta(type):
+        pass
+
+    class Base(metaclass=Meta):
+        pass
+
+    class Child(Base):
+        pass
+
+    holder = {"its class": Child, "a parent": Base, "a metaclass": Meta}[place]
+    name = "reply" if before == "another function" else "other"
+    setattr(holder, name, lambda *_: "plain")
+
+    @hookable("reply", bus=bus)
+    def reply(agent, msg):
+        return msg
+
+    first = Child if place == "a metaclass" else Child()
+    assert [reply(first, "as a function"), reply(first, "again")] == ["as a function", "again"]
+    assert senders == [reply, reply]
+    delattr(holder, name)
+    holder.reply = reply
+    senders.clear()
+    assert first.reply("hi") == "hi"
+    assert senders == [first]
+
+
+def test_an_object_that_was_given_another_class_is_called_as_one_of_that(bus, senders):
+    class Agent:
+        pass
+
+    @hookable("reply", bus=bus)
+    def reply(agent):
+        return "sent"
+
+    class Other:
+        answer = reply
+
+    agent = Agent()
+    reply(agent)
+    agent.__class__ = Other
+    senders.clear()
+    assert agent.answer() == "sent"
+    assert senders == [agent]
+
+
 def test_a_function_that_became_a_classmethod_is_guarded_as_one(bus):
     class Agent:
         pass

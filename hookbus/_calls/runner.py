@@ -7,19 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from types import FunctionType
-from typing import Any, Final
+from typing import Any
 
 from .._connections.failures import WARNING, log
 from .._connections.senders import is_class, own_class
 from .._hooks.hook import Hook, hooks_in
-from .._hooks.identity import ALL, Line, Run, hold, mro_of
+from .._hooks.identity import ALL, HEAP_TYPE, Line, Run, hold, mro_of
 from .._hooks.overrides import say_overrides
 from .._hooks.site import Site
 from .plan import Plan, build_plan
 from .writer import Writer, Written
-
-_HEAP_TYPE: Final = 1 << 9
-"""Of a class written in Python, which may be given another attribute at any time."""
 
 
 def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
@@ -96,7 +93,7 @@ class Place:
             return  # a thread or a signal handler has given it another class meanwhile
         (cls, mro), *of_class = self._mros
         is_function = self.site.attribute is None and not by_argument
-        if is_function and any(each.__flags__ & _HEAP_TYPE for each, _ in self._mros):
+        if is_function and any(each.__flags__ & HEAP_TYPE for each, _ in self._mros):
             run = hook._shell.while_function(run, first)
         if self._own is not None:
             self._own.keep(cls, mro, run)

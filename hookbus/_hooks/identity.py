@@ -7,7 +7,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
-from operator import methodcaller, setitem
+from operator import setitem
 from types import WrapperDescriptorType
 from typing import Any, Final, Generic, TypeVar
 
@@ -59,6 +59,9 @@ class IdentityMap(Generic[V]):
 _MROS: Final = "__hookbus_mros__"
 _IMMUTABLE: Final = 1 << 8
 
+HEAP_TYPE: Final = 1 << 9
+"""Of a class written in Python, which may be given another attribute at any time."""
+
 mro_of: Final = type.__dict__["__mro__"].__get__
 """Return the MRO that Python itself looks attributes up by, whatever a metaclass says of it."""
 
@@ -90,21 +93,41 @@ def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:
     return True
 
 
-def held_by(name: str, first: Any) -> Callable[[Any], list[int]]:
-    """Return what gives, for such a first argument, how much each class of it holds, or above it
-    where it is one, and what under a name, by its id. `object` never holds more.
+def write_checks(name: str, first: Any) -> tuple[list[str], tuple[int, ...]]:
+    """Write what is true of a first argument while no class of it has got a method by assignment.
+
+    The MRO is the same one, and each class in it has as many attributes as now, and the same under
+    the name. This runs at every call, so it is written out and calls few functions.
+
+    Args:
+        name: the name of the called function.
+        first: the first argument of its call, an object or a class.
+
+    Returns:
+        Python expressions with names in braces to be filled in, and what `{had}` stands for.
     """
-    get = methodcaller("get", name)  # as little Python as can be: it is asked at every call
+    checks: list[str] = []
+    had: list[int] = []
 
-    def of_object(first: Any) -> list[int]:
-        line = type(first).__mro__[:-1]
-        return [*map(len, map(vars, line)), *map(id, map(get, map(vars, line)))]
+    def expect(expression: str, number: int) -> None:
+        checks.append(f"{expression} == {{had}}[{len(had)}]")
+        had.append(number)
 
-    def of_class(first: Any) -> list[int]:
-        line = (*type(first).__mro__, *first.__mro__)
-        return [*map(len, map(vars, line)), *map(id, map(get, map(vars, line)))]
-
-    return of_class if issubclass(type(first), type) else of_object
+    lines = {"{type}({first})": type(first)}
+    if issubclass(type(first), type):
+        lines["{first}"] = first
+    for owner, cls in lines.items():
+        if cls.__flags__ & HEAP_TYPE:  # a built-in class has only such bases
+            expect(f"{{id}}({{line}} := {owner}.__mro__)", id(cls.__mro__))
+        for place, each in enumerate(cls.__mro__):
+            if each.__flags__ & (HEAP_TYPE | _IMMUTABLE) == HEAP_TYPE:
+                attributes = f"{{line}}[{place}].__dict__"
+                expect(f"{{len}}({attributes})", len(vars(each)))
+                if name in vars(each):
+                    expect(f"{{id}}({attributes}.get({{name}}))", id(vars(each)[name]))
+                else:
+                    checks.append(f"{{name}} not in {attributes}")
+    return checks, tuple(had)
 
 
 @serialize_writers

@@ -13,7 +13,7 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from ..exceptions import HookBlocked, HookError, leave_frame
-from .identity import Unshipped, held_by
+from .identity import Unshipped, write_checks
 
 COLOUR_FLAGS = {
     "sync": 0,
@@ -24,8 +24,8 @@ COLOUR_FLAGS = {
 
 
 _GIVEN: Final = (
-    "body", "type", "id", "find", "runs", "own", "run", "held", "had", "HookBlocked", "blocked",
-    "outwards",
+    "body", "type", "id", "len", "find", "runs", "own", "run", "line", "had", "name", "HookBlocked",
+    "blocked", "outwards",
 )  # fmt: skip
 
 _MRO: Final = "{id}({type}({first}).__mro__)"
@@ -142,9 +142,9 @@ class Shell:
         """Return what runs calls as a function's, until a class of the first argument holds
         something else: it may be the function, whose call is a method's then.
         """
-        way = "({run} if {held}({first}) == {had} else {find}({values}))({passed})"
-        held = held_by(self._body.__name__, first)
-        return self._forward(way, run=run, held=held, had=held(first))
+        checks, had = write_checks(self._body.__name__, first)
+        way = "({run} if " + " and ".join(checks) + " else {find}({values}))({passed})"
+        return self._forward(way, run=run, len=len, had=had, name=self._body.__name__)
 
     def _forward(self, way: str, **given: Any) -> Callable[..., Any]:
         given = {"find": self.given("find"), "id": id, "type": type, **_OUT, **given}
