@@ -38,7 +38,8 @@ class tools(Plugged):
         allow, deny, ask: globs over the names of tools, `"read_*"`; or `{"bash": {"command":
             "rm *"}}`, a glob of tools and globs of their arguments, all of which must match. One
             or several. Case counts.
-        unknown: what becomes of a call that is in no list: `"ask"`, `"block"` or `"allow"`.
+        unknown: what becomes of a call that is in no list: `"ask"`, `"block"` or `"allow"`. Nobody
+            is asked about a tool that its framework does not have: such a call is blocked.
         hook: the hook whose calls it judges, several, or a glob. A call made inside an equal one
             that was approved is not asked about again.
 
@@ -124,6 +125,10 @@ class tools(Plugged):
             answer = self._answer(name, arguments, ctx)
             if not isinstance(answer, Ask):
                 self._outermost.leaves(ctx)
+            elif ctx.kwargs.get("kind") == "unknown" and "arguments" in ctx.kwargs:
+                # There is nothing that a person could approve.
+                self._outermost.leaves(ctx)
+                return Block(f"there is no tool {name[:60]!a}", code="tool")
             elif not self._outermost.takes(ctx, again=True):
                 return None  # the call that it is a part of was asked about, and approved
             return answer
