@@ -219,7 +219,8 @@ def _most_output(options: Any, model: Any) -> int | None:
     several: list[int] = [value for name, value in given if name in _ANSWERS]
     if not said or not all(map(_is_count, [*said, *several])):
         return None
-    return max(said) * max([1, *several])
+    most: int = max(said)
+    return most * max([1, *several])
 
 
 def _name_of(model: Any) -> str | None:

@@ -60,7 +60,9 @@ class tools(Plugged):
         _check_contradictions(self._rules)
         if unknown != "allow" and not any(self._rules.values()):
             raise HookError("tools() without a rule lets nothing through: name tools to allow")
-        self._unknown, self._outermost = unknown, Outermost(self)
+        self._unknown = unknown
+        may_ask = unknown == "ask" or bool(self._rules["ask"])
+        self._outermost = Outermost(self) if may_ask else None
         self._called: dict[str, None] = {}
         judge = self._judge_of()
         judge.findings = self._findings
@@ -123,6 +125,8 @@ class tools(Plugged):
             if len(self._called) < NOTED:
                 self._called.setdefault(name)
             answer = self._answer(name, arguments, ctx)
+            if self._outermost is None:
+                return answer
             if not isinstance(answer, Ask):
                 self._outermost.leaves(ctx)
             elif ctx.kwargs.get("kind") == "unknown" and "arguments" in ctx.kwargs:
