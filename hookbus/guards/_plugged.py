@@ -117,7 +117,7 @@ class Unseen:
     def note(self, value: Any) -> None:
         """Note such an object."""
         if len(self._kinds) < NOTED and type(value) not in _CODE:
-            self._kinds.setdefault(type(value).__qualname__[:60])
+            self._kinds.setdefault(type(value).__name__[:60])
 
     def findings(self) -> list[str]:
         """Say which they were, as `report` does."""
