@@ -87,7 +87,7 @@ class Coded(enum.Enum):
         member._value_ = code
         return member
 
-    ONE = 1
+    ONE = "a.txt"
 
 
 class Named(enum.StrEnum):
