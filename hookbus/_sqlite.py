@@ -25,7 +25,8 @@ def whole_path(path: str | os.PathLike[str], owner: str) -> Path:
     Raises:
         HookError: if it is no path of a file, or there is no such folder.
     """
-    if not isinstance(path, (str, os.PathLike)) or str(path) in ("", ":memory:"):
+    is_path = isinstance(path, (str, os.PathLike)) and "\0" not in str(path)
+    if not is_path or str(path) in ("", ":memory:"):
         raise HookError(
             f"{owner}({path!r:.60}): give the path of a file, which outlives the process"
         )

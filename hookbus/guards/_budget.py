@@ -14,12 +14,19 @@ from .. import Block, HookBlocked, HookContext, HookError
 from .._locks import Lock
 from ._look import walk
 from ._outermost import Outermost
+from ._parts import Property, parts_of
 from ._plugged import LAST, Hooks, Plugged, Unnamed, either, library, live
 
 BYTES_A_TOKEN: Final = 2
 """Few enough that an estimate is rather too high: English has about four, CJK three."""
 
-_MOST: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_MOST: Final = (
+    "max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens", "maxOutputTokens",
+    "max_new_tokens", "max_tokens_to_sample", "num_predict",
+)  # fmt: skip
+_ANSWERS: Final = (
+    "n", "best_of", "candidate_count", "candidateCount", "num_return_sequences",
+)  # fmt: skip
 _USAGE: Final = ("usage", "usage_metadata", "usage_details", "token_usage")
 _IN: Final = (
     "input_tokens", "prompt_tokens", "inputTokens", "prompt_token_count", "input_token_count",
@@ -185,21 +192,34 @@ class _Reserved:
 
 
 def _estimated(messages: Any) -> int:
-    written = json.dumps(messages, default=repr, ensure_ascii=False)
+    try:
+        written = json.dumps(messages, default=_written, ensure_ascii=False)
+    except (ValueError, RecursionError):  # of objects that lead back to themselves
+        written = json.dumps(messages, default=repr, ensure_ascii=False)
     return math.ceil(len(written.encode("utf-8", "surrogatepass")) / BYTES_A_TOKEN)
 
 
+def _written(value: Any) -> Any:
+    """Return what a message that has no JSON is counted as: all that it holds, or how it is shown.
+    """
+    parts = parts_of(value) or list(getattr(value, "__dict__", {}).items())
+    if not parts:
+        return repr(value)
+    return [each for part in parts for each in part if type(each) is not Property]
+
+
 def _most_output(options: Any, model: Any) -> int | None:
-    """Return how many tokens the answer may have, where the options or the model say so."""
-    said: list[Any] = [
-        value
-        for name, _, value, _ in walk(options or {}, "", lambda above, name: name)
-        if name in _MOST and _is_count(value)
-    ]
+    """Return how many tokens the answers may have, where the options or the model say so."""
+    given = [(name, value) for name, _, value, _ in
+             walk(options or {}, "", lambda above, name: name) if value is not None]  # fmt: skip
+    said: list[Any] = [value for name, value in given if name in _MOST]
     if not said:
         said = [value for name in _MOST if _is_count(value := getattr(model, name, None))]
-    several = (options or {}).get("n")
-    return max(said) * (several if _is_count(several) else 1) if said else None
+    several: list[int] = [value for name, value in given if name in _ANSWERS]
+    if not said or not all(map(_is_count, [*said, *several])):
+        return None
+    most: int = max(said)
+    return most * max([1, *several])
 
 
 def _name_of(model: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import PurePath
 from types import FunctionType
 from typing import Any, Final
 
@@ -30,15 +31,22 @@ def tool_of(ctx: HookContext) -> tuple[Any, Any]:
 
 
 def contents_of(ctx: HookContext) -> Any:
-    """Return all that a call carries by name: the arguments of the tool, and whatever the hookable
-    takes besides them that does not say whose call it is.
+    """Return all that a call carries by name: the arguments of the tool, and what the hookable
+    takes besides, where that is plain data and does not say whose call it is. An object is for the
+    body: a connection, or a framework's own call.
     """
-    arguments, labels = tool_of(ctx)[1], labels_of(ctx)
-    more = {each: value for each, value in ctx.kwargs.items()
-            if each not in labels and each != "arguments" and value is not ctx.sender}  # fmt: skip
-    if not labels or not more or not isinstance(arguments, Mapping):
+    arguments, given = tool_of(ctx)[1], ctx.kwargs
+    if not ("name" in given and "arguments" in given):
+        return arguments
+    labels = labels_of(ctx)
+    more = {name: each for name, each in given.items()
+            if name != "arguments" and name not in labels and isinstance(each, _DATA)}  # fmt: skip
+    if not more or not isinstance(arguments, Mapping):
         return arguments
     return {**arguments, **more} if more.keys().isdisjoint(arguments) else {**more, "": arguments}
+
+
+_DATA: Final = (str, bytes, PurePath, dict, list, tuple, set)
 
 
 def labels_of(ctx: HookContext) -> frozenset[str]:

@@ -29,6 +29,11 @@ _SPLITS: Final = re.compile(r"[v-y{|}~]")
 """What is in no ascii85; nor are quotes in base85, so that a word with both is neither."""
 
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}+={0,6}")
+_LINES: Final = re.compile(
+    r"(?<![A-Za-z0-9+/_=-])(?:[A-Za-z0-9+/_-]{20,}+[ \t]*\r?\n[ \t]*)++[A-Za-z0-9+/_-]*+={0,2}"
+)
+"""An encoding in lines, as mail and PEM have it. The last line may be short."""
+
 _BASE85: Final = re.compile(r"[0-9A-Za-z!#$%&()*+\-;<=>?@^_`{|}~]{12,}+")
 _ASCII85: Final = re.compile(r"(?:<~)?[!-uz]{12,}+(?:~>)?")
 _BASE32: Final = re.compile(r"[A-Za-z2-7]{12,}+={0,6}")
@@ -62,6 +67,9 @@ def views(
             for run in _RUN.finditer(piece):
                 for decoded in _of_run(run[0], deadline):
                     yield (at + run.start(), at + run.end()), decoded
+    for lines in _LINES.finditer(text, start):
+        for decoded in _of_run("".join(lines[0].split()), deadline):
+            yield lines.span(), decoded
 
 
 def is_splitting(word: str) -> bool:

@@ -40,8 +40,9 @@ _SECRETS: Final = (
 _LOCAL: Final = r"[\w.!#$%&'*+/=?^`{|}~-]"
 # It begins where nothing of it could stand before: then a run is gone through once.
 _EMAIL: Final = rf"(?<!{_LOCAL}){_LOCAL}++@[\w-]+(?:\.[\w-]+)+"
-_CARD: Final = r"(?<![\w])[2-6](?:[ .-]?\d){12,18}"
-_IBAN: Final = r"(?<![\w])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}"
+# An underscore does not hide what stands behind it: `card_4111...`.
+_CARD: Final = r"(?<![^\W_])[2-6](?:[ .-]?\d){12,18}"
+_IBAN: Final = r"(?<![^\W_])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}"
 
 
 SEPARATOR: Final = "\n\0\n"

@@ -12,7 +12,7 @@ from .. import Block, HookContext, HookError
 from .._locks import Lock
 from ._call import tool_of
 from ._outermost import Outermost
-from ._plugged import FIRST, Hooks, Plugged, Unnamed, library
+from ._plugged import FIRST, Hooks, Plugged, Unnamed, library, shown
 
 FOREVER: Final = 30 * 24 * 3600
 """For so many seconds a call counts for its session, user or tool."""
@@ -46,7 +46,7 @@ class limit(Plugged):
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
-            raise HookError(f"limit({calls!r:.40}): say how many calls, at least 1")
+            raise HookError(f"limit({shown(calls)}): say how many calls, at least 1")
         seconds = FOREVER if per in ("session", "user", "tool") else _seconds(per)
         self._per, self._lock = per, Lock()
         if storage in (None, "memory://"):
@@ -117,13 +117,13 @@ def _elsewhere(calls: int, seconds: int, name: str, storage: Any) -> Callable[[s
     strategies = library("limits.strategies", "limit")
     storages = library("limits.storage", "limit")
     item = limits.RateLimitItemPerSecond(calls, seconds, name)
+    # Neither the URI nor what the library says of it is shown: they hold the password.
+    scheme = re.match(r"[a-z][a-z+]*(?=://)", storage) if isinstance(storage, str) else None
+    where = f"{scheme[0]}://..." if scheme else f"a {type(storage).__name__}"
     try:
         counts = strategies.MovingWindowRateLimiter(storages.storage_from_string(storage))
     except Exception as error:
-        # Neither the URI nor what the library says of it: they hold the password.
-        scheme = re.match(r"[a-z][a-z+]*(?=://)", storage) if isinstance(storage, str) else None
-        shown = f"{scheme[0]}://..." if scheme else f"a {type(storage).__name__}"
-        said = f"storage= ({shown}) cannot be used: {type(error).__name__}; write a URI that the "
+        said = f"storage= ({where}) cannot be used: {type(error).__name__}; write a URI that the "
         raise HookError(f"{said}library limits knows, such as 'redis://localhost:6379'") from None
     return lambda key: bool(counts.hit(item, key))
 
@@ -132,6 +132,6 @@ def _seconds(per: Any) -> int:
     is_number = isinstance(per, (int, float)) and not isinstance(per, bool)
     if not is_number or not 1 <= per <= FOREVER or per != int(per):
         raise HookError(
-            f"per={per!r:.40} must be 'session', 'user', 'tool' or a whole number of seconds"
+            f"per={shown(per)} must be 'session', 'user', 'tool' or a whole number of seconds"
         )
     return int(per)

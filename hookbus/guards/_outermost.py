@@ -9,11 +9,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, Final
 
 from .. import HookContext
 from ._call import tool_of
 from ._canonical import digest
+from ._parts import PLAIN
 from ._plugged import Plugged, live
 
 _BOUNDARIES: Final = "_./:-"
@@ -28,7 +30,8 @@ class Frame:
         call_id: the call.
         sender: the identity of its sender, and `name` its tool.
         session: the session it belongs to.
-        content: a digest of its arguments, if the guard took it: counted it, or asked about it.
+        content: its arguments, if the guard took it: counted it, or asked about it; a digest, or a
+            copy of which that has yet to be made.
         inner: the call that was found inside it; there is one at most.
         is_counted: whether the guard took the attempt that has not begun yet: it may be called
             again before that, once a person has approved the call.
@@ -44,12 +47,16 @@ class Frame:
         self.guard, self.call_id, self.sender = guard, ctx.call_id, id(ctx.sender)
         self.session = ctx.surrounding.get("session")
         self.name: Any = None
-        self.content: bytes | None = None
-        self.inner: dict[str, tuple[object, int]] = {}
+        self.content: Content = None
+        self.inner: dict[str, tuple[object, int]] = _NONE_YET
         self.is_counted = self.is_running = False
         self.above: Frame | None = None
         self.outer: Frame | None = None
 
+
+_NONE_YET: Final[Any] = MappingProxyType({})
+
+Content = bytes | dict[str, Any] | None
 
 _CURRENT: Final[ContextVar[Frame | None]] = ContextVar("hookbus_guards_frame", default=None)
 
@@ -65,10 +72,13 @@ class Outermost:
     Args:
         guard: the guard; its hooks get an `around`.
         hooks: further hooks whose calls are around others.
+
+    Attributes:
+        running: the frames whose bodies run, where there are further hooks.
     """
 
     def __init__(self, guard: Plugged, *hooks: str) -> None:
-        self.running: set[Frame] = set()
+        self.running: set[Frame] | None = set() if hooks else None
         guard.on("around", self._around_of(), priority=-1e6)
         for hook in hooks:
             guard.on("around", self._around_of(), hook, priority=-1e6)
@@ -85,9 +95,8 @@ class Outermost:
             call: what is called, and with what; None is the tool and its arguments.
         """
         frame, (name, arguments) = self._frame(ctx), call or tool_of(ctx)
-        content = digest(arguments)
-        is_known = content is not None and (name, content) == (frame.name, frame.content)
-        if frame.is_counted and is_known and not again:
+        content = _content_of(arguments)
+        if frame.is_counted and not again and name == frame.name and _are_equal(frame, content):
             return False
         frame.is_counted = True
         frame.name, frame.content, frame.inner, frame.outer = name, content, {}, None
@@ -113,9 +122,7 @@ class Outermost:
         return frame if frame is not None and frame.is_running else None
 
     def _is_inner(self, outer: Frame, frame: Frame) -> bool:
-        if frame.content is None or outer.content != frame.content:
-            return False
-        if not _is_behind(outer.name, frame.name):
+        if not _is_behind(outer.name, frame.name) or not _are_equal(outer, frame.content):
             return False
         each: Frame | None = outer
         while each is not None:
@@ -125,12 +132,13 @@ class Outermost:
         return True
 
     def _frame(self, ctx: HookContext) -> Frame:
-        frame: Frame = ctx.state.setdefault(self, Frame(self, ctx))
-        return frame
+        frame: Frame | None = ctx.state.get(self)
+        return frame if frame is not None else ctx.state.setdefault(self, Frame(self, ctx))
 
     def _around_of(self) -> Callable[..., Any]:
         def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:
-            flags = inspect.unwrap(call_next).__code__.co_flags
+            # It is wrapped where it is that of a stream.
+            flags = getattr(call_next, "__wrapped__", call_next).__code__.co_flags
             frame = self._frame(ctx)
             if flags & inspect.CO_COROUTINE:
                 return self._awaited(frame, call_next)
@@ -197,13 +205,33 @@ class Outermost:
 
     def _enter(self, frame: Frame) -> Any:
         frame.above, frame.is_running, frame.is_counted = _CURRENT.get(), True, False
-        self.running.add(frame)
+        if self.running is not None:
+            self.running.add(frame)
         return _CURRENT.set(frame)
 
     def _leave(self, frame: Frame, token: Any) -> None:
         frame.is_running = False
-        self.running.discard(frame)
+        if self.running is not None:
+            self.running.discard(frame)
         _CURRENT.reset(token)
+
+
+def _content_of(arguments: Any) -> Content:
+    """Return the arguments as they are now: a copy where that is quick, and mostly it is all that
+    is needed, else a digest.
+    """
+    if type(arguments) is dict and all(type(each) in PLAIN for each in arguments.values()):
+        return arguments.copy()
+    return digest(arguments)
+
+
+def _are_equal(frame: Frame, content: Content) -> bool:
+    """Tell whether the arguments of a call are these, in canonical JSON."""
+    if isinstance(frame.content, dict):
+        frame.content = digest(frame.content)
+    if frame.content is None or content is None:
+        return False
+    return frame.content == (digest(content) if isinstance(content, dict) else content)
 
 
 def _is_behind(outer: Any, name: Any) -> bool:

@@ -63,7 +63,7 @@ class Plugged:
         for each in self.hooks or (hook,):
             if not isinstance(each, str) or not _HOOK.fullmatch(each):
                 raise HookError(
-                    f"hook={hook!r:.40} must be the name of a hook, such as 'tool_call', several "
+                    f"hook={shown(hook)} must be the name of a hook, such as 'tool_call', several "
                     "names, or a glob such as 'send_*'"
                 )
 
@@ -117,7 +117,7 @@ class Unseen:
     def note(self, value: Any) -> None:
         """Note such an object."""
         if len(self._kinds) < NOTED and type(value) not in _CODE:
-            self._kinds.setdefault(type(value).__qualname__[:60])
+            self._kinds.setdefault(type(value).__name__[:60])
 
     def findings(self) -> list[str]:
         """Say which they were, as `report` does."""
@@ -179,6 +179,11 @@ def library(name: str, guard: str) -> Any:
         raise HookError(f"{needs}: pip install 'hookbus[guards]'") from None
 
 
+def shown(value: Any) -> str:
+    """Return a wrong setting as it is shown in a message: an address may hold a password."""
+    return f"an address, {type(value).__name__}" if "://" in str(value) else f"{value!r:.40}"
+
+
 def glob(text: Any, what: str) -> Pattern[str]:
     """Return what matches a glob, case and all.
 
@@ -186,7 +191,7 @@ def glob(text: Any, what: str) -> Pattern[str]:
         HookError: if it is no text, or an empty one.
     """
     if not isinstance(text, str) or not text:
-        raise HookError(f"{what}: {text!r:.40} is no pattern; write a text such as 'read_*'")
+        raise HookError(f"{what}: {shown(text)} is no pattern; write a text such as 'read_*'")
     return pattern(translate(text))
 
 
@@ -198,7 +203,7 @@ def globs(given: Any, what: str) -> list[str]:
     """
     several = [given] if isinstance(given, str) else given
     if not isinstance(several, Iterable) or isinstance(several, Mapping):
-        raise HookError(f"{what} takes a glob or several, not {given!r:.40}")
+        raise HookError(f"{what} takes a glob or several, not {shown(given)}")
     listed = list(several)
     for each in listed:
         glob(each, what)

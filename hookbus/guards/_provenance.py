@@ -148,7 +148,7 @@ class provenance(Plugged):
             return True
         return session is None and any(
             each.session is None and each.call_id != ctx.call_id
-            for each in list(self._outermost.running)
+            for each in list(self._outermost.running or ())
         )
 
 

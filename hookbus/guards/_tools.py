@@ -38,7 +38,8 @@ class tools(Plugged):
         allow, deny, ask: globs over the names of tools, `"read_*"`; or `{"bash": {"command":
             "rm *"}}`, a glob of tools and globs of their arguments, all of which must match. One
             or several. Case counts.
-        unknown: what becomes of a call that is in no list: `"ask"`, `"block"` or `"allow"`.
+        unknown: what becomes of a call that is in no list: `"ask"`, `"block"` or `"allow"`. Nobody
+            is asked about a tool that its framework does not have: such a call is blocked.
         hook: the hook whose calls it judges, several, or a glob. A call made inside an equal one
             that was approved is not asked about again.
 
@@ -59,7 +60,9 @@ class tools(Plugged):
         _check_contradictions(self._rules)
         if unknown != "allow" and not any(self._rules.values()):
             raise HookError("tools() without a rule lets nothing through: name tools to allow")
-        self._unknown, self._outermost = unknown, Outermost(self)
+        self._unknown = unknown
+        may_ask = unknown == "ask" or bool(self._rules["ask"])
+        self._outermost = Outermost(self) if may_ask else None
         self._called: dict[str, None] = {}
         judge = self._judge_of()
         judge.findings = self._findings
@@ -122,8 +125,14 @@ class tools(Plugged):
             if len(self._called) < NOTED:
                 self._called.setdefault(name)
             answer = self._answer(name, arguments, ctx)
+            if self._outermost is None:
+                return answer
             if not isinstance(answer, Ask):
                 self._outermost.leaves(ctx)
+            elif ctx.kwargs.get("kind") == "unknown" and "arguments" in ctx.kwargs:
+                # There is nothing that a person could approve.
+                self._outermost.leaves(ctx)
+                return Block(f"there is no tool {name[:60]!a}", code="tool")
             elif not self._outermost.takes(ctx, again=True):
                 return None  # the call that it is a part of was asked about, and approved
             return answer

@@ -44,7 +44,7 @@ class Checkpoint:
         Raises:
             HookError: if it is none.
         """
-        mark, *parts = text.strip().split(":")
+        mark, *parts = text.strip().split(":") if isinstance(text, str) else [""]
         if mark in (_MARK, _DROPPED) and len(parts) in (3, 4) and parts[1].isdecimal():
             signature = parts[3] if parts[3:] else None
             return cls(parts[0], int(parts[1]), parts[2], signature, mark == _DROPPED)

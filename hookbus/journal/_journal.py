@@ -243,7 +243,8 @@ class Journal:
         Raises:
             HookError: for what is no checkpoint or no key.
         """
-        read = [Checkpoint.read(each) if isinstance(each, str) else each for each in checkpoints]
+        read = [each if isinstance(each, Checkpoint) else Checkpoint.read(each)
+                for each in checkpoints]  # fmt: skip
         self._settle()
         return verified(self._path, read, key)
 

@@ -176,7 +176,7 @@ class _Look:
                 self.found(f"record 1: a checkpoint is of journal {each.file}, this is {file}")
             elif each.seq > expired:
                 marks[each.seq].append(each)
-            elif each.seq == expired and each.is_dropped:
+            elif each.seq == expired and (each.is_dropped or not expired):
                 self._compare(each, hash)
             else:
                 self.found(

@@ -76,6 +76,8 @@ HOSTILE: dict[str, Make] = {
     "quoted-printable": _repeated("=34"),
     "soft line ends": _repeated("a=\n"),
     "utf-7": _repeated("+ADQ-"),
+    "base64 in lines": lambda size: base64.encodebytes(b"hello there, " * (size // 18)).decode(),
+    "lines of letters": _repeated("A" * 20 + "\n"),
     "short words in base64": _repeated("aGVsbG8gdGhlcmU= "),
     # JSON
     "minified": lambda size: json.dumps([{"a": 1, "b": "c"}] * (size // 17), separators=(",", ":")),
@@ -147,6 +149,10 @@ BENIGN: dict[str, Make] = {
     "a picture in base64": lambda size: base64.b64encode(
         random.Random(1).randbytes(size * 3 // 4)
     ).decode(),
+    "an attachment": lambda size: base64.encodebytes(
+        random.Random(2).randbytes(size * 3 // 4)
+    ).decode(),
+    "small mappings": lambda size: [{"f": f"{i}.txt"} for i in range(size // 13)],
     "Chinese": _repeated("今天天气很好，我们去公园散步。"),
     "German": _repeated("Der Bericht über die Sitzung liegt für Sie bereit. "),
 }

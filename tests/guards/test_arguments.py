@@ -10,7 +10,7 @@ import attrs
 import pydantic
 import pytest
 
-from hookbus import HookBlocked
+from hookbus import HookBlocked, hookable
 from hookbus.guards import inside, provenance, public_hosts
 
 
@@ -48,6 +48,91 @@ class Pair(NamedTuple):
     other: int = 0
 
 
+def with_attribute(value, bad):
+    value.target = bad
+    return value
+
+
+class Text(str):
+    pass
+
+
+class Rows(list):
+    pass
+
+
+class Box(dict):
+    pass
+
+
+class SlottedRows(list):
+    __slots__ = ("__target",)
+
+    def __init__(self, bad):
+        self.__target = bad
+
+
+class SilentRows(list):
+    """A list that says it has no items."""
+
+    def __iter__(self):
+        return iter(())
+
+
+class Coded(enum.Enum):
+    """A member whose value is not all that it has."""
+
+    def __new__(cls, code):
+        member = object.__new__(cls)
+        member._value_ = code
+        return member
+
+    ONE = "a.txt"
+
+
+class Named(enum.StrEnum):
+    """A member that is another string than its value."""
+
+    def __new__(cls, name):
+        member = str.__new__(cls, name)
+        member._value_ = name
+        return member
+
+    ONE = "a.txt"
+
+
+def member(kind, bad):
+    kind.ONE.__dict__["target"] = bad
+    return kind.ONE
+
+
+@dataclasses.dataclass
+class Upload:
+    """A path of its own, that has another one besides."""
+
+    path: str
+    target: object
+
+    def __fspath__(self):
+        return self.path
+
+
+class Batch:
+    """A collection that keeps something besides its items."""
+
+    def __init__(self, bad):
+        self._items, self.target, self.owner = ["a.txt"], bad, print
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def __len__(self):
+        return 1
+
+    def __contains__(self, item):
+        return True
+
+
 class Choice(enum.Enum):
     BAD = "/etc/passwd"
     HOST = "10.0.0.1"
@@ -82,6 +167,15 @@ SHAPES = {
     "a mapping of one's own": lambda bad: UserDict({bad: 1}),
     "a list of one's own": lambda bad: UserList([bad]),
     "an iterable": Again,
+    "an attribute of a string": lambda bad: with_attribute(Text("a.txt"), bad),
+    "an attribute of a list": lambda bad: with_attribute(Rows(), bad),
+    "an attribute of a dict": lambda bad: with_attribute(Box(), bad),
+    "a private slot of a list": SlottedRows,
+    "a list that hides its items": lambda bad: SilentRows([bad]),
+    "an attribute of a member": lambda bad: member(Coded, bad),
+    "an attribute of a member that is a string": lambda bad: member(Named, bad),
+    "an attribute of a path": lambda bad: Upload("a.txt", bad),
+    "an attribute of a collection": Batch,
     "a model in a list in a dataclass": lambda bad: Data([Model(target={bad: 1})]),
 }
 
@@ -127,6 +221,96 @@ def test_fields_of_objects_are_found_by_their_name(call, bus, tmp_path, monkeypa
         call("read", path=Choice.BAD)
 
 
+@dataclasses.dataclass
+class Moved:
+    root: str
+
+    @property
+    def path(self):
+        return self.root
+
+
+@dataclasses.dataclass
+class Odd:
+    @property
+    def path(self):
+        raise OSError
+
+
+class Computed(pydantic.BaseModel):
+    root: str
+
+    @pydantic.computed_field
+    @property
+    def path(self) -> str:
+        return self.root
+
+
+def test_a_property_is_judged_where_its_name_is_covered(call, bus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bus.plug(inside(tmp_path))
+    call("read", box=[Moved("a.txt"), Computed(root="a.txt")])
+    for bad in (Moved("/etc"), Computed(root="/etc"), [Moved("/etc")]):
+        with pytest.raises(HookBlocked, match="path is outside the folders"):
+            call("read", box=bad)
+    with pytest.raises(HookBlocked, match="path is no path"):
+        call("read", box=Odd())
+
+
+class Field(enum.Enum):
+    PATH = "path"
+
+
+@pytest.mark.parametrize("name", [b"path", Field.PATH, Text("path")], ids=repr)
+def test_a_key_that_is_no_plain_string_is_a_name_too(call, bus, tmp_path, name):
+    bus.plug(inside(tmp_path))
+    with pytest.raises(HookBlocked, match="outside the folders"):
+        call("read", box={name: "/etc/passwd"})
+
+
+class Sly(str):
+    """A string that says it is another one."""
+
+    def _say(self, *_):
+        return True
+
+    __eq__ = startswith = _say
+    __hash__ = str.__hash__
+
+    def strip(self):
+        return self
+
+    def casefold(self):
+        return "harmless"
+
+
+def test_what_a_class_of_strings_says_of_them_counts_for_nothing(call, bus, tmp_path):
+    bus.plug(inside(tmp_path))
+    bus.plug(public_hosts())
+    for name, bad in (("path", Sly("/etc/passwd")), (Sly("path"), "/etc"), ("url", Sly("//a@b"))):
+        with pytest.raises(HookBlocked):
+            call.given("read", {name: bad})
+    assert call.made == []
+
+
+def test_plain_data_beside_the_arguments_of_a_tool_is_judged_and_objects_are_not(bus, tmp_path):
+    bus.plug(inside(tmp_path))
+    bus.plug(public_hosts())
+    ran = []
+
+    @hookable("tool_call", bus=bus)
+    def tool_call(name, arguments, cwd=None, url=None, context=None):
+        ran.append(name)
+
+    tool_call("read", {}, cwd=str(tmp_path), url="https://8.8.8.8/", context=Opaque())
+    for options in ({"cwd": "/etc"}, {"url": "http://10.0.0.1/"}, {"context": {"path": "/etc"}}):
+        with pytest.raises(HookBlocked):
+            tool_call("read", {}, **options)
+        with pytest.raises(HookBlocked):
+            tool_call("read", {"cwd": ".", "url": "8.8.8.8", "context": 1}, **options)
+    assert ran == ["read"]
+
+
 class Opaque:
     def __init__(self):
         self.path = "/etc/passwd"
@@ -170,12 +354,23 @@ def test_an_object_that_cannot_be_looked_into_is_a_block(
     assert len(call.made) == 1
 
 
-def test_an_iterator_is_left_as_it_was(call, bus, tmp_path):
+class CountedOnce(ReadOnce):
+    """What can be read once only, and has a length."""
+
+    def __len__(self):
+        return 1
+
+    def __contains__(self, item):
+        return False
+
+
+@pytest.mark.parametrize("make", [iter, lambda items: CountedOnce()])
+def test_an_iterator_is_left_as_it_was(call, bus, tmp_path, make):
     bus.plug(inside(tmp_path))
-    items = iter(["/etc"])
+    items = make(["/etc/passwd"])
     with pytest.raises(HookBlocked):
         call("read", paths=items)
-    assert list(items) == ["/etc"]
+    assert list(items) == ["/etc/passwd"]
 
 
 def test_values_that_are_too_many_or_hold_themselves_are_a_block(call, bus, tmp_path, monkeypatch):
@@ -189,3 +384,34 @@ def test_values_that_are_too_many_or_hold_themselves_are_a_block(call, bus, tmp_
         with pytest.raises(HookBlocked, match="nested more than 50 deep|too large"):
             call("read", box=bad)
     assert call.made == []
+
+
+def test_collections_that_lead_to_each_other_are_looked_through_or_a_block(call, bus, tmp_path):
+    bus.plug(inside(tmp_path))
+    one, other = Batch(None), Batch(None)
+    one.target, other.target = other, one
+    with pytest.raises(HookBlocked, match="nested more than 50 deep"):
+        call("read", box=one)
+
+
+def test_addresses_of_a_library_are_read_as_their_string(call, bus):
+    bus.plug(public_hosts())
+    address = pydantic.TypeAdapter(pydantic.HttpUrl).validate_python
+    call("fetch", url=address("https://8.8.8.8/"))
+    with pytest.raises(HookBlocked, match="public host"):
+        call("fetch", url=address("http://10.0.0.1/"))
+
+
+def test_a_megabyte_of_small_mappings_is_looked_through(bus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bus.plug(inside(tmp_path))
+    bus.plug(public_hosts())
+    ran = []
+
+    @hookable("tool_call", bus=bus)
+    def tool_call(name, arguments):
+        ran.append(name)
+
+    tool_call("read", {"files": [{"f": "a.txt"} for _ in range(80_000)]})
+    tool_call("fetch", {"urls": [{"8.8.8.8": None} for _ in range(80_000)]})
+    assert ran == ["read", "fetch"]

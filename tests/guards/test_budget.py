@@ -7,6 +7,7 @@ import threading
 from decimal import Decimal
 from types import SimpleNamespace
 
+import attrs
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, HookError, Replace, hookable, surrounding
@@ -266,3 +267,51 @@ def test_it_is_never_over_in_threads_side_by_side_and_in_tasks():
 def test_an_amount_that_is_none_is_refused(options, words):
     with pytest.raises(HookError, match=words):
         budget(**options)
+
+
+@pytest.mark.parametrize("options", [
+    {"max_tokens": 10, "inferenceConfig": {"maxTokens": 1_000_000}},
+    {"max_tokens": 100, "extra_body": {"n": 50}}, {"max_tokens": 100, "best_of": 50},
+    {"generation_config": {"maxOutputTokens": 100, "candidateCount": 50}},
+    {"max_tokens": 1e9}, {"max_tokens": 10, "n": "50"},
+])  # fmt: skip
+def test_whatever_makes_an_answer_longer_is_reserved_or_blocks(options):
+    bus = Bus()
+    bus.plug(budget(tokens=1_000))
+
+    class Model:
+        max_tokens = 10
+
+        @hookable("model_call", bus=bus)
+        def ask(self, model, messages, options):
+            return {"usage": {"input_tokens": 1, "output_tokens": 1}}
+
+    model = Model()
+    model.ask(model, "hi", {"max_tokens": 10, "n": 1})
+    with pytest.raises(HookBlocked):
+        model.ask(model, "hi", options)
+
+
+@attrs.define(repr=False)
+class Message:
+    content: str
+
+
+class Plain:
+    def __init__(self, content):
+        self.content, self.owner = content, self
+
+
+@pytest.mark.parametrize("message", [Message("x" * 10_000), SimpleNamespace(content="x" * 10_000)])
+def test_a_message_is_counted_whole_however_it_is_shown(message):
+    bus = Bus()
+    bus.plug(budget(tokens=1_000))
+
+    @hookable("model_call", bus=bus)
+    def model_call(model, messages, options):
+        return None
+
+    model_call("m", [Message("hi")], {"max_tokens": 10})
+    model_call("m", [Plain("it leads back to itself")], {"max_tokens": 10})
+    with pytest.raises(HookBlocked, match="1000 tokens"):
+        model_call("m", [message], {"max_tokens": 10})

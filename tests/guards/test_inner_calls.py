@@ -118,7 +118,10 @@ def test_another_tool_or_other_arguments_are_another_call(bus, layers, asked, na
     assert error.value.verdict.code == "limit"
 
 
-def test_arguments_that_the_body_changed_do_not_make_another_call_equal(bus, layers, asked):
+@pytest.mark.parametrize("given", [ARGS, {"to": "ada"}])
+def test_arguments_that_the_body_changed_do_not_make_another_call_equal(
+    bus, layers, asked, given
+):
     bus.plug(tools(ask="*"))
     bus.plug(limit(1))
 
@@ -127,7 +130,7 @@ def test_arguments_that_the_body_changed_do_not_make_another_call_equal(bus, lay
         return call(arguments)
 
     with pytest.raises(HookBlocked):
-        layers(bus, "bank_pay", "pay", inside=inside).call(ARGS)
+        layers(bus, "bank_pay", "pay", inside=inside).call(given)
 
 
 def test_the_second_call_in_a_row_inside_an_equal_one_is_another(bus, asked):

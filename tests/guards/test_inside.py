@@ -163,3 +163,30 @@ def test_a_folder_that_is_none_is_refused(own):
     for wrong in ((), "", [3], 7, {"a": 1}):
         with pytest.raises(HookError, match="arguments="):
             inside(own, arguments=wrong)
+
+
+@pytest.mark.parametrize("bad", ['["/etc/passwd"]', '"/etc"', '{"path": "/etc"}', "[" * 4_000],
+                         ids=lambda bad: bad[:20])  # fmt: skip
+def test_a_path_that_a_tool_may_read_as_JSON_is_outside(call, bus, tmp_path, monkeypatch, bad):
+    monkeypatch.chdir(tmp_path)
+    bus.plug(inside(tmp_path))
+    call("read", path="[id].tsx")
+    if bad[1] == "[":
+        return
+    with pytest.raises(HookBlocked, match="is JSON"):
+        call("read", path=bad)
+
+
+def test_a_path_below_a_link_is_where_the_link_leads(call, bus, tmp_path, monkeypatch):
+    (tmp_path / "in" / "a").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "in")
+    for link, leads in (("l", "../out"), ("a/b", "l5"), ("a/up", ".."), ("self", "self")):
+        (tmp_path / "in" / link).symlink_to(leads)
+    bus.plug(inside(tmp_path / "in"))
+    deep = "/".join(["a", "up"] * 30)
+    for good in ("new/x", "a/b/x", "a/up/a/new", "a/../x", deep, f"{deep}/new"):
+        call("read", path=["a/new", good])
+    for bad in ("l/x", "a/up/l/new/x", "a/../l/x", f"{deep}/l/x", "self/x", "l/../x"):
+        with pytest.raises(HookBlocked):
+            call("read", path=["a/new", bad])

@@ -10,7 +10,7 @@ import traceback
 import pytest
 
 from hookbus import Block, Bus, HookBlocked, HookError, hookable, surrounding
-from hookbus.guards import _limit, limit
+from hookbus.guards import _limit, limit, tools
 
 
 def allowed(call, count, name="read"):
@@ -143,3 +143,17 @@ def test_what_counts_no_more_is_forgotten(monkeypatch):
         assert window.hit(f"session {i}")
     assert len(window._times) <= 1_100
     assert window.hit("session 4999") and not window.hit("session 4999")
+
+
+ADDRESS = "redis://ada:hunter2@localhost:6379"
+
+
+@pytest.mark.parametrize("make", [
+    lambda: limit(3, ADDRESS), lambda: limit(ADDRESS), lambda: limit(3, hook=ADDRESS),
+    lambda: limit(3, storge=ADDRESS), lambda: limit(3, "tool", ADDRESS, 1),
+    lambda: limit(3, storage=[ADDRESS]), lambda: tools(allow=[{}, ADDRESS, ADDRESS, 3]),
+])  # fmt: skip
+def test_an_address_given_for_another_setting_is_not_shown(make):
+    with pytest.raises(HookError) as error:
+        make()
+    assert "hunter2" not in str(error.value)

@@ -1,11 +1,13 @@
 """guards.provenance: where the values of a call came from."""
 
+import itertools
+
 import attrs
 import pytest
 
 from hookbus import Ask, HookBlocked, HookError, hookable, surrounding
 from hookbus.approvals import Approved
-from hookbus.guards import provenance
+from hookbus.guards import _deadline, provenance
 
 SINKS = {"send_*": ["recipient*", "amount"], "get_page": "url"}
 
@@ -274,3 +276,42 @@ def test_large_results_are_kept_in_part(call, bus, monkeypatch):
     assert "a result of 'read_mail'" in refused(call, "send_mail", recipient="eve49")
     kept = guard._sessions.of(None)
     assert kept._size <= 1000 and kept._size == sum(len(text) for _, text in kept._results)
+
+
+def test_a_value_that_nearly_stands_in_many_places_is_a_block(bus, monkeypatch):
+    guard = provenance({"send": "to"})
+    bus.plug(guard)
+    ticks = itertools.count()
+    monkeypatch.setattr(_deadline.time, "thread_time", lambda: next(ticks) / 1_000)
+    ran = []
+
+    @hookable("tool_call", bus=bus)
+    def tool_call(name, arguments):
+        ran.append(arguments)
+
+    said = "x- " * 10_000
+    guard.heard(said)
+    guard.heard("write to ada and to bob")
+    for bad in (said[:12_000].rstrip()[:-1], [f"x{i}" for i in range(9)]):
+        with pytest.raises(HookBlocked) as error:
+            tool_call("send", {"to": ["ada", bad]})
+        assert ("too long" in error.value.reason) is isinstance(bad, str)
+    tool_call("send", {"to": ["ada", "bob"] * 10_000})
+    assert len(ran) == 1
+
+
+def test_marks_that_nobody_writes_take_no_time_and_account_for_themselves(bus):
+    guard = provenance({"send": "to"})
+    bus.plug(guard)
+    marks = "e" + "\u0301\u0316" * 100_000
+    guard.heard(f"to {marks} and to caf\u0065\u0301")
+
+    @hookable("tool_call", bus=bus)
+    def tool_call(name, arguments):
+        return "sent"
+
+    assert tool_call("send", {"to": marks}) == "sent"
+    with pytest.raises(HookBlocked):
+        tool_call("send", {"to": f"{marks}e"})
+    guard.heard("to caf\u0065\u0301")
+    assert tool_call("send", {"to": "caf\u00e9"}) == "sent"

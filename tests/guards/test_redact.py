@@ -1,18 +1,25 @@
 """guards.redact: secrets and personal data stay out of arguments, results, streams, exceptions."""
 
 import asyncio
+import base64
 import dataclasses
+import enum
 import functools
 import itertools
 import os
 import random
 import re
+from collections import UserList, deque
+from decimal import Decimal
+from pathlib import PurePosixPath
+from types import SimpleNamespace
 
 import attrs
+import pydantic.v1
 import pytest
 from pydantic import BaseModel, PrivateAttr
 
-from hookbus import Bus, HookBlocked, HookError, Replace, hookable, surrounding
+from hookbus import Bus, HookBlocked, HookError, Replace, hookable, report, surrounding
 from hookbus.guards import redact
 from tests.guards.canaries import BYTES, KINDS, TEXT, canaries, core
 
@@ -424,3 +431,84 @@ def test_what_is_nested_too_deep_and_keys_that_would_be_one_block(call, bus, dee
 def test_what_is_none_is_refused(options, words):
     with pytest.raises(HookError, match=words):
         redact(**options)
+
+
+class Struct:
+    """An object as libraries of structs make them."""
+
+    __struct_fields__ = __slots__ = ("text",)
+
+    def __init__(self, text):
+        self.text = text
+
+
+class Rows(list):
+    pass
+
+
+class OldModel(pydantic.v1.BaseModel):
+    text: str
+
+
+def with_text(value, text):
+    value.text = text
+    return value
+
+
+HELD = {
+    "a deque": (lambda text: deque([text], maxlen=3), lambda held: held[0]),
+    "a namespace": (lambda text: SimpleNamespace(text=text), lambda held: held.text),
+    "a struct": (Struct, lambda held: held.text),
+    "an old model of pydantic": (lambda text: OldModel(text=text), lambda held: held.text),
+    "a path": (PurePosixPath, str),
+    "keys": (lambda text: {text: 1}.keys(), lambda held: next(iter(held))),
+    "a list of one's own": (lambda text: UserList([text]), lambda held: held[0]),
+    "an attribute of a list": (lambda text: with_text(Rows([1]), text), lambda held: held.text),
+    "a buffer": (lambda text: memoryview(text.encode()), lambda held: bytes(held).decode()),
+    "bytes behind others": (lambda text: b"\xff" + text.encode(),
+                            lambda held: held[1:].decode()),
+    "bytes of two each": (lambda text: text.encode("utf-16"),
+                          lambda held: held.decode("ascii", "ignore")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make, read", HELD.values(), ids=HELD)
+def test_a_text_is_redacted_in_what_holds_it_and_the_original_stays(call, bus, make, read):
+    bus.plug(redact())
+    card, plain = make("4111 1111 1111 1111"), make("nothing here")
+    call("send", card=card, plain=plain)
+    sent = call.made[0][1]
+    assert read(sent["card"]) == "<card>" and sent["plain"] is plain
+    assert "4111" in repr(read(card)).replace("\\x00", "")
+
+
+def test_a_number_of_a_card_is_redacted_whatever_class_it_has(call, bus):
+    bus.plug(redact())
+    call("send", a=4111111111111111, b=Decimal("4111111111111111"), c="card_4111111111111111")
+    assert call.made[0][1] == {"a": "<card>", "b": "<card>", "c": "card_<card>"}
+
+
+@pytest.mark.parametrize("pad", range(40, 60))
+def test_a_secret_over_two_lines_of_base64_is_found(pad):
+    text = "x" * pad + " 4111 1111 1111 1111 " + "y " * 60
+    written = base64.encodebytes(text.encode()).decode()
+    assert redact().text(f"a mail:\n\n{written}\nbye").replace("\n", " ").split() == [
+        "a", "mail:", "<card>", "bye",
+    ]  # fmt: skip
+
+
+class Opaque:
+    pass
+
+
+def test_what_it_cannot_look_into_is_reported_and_a_text_it_cannot_change_blocks(call, bus):
+    bus.plug(redact())
+    call("send", connection=Opaque(), items=iter([1]), function=print)
+    text = str(report(bus).findings)
+    assert "objects of Opaque went past unseen" in text and "list_iterator" in text
+    assert "builtin" not in text
+    for value in (enum.Enum("Choice", {"A": "4111 1111 1111 1111"}).A,
+                  ValueError("4111 1111 1111 1111")):  # fmt: skip
+        with pytest.raises(HookBlocked):
+            call("send", value=value)
+    assert len(call.made) == 1

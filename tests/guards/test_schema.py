@@ -1,10 +1,11 @@
 """guards.schema: a model of pydantic judges arguments."""
 
+import pydantic
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from hookbus import HookBlocked, HookError
-from hookbus.guards import schema
+from hookbus.guards import limit, schema
 
 
 class To(BaseModel):
@@ -68,3 +69,29 @@ def test_a_tool_without_a_model_is_blocked_and_one_model_is_for_all(call, bus):
 def test_what_is_no_model_is_refused(wrong):
     with pytest.raises(HookError, match="schema"):
         schema(wrong)
+
+
+class Order(pydantic.BaseModel):
+    box: dict[str, str]
+
+
+@pytest.mark.parametrize("box", [{1: "evil", "1": "good"}, {1: "x"}, {None: "x"}, {True: "x"}])
+def test_keys_that_json_would_make_strings_are_refused(call, bus, box):
+    bus.plug(schema(Order))
+    call("order", box={"1": "good"})
+    with pytest.raises(HookBlocked, match="no JSON"):
+        call("order", box=box)
+    assert len(call.made) == 1
+
+
+def test_what_would_be_written_without_end_is_refused_at_once(call, bus):
+    bus.plug(schema(Order))
+    bus.plug(limit(3))
+    shared = ["x"]
+    for _ in range(60):
+        shared = [shared, {"a": shared}]
+    circle = []
+    circle.append(circle)
+    for bad in (shared, circle):
+        with pytest.raises(HookBlocked, match="no JSON"):
+            call("order", box=bad)

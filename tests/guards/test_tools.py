@@ -1,10 +1,12 @@
 """guards.tools: which tools an agent may call."""
 
+import asyncio
+
 import pytest
 
 from hookbus import HookBlocked, HookError
 from hookbus.approvals import Approved
-from hookbus.guards import tools
+from hookbus.guards import limit, tools
 
 
 def outcome(call, name, **arguments):
@@ -220,3 +222,36 @@ def test_unused_rules_of_tools_whose_parameters_are_named():
         "matches has; did you mean 'command'?",
     ]
     assert guard.unused_rules({"bash": ["command", "comand"], "bsh": []}) == []
+
+
+def test_nobody_is_asked_about_a_tool_that_does_not_exist_and_it_is_counted(call, bus):
+    asked = []
+
+    @bus.approver
+    def approve(request):
+        asked.append(request.question)
+        return Approved("ada")
+
+    bus.plug(tools(allow="read", ask="pay*", deny="rm"))
+    bus.plug(limit(4))
+
+    def unknown(name):
+        made = call.function(name, {}, kind="unknown")
+        return asyncio.run(made) if call.is_async else made
+
+    for name in ("pya", "pay"):
+        with pytest.raises(HookBlocked, match=f"there is no tool '{name}'"):
+            unknown(name)
+    unknown("read")  # its framework says that there is none
+    assert asked == [] and call("pay") == "done" and asked == ["call 'pay'?"]
+    with pytest.raises(HookBlocked, match="used up"):
+        unknown("read")
+
+
+def test_lists_that_never_ask_have_no_around(bus):
+    def phases(guard):
+        return [name for name, *_ in guard.receivers]
+
+    assert phases(tools(allow="read", unknown="block")) == ["pre_tool_call"]
+    for asks in (tools(allow="read"), tools(ask="read", unknown="block")):
+        assert phases(asks) == ["around_tool_call", "pre_tool_call"]

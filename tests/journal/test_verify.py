@@ -289,7 +289,9 @@ def test_a_checkpoint_may_be_signed_and_must_be_where_a_key_is_given(path, check
         journal.verify(signed, key=private)
 
 
-@pytest.mark.parametrize("odd", ["", "hello", "hookbus-journal-1:a:b:c", "hookbus-journal-2:a:1:b"])
+@pytest.mark.parametrize(
+    "odd", ["", "hello", "hookbus-journal-1:a:b:c", "hookbus-journal-2:a:1:b", None, 5, b"x", ["a"]]
+)
 def test_what_is_no_checkpoint_is_refused(path, checkpoint, odd):
     with pytest.raises(HookError, match="is no checkpoint"):
         verified(path, odd)
@@ -303,3 +305,19 @@ def test_without_cryptography_signing_says_what_is_missing(path, checkpoint):
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.stdout == "True\n" and "pip install 'hookbus[journal]'" in ended.stderr
+
+
+def test_a_checkpoint_of_a_journal_without_records_fits_what_came_after(path):
+    with Journal(path) as journal:
+        empty = str(journal.checkpoint())
+        assert journal.verify(empty).ok
+    written(path)
+    assert verified(path, empty).ok
+    other = Checkpoint(Checkpoint.read(empty).file, 0, "0" * 64)
+    assert not verified(path, other).ok
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path):
+    for open_it in (Journal, Journal.reading):
+        with pytest.raises(HookError, match="give the path of a file"):
+            open_it(str(tmp_path / "a\0b"))
