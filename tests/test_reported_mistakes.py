@@ -153,6 +153,28 @@ def test_the_advice_for_a_receiver_is_one_that_can_be_connected(bus, names, firs
     signal.connect(made["check"])
 
 
+def a_generator(agent):
+    yield Block("no")
+
+
+async def an_async_generator(agent):
+    yield Block("no")
+
+
+class Yielding:
+    def __call__(self, agent):
+        yield Block("no")
+
+
+@pytest.mark.parametrize("name", ["pre_reply", "pre_fetch", "item_tokens", "finally_reply"])
+@pytest.mark.parametrize(
+    "receiver", [a_generator, an_async_generator, Yielding(), partial(a_generator)]
+)
+def test_a_receiver_that_yields_is_refused_where_it_answers(bus, Agent, receiver, name):
+    with pytest.raises(HookError, match="has a yield, so that nothing in it .*: write return"):
+        bus.signal(name).connect(receiver, Agent)
+
+
 # -- guards of objects that are gone ---------------------------------------------------------------
 
 
@@ -319,6 +341,16 @@ def test_keys_that_a_patch_loses_are_reported(bus, Agent, caplog, way, is_told):
     assert "left 'amount', " in found(bus) and "a key out of 'options'" in found(bus)
     assert "(3 times)" in found(bus)
     assert "4111" not in found(bus) and len(caplog.messages) == 1
+
+
+def test_keys_that_a_dict_inside_loses_are_reported_with_their_place(bus, Agent):
+    bus.signal("pre_reply").connect(
+        lambda agent, options: {"options": {**options, "bill": {"to": "ada"}, "id": 1}}, Agent
+    )
+    Agent().reply("hi", {"bill": {"to": "eve", "amount": 5}})
+    said = found(bus)
+    assert "left 'amount' out of options['bill'], which had it" in said
+    assert "to keep it, write {**options['bill'], ...}" in said
 
 
 @pytest.mark.parametrize("way", KEEPING)
