@@ -460,6 +460,18 @@ def test_what_is_no_bus_is_refused(made, wrong, instead):
         made(wrong)
 
 
+def test_a_folder_of_plugins_holds_folders(tmp_path):
+    (tmp_path / "guard.py").write_text("")
+    with pytest.warns(HookWarning, match="holds no plugin: each is a folder of its own in it"):
+        hookbus.load_plugins(Bus(), user=tmp_path, installed=False)
+    (tmp_path / "secrets").mkdir()
+    hookbus.load_plugins(Bus(), user=tmp_path, installed=False)
+    with pytest.raises(HookError, match="must be one folder"):
+        hookbus.load_plugins(Bus(), user=[tmp_path])
+    with pytest.raises(HookError, match="is not a bus: write Bus"):
+        hookbus.load_plugins(Bus, user=tmp_path)
+
+
 def test_what_takes_no_option_says_so_and_another_type_error_stays_what_it_is():
     with pytest.raises(HookError, match="Desk takes nothing by position, and 1 were given"):
         Desk("a.db")
