@@ -13,8 +13,9 @@ from types import ModuleType, TracebackType
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeVar
 
 from hookbus import Bus, HookError
-from hookbus._keywords import named_options as named_options
 from hookbus.exceptions import HookWarning
+
+from .._keywords import named_options as named_options
 
 Uninstall = Callable[[], None]
 F = TypeVar("F", bound=Callable[..., Any])
