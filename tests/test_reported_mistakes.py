@@ -153,6 +153,28 @@ def test_the_advice_for_a_receiver_is_one_that_can_be_connected(bus, names, firs
     signal.connect(made["check"])
 
 
+def a_generator(agent):
+    yield Block("no")
+
+
+async def an_async_generator(agent):
+    yield Block("no")
+
+
+class Yielding:
+    def __call__(self, agent):
+        yield Block("no")
+
+
+@pytest.mark.parametrize("name", ["pre_reply", "pre_fetch", "item_tokens", "finally_reply"])
+@pytest.mark.parametrize(
+    "receiver", [a_generator, an_async_generator, Yielding(), partial(a_generator)]
+)
+def test_a_receiver_that_yields_is_refused_where_it_answers(bus, Agent, receiver, name):
+    with pytest.raises(HookError, match="has a yield, so that nothing in it .*: write return"):
+        bus.signal(name).connect(receiver, Agent)
+
+
 # -- guards of objects that are gone ---------------------------------------------------------------
 
 
@@ -321,6 +343,16 @@ def test_keys_that_a_patch_loses_are_reported(bus, Agent, caplog, way, is_told):
     assert "4111" not in found(bus) and len(caplog.messages) == 1
 
 
+def test_keys_that_a_dict_inside_loses_are_reported_with_their_place(bus, Agent):
+    bus.signal("pre_reply").connect(
+        lambda agent, options: {"options": {**options, "bill": {"to": "ada"}, "id": 1}}, Agent
+    )
+    Agent().reply("hi", {"bill": {"to": "eve", "amount": 5}})
+    said = found(bus)
+    assert "left 'amount' out of options['bill'], which had it" in said
+    assert "to keep it, write {**options['bill'], ...}" in said
+
+
 @pytest.mark.parametrize("way", KEEPING)
 def test_a_patch_that_keeps_the_keys_is_not_reported(bus, Agent, way):
     phase, receiver = KEEPING[way]
@@ -427,6 +459,18 @@ def test_a_wrong_option_of_a_bus_is_refused_alike(bus, call, meant):
 def test_what_is_no_bus_is_refused(made, wrong, instead):
     with pytest.raises(HookError, match=f"is not a bus: write .*{re.escape(instead)}"):
         made(wrong)
+
+
+def test_a_folder_of_plugins_holds_folders(tmp_path):
+    (tmp_path / "guard.py").write_text("")
+    with pytest.warns(HookWarning, match="holds no plugin: each is a folder of its own in it"):
+        hookbus.load_plugins(Bus(), user=tmp_path, installed=False)
+    (tmp_path / "secrets").mkdir()
+    hookbus.load_plugins(Bus(), user=tmp_path, installed=False)
+    with pytest.raises(HookError, match="must be one folder"):
+        hookbus.load_plugins(Bus(), user=[tmp_path])
+    with pytest.raises(HookError, match="is not a bus: write Bus"):
+        hookbus.load_plugins(Bus, user=tmp_path)
 
 
 def test_what_takes_no_option_says_so_and_another_type_error_stays_what_it_is():

@@ -10,6 +10,7 @@ from ..exceptions import article
 from .plan import Seat
 
 _LONGEST_KEY: Final = 40
+_DEEPEST: Final = 8
 
 
 def note_lost_keys(seat: Seat, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
@@ -23,21 +24,36 @@ def with_keys(seat: Seat, name: str, before: Any, after: Any) -> Any:
     """Return what an argument becomes. Where it is a dict that lost keys, note that: what a patch
     names is put in its place, and not merged.
     """
-    if type(before) is dict and type(after) is dict and before.keys() <= after.keys():
-        return after  # as usual
-    if issubclass(type(before), dict) and issubclass(type(after), dict) and after is not before:
-        lost = dict.keys(before) - dict.keys(after)
-        if lost:
-            _note_lost(seat, name, sorted(map(_key, lost)), _is_new(before, after))
+    if _is_other_dict(before, after):
+        _look_for_lost(seat, name, "", before, after)
     return after
 
 
-def _note_lost(seat: Seat, name: str, keys: list[str], is_new: bool) -> None:
+def _is_other_dict(before: Any, after: Any) -> bool:
+    is_dict = issubclass(type(before), dict) and issubclass(type(after), dict)
+    return is_dict and after is not before
+
+
+def _look_for_lost(seat: Seat, name: str, place: str, before: Any, after: Any) -> None:
+    """Note the keys that a dict lost, and those that the dicts in it lost."""
+    if lost := dict.keys(before) - dict.keys(after):
+        _note_lost(seat, name, place, sorted(map(_key, lost)), _is_new(before, after))
+    if place.count("[") < _DEEPEST:
+        for key, value in dict.items(after):
+            if _is_other_dict(dict.get(before, key), value):
+                inside = f"{place}[{_key(key)}]"
+                _look_for_lost(seat, name, inside, dict.__getitem__(before, key), value)
+
+
+def _note_lost(seat: Seat, name: str, place: str, keys: list[str], is_new: bool) -> None:
     receiver = seat.receiver
     lost = ", ".join([*keys[:3], *(["..."] if len(keys) > 3 else [])])
-    instead = f"{{**{name}, ...}}"
+    instead = f"{{**{name}{place}, ...}}"
     write = f"call_next({name}={instead})" if seat.phase == "around" else f"{{{name!r}: {instead}}}"
-    said = f"left {lost} out of {name!r}, which had it: to keep it, write {write}"
+    where = f"{name}{place}" if place else repr(name)
+    if place:
+        write = instead
+    said = f"left {lost} out of {where}, which had it: to keep it, write {write}"
     if receiver.remark(said) and is_new:
         log(WARNING, f"{receiver.label} on {seat.signal.name} {said} (logged once)")
 

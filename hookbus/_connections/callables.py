@@ -13,6 +13,7 @@ from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, Final
 
 ASYNC: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+YIELDS: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 def code_of(function: object) -> CodeType | None:
@@ -181,6 +182,13 @@ def is_async_callable(function: Any) -> bool:
     when it is called.
     """
     return is_coroutine_callable(function) or _is_of(function, inspect.isasyncgenfunction)
+
+
+def is_generator_callable(function: Any) -> bool:
+    """Tell whether a callable is known to give a generator, async or not, and to run nothing."""
+    return _is_of(function, inspect.isgeneratorfunction) or _is_of(
+        function, inspect.isasyncgenfunction
+    )
 
 
 def is_coroutine_callable(function: Any) -> bool:

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 from blinker import ANY
 
 from ..exceptions import HookError, did_you_mean
-from .callables import ASYNC, code_of, is_async_callable, key_of, name_of, place_of, written
+from .callables import (
+    ASYNC,
+    YIELDS,
+    code_of,
+    is_async_callable,
+    is_generator_callable,
+    key_of,
+    name_of,
+    place_of,
+    written,
+)
 from .failures import ERROR, WARNING, log
 from .options import Options, standing
 from .phases import ANSWER, OFFERED, Colour, Served
@@ -96,6 +106,9 @@ class Connected(Tally):
             instead = f"a modifier of pre_{signal.hook} that returns Replace(result)"
             asked = "does not ask for call_next: write (agent, call_next)"
             problem = problem or f"{asked}, or connect {instead}"
+        has_yield = is_generator_callable(function) if code is None else code.co_flags & YIELDS
+        if has_yield and signal.phase in _ANSWERING:
+            problem = "has a yield, so that nothing in it would run: write return instead"
         if problem:
             raise HookError(f"{self._title} {problem}")
         is_async = is_async_callable(function) if code is None else code.co_flags & ASYNC
@@ -251,6 +264,10 @@ class Connected(Tally):
         if self.is_weak and self.role == "guard" and self.function is None:
             return "guards an object that is dying, and has died before it"
         return None
+
+
+_ANSWERING: Final = ("pre", "item", "post", "error", "finally")
+"""The phases whose receivers answer by what they return."""
 
 
 @lru_cache(maxsize=1024)

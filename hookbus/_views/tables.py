@@ -19,7 +19,7 @@ _LOCAL: Final = re.compile(r"[\w.<>]+\.<locals>\.")
 _PLACE: Final = re.compile(r"(?:/|[A-Za-z]:\\)[^\s:()]+(?=:\d|$)")
 _UNSEEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
-    "\U000e0000-\U000e0fff]"
+    "\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
 )
 """What Unicode counts as printable, or has a default of nothing to show for, and nobody sees."""
 

@@ -66,7 +66,7 @@ def _elicited(call: Any, request: Request, is_new: bool) -> Any:
 
 def _message(name: str, request: Request) -> str:
     """Return what the user reads: nothing in it is invisible, and no question looks like a call."""
-    from hookbus.approvals._shown import printable, written
+    from ..approvals._shown import printable, written
 
     asked = "\n".join(f"> {printable(line)}" for line in request.question.split("\n"))
     return f"{asked}\n{printable(name)} {written(request.arguments['arguments'])}"
@@ -93,7 +93,7 @@ def _said(result: Any, ctx: Any, request: Request) -> Approved | Denied | None:
 
 def _named(client_info: Any) -> str:
     """Return what a client calls itself, which may be anything."""
-    from hookbus.approvals._shown import printable
+    from ..approvals._shown import printable
 
     return printable(f"{client_info.name:.80}")
 

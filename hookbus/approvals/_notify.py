@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import hmac
 import json
+import socket
 import threading
 import weakref
 from collections import OrderedDict
@@ -14,7 +15,14 @@ from queue import Full, Queue
 from typing import Any, Final
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import (
+    AbstractHTTPHandler,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    Request,
+    build_opener,
+)
 
 from .. import HookError
 from .._connections.failures import ERROR, log
@@ -28,6 +36,37 @@ from ._memory import MOST, check_seconds
 
 WAITING: Final = 1_000
 """So many requests wait to be posted at most; what is over that is counted as failed."""
+
+
+MOST_TIMEOUTS: Final = 4
+"""A server that answers a little at a time is given up after so many times `timeout`."""
+
+
+class _Cut(AbstractHTTPHandler):
+    """Notes the connection of a request, so that it can be cut off."""
+
+    def do_open(self, http_class: Any, req: Any, **options: Any) -> Any:
+        def connection(host: str, **given: Any) -> Any:
+            req.connection = http_class(host, **given)
+            return req.connection
+
+        return super().do_open(connection, req, **options)
+
+
+class _Http(_Cut, HTTPHandler):
+    """For http."""
+
+
+class _Https(_Cut, HTTPSHandler):
+    """For https."""
+
+
+def _cut(request: Any) -> None:
+    """End a request by its socket, whatever the server still says."""
+    end = getattr(getattr(request, "connection", None), "sock", None)
+    if end is not None:
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -50,7 +89,7 @@ class notify:
     Args:
         url: an address of http or https. Redirects are not followed.
         secret: what the body is signed with.
-        timeout: for how many seconds the server may be silent.
+        timeout: for how many seconds the server may be silent; it has four times that in all.
 
     Attributes:
         sent: how many requests the server has taken.
@@ -70,7 +109,7 @@ class notify:
         if secret is not None and (not isinstance(secret, (str, bytes)) or not secret):
             raise HookError("secret= must be a string or bytes, and not empty")
         self._secret = secret.encode() if isinstance(secret, str) else secret
-        self._timeout, self._opener = timeout, build_opener(_NoRedirect)
+        self._timeout, self._opener = timeout, build_opener(_NoRedirect, _Http, _Https)
         self.sent = self.failed = 0
         self._known = OrderedDict[str, None]()
         self._is_closed = False
@@ -142,8 +181,14 @@ class notify:
             signature = hmac.digest(self._secret, body, "sha256").hex()
             headers["X-Hookbus-Signature"] = f"sha256={signature}"
         request = Request(self._url, data=body, headers=headers, method="POST")
-        with self._opener.open(request, timeout=self._timeout):
-            pass
+        limit = threading.Timer(MOST_TIMEOUTS * self._timeout, _cut, (request,))
+        limit.daemon = True
+        limit.start()
+        try:
+            with self._opener.open(request, timeout=self._timeout):
+                pass
+        finally:
+            limit.cancel()
 
     def _fail(self, why: str) -> None:
         self.failed += 1

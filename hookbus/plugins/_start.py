@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from hookbus._bus import Bus, default_bus
-from hookbus._keywords import named_options
+from hookbus._keywords import check_bus, named_options
 from hookbus._locks import Lock
-from hookbus.exceptions import HookError
+from hookbus.exceptions import HookError, warn
 
 from ._manifest import FILE_NAME
 from ._operator import Word
@@ -53,6 +53,8 @@ def load_plugins(
         HookError: if an argument makes no sense, or the bus has plugins already; nothing is loaded
             then.
     """
+    if isinstance(bus, type):
+        check_bus(bus)
     if not isinstance(bus, Bus):
         raise HookError(f"{bus!r:.60} is not a bus: name a folder, load_plugins(user={bus!r:.60})")
     selection = Selection(
@@ -69,6 +71,9 @@ def load_plugins(
 
 
 def _places(**folders: Path | None) -> dict[str, str]:
+    for place, given in folders.items():
+        if given is not None and not isinstance(given, (str, os.PathLike)):
+            raise HookError(f"{place}={given!r:.60} must be one folder, whose folders are plugins")
     found = {
         place: os.path.abspath(os.path.expanduser(folder))
         for place, folder in folders.items()
@@ -81,7 +86,23 @@ def _places(**folders: Path | None) -> dict[str, str]:
                 f"{place}={os.fspath(str(folders[place]))!r} is one plugin itself, with its "
                 f"{FILE_NAME}: give the folder that holds it, {os.path.dirname(own)!r}"
             )
+        if _has_loose_code(folder):
+            warn(
+                f"{place}={os.fspath(str(folders[place]))!r} holds no plugin: each is a folder of "
+                f"its own in it, with a {FILE_NAME}"
+            )
     return found
+
+
+def _has_loose_code(folder: str) -> bool:
+    """Tell whether a folder has code and no folder that could be a plugin."""
+    try:
+        names = [name for name in os.listdir(folder) if not name.startswith((".", "_"))]
+    except OSError:  # it is not there, or said later
+        return False
+    if any(os.path.isdir(os.path.join(folder, name)) for name in names):
+        return False
+    return any(name.endswith((".py", ".toml")) for name in names)
 
 
 def _begin(bus: Bus, plugins: Plugins) -> None:

@@ -2,9 +2,10 @@
 
 import hmac
 import json
+import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -107,6 +108,26 @@ def test_no_call_waits_for_a_server_that_is_silent(bus, pay):
         release.set()
         hears.close()
     assert len(posted) == 1
+
+
+def test_a_server_that_answers_a_little_at_a_time_is_given_up(bus, pay):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip():
+            peer, _ = server.accept()
+            with peer, suppress(OSError):
+                while True:
+                    peer.sendall(b"H")
+                    time.sleep(0.05)
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        hears = connected(bus, f"http://127.0.0.1:{server.getsockname()[1]}/", timeout=0.2)
+        pay("ann")
+        thread.join(10)
+        assert not thread.is_alive(), "the connection was cut"
+        hears.close()
+    assert (hears.sent, hears.failed) == (0, 1)
 
 
 @pytest.mark.parametrize("status, why", [(500, "answered 500"), (302, "answered 302")])

@@ -65,13 +65,14 @@ def test_a_no_is_told_with_its_reason(hookbus, pay, waiting):
 
 
 def test_of_what_would_run_nothing_is_shortened_and_the_invisible_is_written_out(hookbus, pay):
-    told = ["/srv/customers/live/data/all", "/srv/customers/test/data/all", "a\u3164b\u202ec\ufe0f"]
+    paths = "/srv/customers/live/data/all", "/srv/customers/test/data/all"
+    told = [*paths, "a\u3164b\u202ec\ufe0f\U0001d159"]
     ids = []
     for to in told:
         with pytest.raises(ApprovalPending) as pending:
             pay(1, to)
         ids.append(pending.value.id)
-    written = [*told[:2], r"a\u3164b\u202ec\ufe0f"]
+    written = [*told[:2], r"a\u3164b\u202ec\ufe0f\ud834\udd59"]
     listed = "".join(hookbus("approvals")[1].split())
     for id, text in zip(ids, written):
         assert f"pay1to{text}?" in listed

@@ -80,6 +80,14 @@ def a_guard_forgets_to_return_its_question(bus, Agent):
     return guard_of(bus, Agent, no_keys)
 
 
+@TOPIC.mistake('`yield Block("a key")` in a guard')
+def a_guard_yields(bus, Agent):
+    def no_keys(agent, msg):
+        yield Block("a key")
+
+    return guard_of(bus, Agent, no_keys)
+
+
 @TOPIC.mistake('`return Ask("")`: nothing to read')
 def a_guard_asks_nothing(bus, Agent):
     def no_keys(agent, msg):
