@@ -159,9 +159,11 @@ class Registry:
         return scope
 
     def _end(
-        self, scopes: dict[int, Scope], sender_id: int, ended: Scope, forget: Callable[[Any], Any]
-    ) -> None:
-        if scopes.get(sender_id) is ended and not sys.is_finalizing():
+        self, scopes: dict[int, Scope], sender_id: int, ended: Scope, forget: Callable[[Any], Any],
+        # Here, as the names of a module are gone at the end of the program.
+        is_finalizing: Callable[[], bool] = sys.is_finalizing,
+    ) -> None:  # fmt: skip
+        if scopes.get(sender_id) is ended and not is_finalizing():
             ended.is_ending = True
             forget(None)
             is_own = scopes is self._own

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections import Counter
@@ -255,6 +256,47 @@ def test_after_a_storm_only_those_who_stayed_are_connected(bus, agent, hasty_thr
         thread.join(60)
     agent.think()
     assert sorted(stayed) == list(range(8))
+
+
+def test_a_guard_of_what_is_where_another_agent_died_during_a_collection_is_not_lost(bus, agent):
+    collecting, is_replaced, agents = threading.Event(), threading.Event(), []
+    guards = bus.signal("pre_think")
+
+    class Mortal(type(agent)):
+        def __del__(self):
+            pass
+
+    class Slow:
+        def __init__(self):
+            self.me = self
+
+        def __del__(self):
+            collecting.set()
+            is_replaced.wait(10)
+
+    def block(agent):
+        return Block("no")
+
+    def replace():
+        collecting.wait(10)
+        for _ in range(100):
+            mortal = Mortal()
+            guards.connect(block, sender=mortal, role="guard")
+            place = id(mortal)
+            del mortal
+            agents.append(Mortal())
+            if id(agents[-1]) == place:
+                break
+        guards.connect(block, sender=agents[-1], role="guard")
+        is_replaced.set()
+
+    thread = threading.Thread(target=replace)
+    thread.start()
+    Slow()
+    gc.collect()
+    thread.join()
+    with pytest.raises(HookBlocked):
+        agents[-1].think()
 
 
 def test_connections_that_come_and_go_at_an_otherwise_empty_place_are_never_lost(
