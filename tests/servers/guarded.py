@@ -14,6 +14,7 @@ from time import sleep as sleep_as_imported
 from hookbus import Block, HookBlocked, hookable, signal
 
 DEADLINE = 0.5
+SLEEP = 20
 
 
 @hookable("use_tool", awaits=True)
@@ -28,7 +29,7 @@ async def use_tool_async(guard):
 
 def judge(sender, guard):
     if guard == "sleeps":
-        time.sleep(20)
+        time.sleep(SLEEP)
     if guard == "holds":
         sleep_as_imported(2 * DEADLINE)
     return Block("not today") if guard == "refuses" else None
@@ -39,7 +40,7 @@ async def judge_awaited(sender, guard):
         await asyncio.sleep(0.01)
         return Block("not today, said after a wait")
     if guard == "awaited_late":
-        await asyncio.sleep(20)
+        await asyncio.sleep(SLEEP)
     return None
 
 
