@@ -1975,7 +1975,65 @@ MODELS = [
         'tests/guards/test_budget_of_streams.py'),
 ]  # fmt: skip
 
-ALL = BUGS + ENGINE + ROOMS + APPROVALS + PAGE + JOURNAL + SINKS + PYTHONS + PLATFORMS + MODELS
+ADAPTERS = [
+    Bug('a release that was not tested installs without its self-test', 'adapters/_newer.py',
+        'if is_tested(version, supported):',
+        'if not is_too_old(version, supported):',
+        'tests/test_untested_releases.py'),
+    Bug('a release that is older than tested is checked and not refused', 'adapters/_newer.py',
+        'if untested == "refuse" or is_too_old(version, supported):',
+        'if untested == "refuse":',
+        'tests/test_untested_releases.py'),
+    Bug('untested="refuse" is not obeyed', 'adapters/_newer.py',
+        'if untested == "refuse" or is_too_old(version, supported):',
+        'if is_too_old(version, supported):',
+        'tests/test_untested_releases.py'),
+    Bug('a self-test that failed installs all the same', 'adapters/_newer.py',
+        'if problem := find_problem(adapter, install):',
+        'if (problem := find_problem(adapter, install)) and not install:',
+        'tests/test_untested_releases.py'),
+    Bug('the self-test leaves its private bus in place', 'adapters/_seams/_frame.py',
+        'finally:\n        uninstall()',
+        'finally:\n        pass',
+        'tests/test_untested_releases.py'),
+    Bug('the self-test does not see that the body ran', 'adapters/_seams/_frame.py',
+        'if self._paid:\n            raise SeamProblem(seam, f"entered',
+        'if not self._paid and seam == "none":\n            raise SeamProblem(seam, f"entered',
+        'tests/test_untested_releases.py'),
+    Bug('the self-test takes any answer for a refusal', 'adapters/_seams/_frame.py',
+        'if _REASON not in text:',
+        'if text is None:',
+        'tests/test_untested_releases.py'),
+    Bug('the self-test blocks the calls of other threads', 'adapters/_seams/_frame.py',
+        'when=dict(self._sample.when), **options',
+        '**options',
+        'tests/test_untested_releases.py'),
+    Bug('a method that a class only inherits counts as its own', 'adapters/_seams/_signatures.py',
+        'name in vars(found) if isinstance(found, type) else hasattr(found, name)',
+        'hasattr(found, name)',
+        'tests/test_untested_releases.py'),
+    Bug('a new parameter that is required is not seen', 'adapters/_seams/_signatures.py',
+        'if name not in listed and not is_optional:',
+        'if name not in listed and not is_optional and listed == 0:',
+        'tests/test_untested_releases.py'),
+    Bug('a version is advised that another package forbids', 'adapters/_versions.py',
+        'if least > low[0]:',
+        'if least < low[0] and least[0] < 0:',
+        'tests/test_adapters.py'),
+    Bug('require("tool_call") does not look for frameworks without their adapter', '_hooks/requirement.py',
+        'if name == TOOL_HOOK and sender is None:',
+        'if name == TOOL_HOOK and sender is False:',
+        'tests/test_untested_releases.py'),
+    Bug('a framework whose adapter is gone again counts as guarded', 'adapters/_patches.py',
+        'return frozenset((*Patches._in_force, *InPlace._in_place))',
+        'InPlace._in_place.update(Patches._in_force)\n    return frozenset(InPlace._in_place)',
+        'tests/test_untested_releases.py'),
+]
+
+ALL = (
+    BUGS + ENGINE + ROOMS + APPROVALS + PLATFORMS + JOURNAL + PAGE + SINKS
+    + PYTHONS + MODELS + ADAPTERS
+)
 
 
 def oddity(path: Path) -> str | None:

@@ -2,6 +2,7 @@
 on a private bus first. The framework is made for the purpose, under the version of pytest."""
 
 import asyncio
+import json
 import sys
 import threading
 import types
@@ -11,9 +12,11 @@ from importlib import metadata
 import pytest
 
 from hookbus import Block, Bus, HookError, hookable
+from hookbus._cli.doctor import doctor
+from hookbus._cli.screen import Shown
 from hookbus._hooks import frameworks
+from hookbus.adapters import __main__ as adapters_main
 from hookbus.adapters import _newer
-from hookbus.adapters.__main__ import _state
 from hookbus.adapters._newer import in_place_of, patches_of
 from hookbus.adapters._patches import Between, InPlace, Patches, packages_on_hookbus
 from hookbus.adapters._seams import Sample, _frame
@@ -23,7 +26,14 @@ from hookbus.exceptions import HookWarning
 TESTED = Between("1.0.0", "1.2.0")
 
 
-class Tool:
+class Base:
+    """What the framework's tools have of their parent."""
+
+    def inherited(self):
+        return None
+
+
+class Tool(Base):
     """A tool of the framework. A program runs it; `arun` is for who awaits."""
 
     def __init__(self, name, body):
@@ -115,15 +125,22 @@ def test_no_guard_of_the_program_is_called_by_the_self_test():
     assert asked == []
 
 
-def test_a_call_that_the_program_makes_meanwhile_is_not_what_the_self_test_blocks(monkeypatch):
+def test_a_call_that_the_program_makes_meanwhile_is_not_what_the_self_test_blocks(shop):
     others = []
-    monkeypatch.setattr(
-        Shop, "refused", lambda given: others.append(Tool("pay", lambda *_: "paid").run(1, "eve"))
-        or given,
-    )  # fmt: skip
+
+    def sample_beside_a_program(pay):
+        made, program = sample(pay), Tool("pay", lambda amount, to: f"paid {to}")
+
+        def run(amount, to):
+            others.append(program.run(amount, "eve"))
+            return made.ways["Tool.run"](amount, to)
+
+        return made._replace(ways={**made.ways, "Tool.run": run})
+
+    shop.sample = sample_beside_a_program
     with pytest.warns(HookWarning):
         install(Bus())()
-    assert others and {*others} == {"paid"}
+    assert len(others) == 4 and {*others} == {"paid eve"}
 
 
 def test_a_patch_release_is_tested_without_a_warning_and_a_tested_one_is_not(shop):
@@ -153,6 +170,7 @@ def test_untested_releases_can_be_refused():
     ("seam", "told"),
     [
         ("Tool.walk(self)", "Tool.walk is missing"),
+        ("Tool.inherited(self)", "Tool.inherited is missing"),
         ("Tool.run(self, price, to)", "Tool.run no longer has the parameter price"),
         ("Tool.run(self, to, amount)", "Tool.run takes its parameters in another order"),
         ("Tool.run(self, amount)", "Tool.run requires a new parameter: to"),
@@ -238,14 +256,14 @@ def test_what_is_put_in_place_is_tested_once_in_a_process(shop):
 def test_the_table_says_what_came_of_it(shop, monkeypatch):
     adapter = types.SimpleNamespace(install=install)
     monkeypatch.setitem(sys.modules, "hookbus.adapters.shop", adapter)
-    version = metadata.version("pytest")
-    assert _state("shop", "pytest", (TESTED,)) == f"{version}: untested, self-test passed"
+    state_of, version = adapters_main._state, metadata.version("pytest")
+    assert state_of("shop", "pytest", (TESTED,)) == f"{version}: untested, self-test passed"
     shop.SEAMS = f"{__name__}:Tool.walk()"
-    found = _state("shop", "pytest", (TESTED,))
+    found = state_of("shop", "pytest", (TESTED,))
     assert found == f"{version}: untested, {__name__}:Tool.walk is missing"
-    assert _state("shop", "pytest", (Between("99.0", "99.1"),)) == f"{version}: too old"
-    assert _state("shop", "pytest", (version,)) == f"{version}: tested"
-    assert _state("shop", "no-such-package", (TESTED,)) == "-"
+    assert state_of("shop", "pytest", (Between("99.0", "99.1"),)) == f"{version}: too old"
+    assert state_of("shop", "pytest", (version,)) == f"{version}: tested"
+    assert state_of("shop", "no-such-package", (TESTED,)) == "-"
 
 
 # -- a framework that is imported, and whose adapter nobody installed ------------------------------
@@ -338,3 +356,25 @@ def test_every_adapter_whose_framework_has_tools_is_known_to_the_check():
 
     known = {each.adapter for each in frameworks.FRAMEWORKS} | {"agentscope2"}
     assert known == {*adapters.__all__} - {"litellm", "openclaw"}
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        ("1.9.0: untested, self-test passed", 0),
+        ("1.9.0: untested, langchain_core.tools.base:BaseTool.run is missing", 1),
+        ("1.0.0: too old", 1), ("-", 1), ("1.8.3: tested", 0),
+    ],
+)  # fmt: skip
+def test_doctor_says_whether_the_adapters_of_the_settings_fit(
+    tmp_path, monkeypatch, capsys, state, code
+):
+    (tmp_path / "hookbus.toml").write_text('adapters = ["langchain"]\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(adapters_main, "_state", lambda *given: state)
+    assert doctor(shown=Shown(json=True)) == code
+    told = json.loads(capsys.readouterr().out)
+    [row] = [each for each in told["adapters"] if each["adapter"] == "langchain"]
+    assert row["fits"] == (state.partition(": ")[2] or "-")
+    found = [f"the adapter langchain needs langchain-core 1.6.0 to 1.8.4; installed is {state}"]
+    assert told["findings"] == (found if code else [])

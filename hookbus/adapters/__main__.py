@@ -80,10 +80,20 @@ def rows() -> list[tuple[str, ...]]:
     for name, seam in {**SEAMS, **_OF_ONE_SYSTEM}.items():
         tested: Between | Supported = import_module(f"{__package__}.{name}").SUPPORTED
         supported = all_of(tested)
+        if name in _OF_ONE_SYSTEM and not _is_installed(name):
+            continue
         state = _state(name, seam.package, supported)
-        if name in SEAMS or state != "-":
-            found.append((name, seam.package, describe(supported), state, seam.hooks, seam.tools))
+        found.append((name, seam.package, describe(supported), state, seam.hooks, seam.tools))
     return found
+
+
+def _is_installed(name: str) -> bool:
+    """Tell whether an adapter's system is installed; of AgentScope 2 there is another adapter."""
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return name != "agentscope" or version.startswith("1.")
 
 
 FITTING: Final = ("tested", "untested, self-test passed", "untested, runs on hookbus")

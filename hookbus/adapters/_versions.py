@@ -130,7 +130,7 @@ def _install(package: str, supported: Supported) -> str:
     least = _NEEDS_PYTHON.get(package, (3, 0))
     if sys.version_info < least:
         return f"it needs Python {least[0]}.{least[1]} or newer, and this is {_python()}"
-    return f"pip install '{package}{_fitting(supported[-1], [])}'"
+    return advice_for(package, supported)
 
 
 def _python() -> str:

@@ -29,6 +29,8 @@ def sample(pay: Pay) -> Sample:
             return await asyncio.wait_for(cli.call(), 20)
         finally:
             await session.close()
+            if stream := getattr(session, "_message_receive", None):
+                stream.close()  # nobody has read it
 
     def refused(given: Any) -> str:
         is_denied = given.get("permissionDecision") == "deny"
