@@ -18,9 +18,9 @@ from hookbus.journal import Journal
 ROOT = Path(__file__).parent.parent
 FEATURES = [
     "every_module_is_imported", "a_deadline_of_a_plain_guard", "a_deadline_of_an_async_guard",
-    "async_receivers_of_a_plain_call", "observers_in_the_background", "ready_guards", "a_journal",
-    "approvals_in_a_store", "approvals_at_the_terminal", "approvals_told_to_a_webhook",
-    "exporters_to_files", "plugins", "the_page", "the_command_line",
+    "async_receivers_of_a_plain_call", "observers_in_the_background", "ready_guards", "plugins",
+    "a_journal", "approvals_in_a_store", "approvals_at_the_terminal", "approvals_told_to_a_webhook",
+    "exporters_to_files", "the_page", "the_command_line",
     "attach_says_what_is_missing_and_what_works",
 ]  # fmt: skip
 
