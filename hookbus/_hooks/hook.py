@@ -148,8 +148,7 @@ class Hook:
     @serialize_writers
     def forget(self) -> None:
         """Have every call find anew what runs it."""
-        # Who builds a plan says so before it reads anything: of an unused table nothing has to be
-        # forgotten.
+        # Who builds a plan says so before it reads anything.
         if (old := self.table).is_used:
             # One atomic step: whoever still builds a plan puts it into the table that it knows.
             self._shell.give(runs=Table().get)
@@ -168,9 +167,7 @@ class Hook:
         return is_class(first) or any(each not in (None, self.body) for each in kept)
 
     def box_of(self, sender: object) -> Own | None:
-        """Return what the plan of an object with receivers of its own is put into, or None if it
-        has none.
-        """
+        """Return what the plan of an object with own receivers is put into; None without any."""
         held = self._own.get(id(sender))
         box: Own | None = getattr(held, "__self__", None)
         if box is not None:
@@ -182,10 +179,9 @@ class Hook:
         """Bring the way of the calls up to date with who is connected, and what `sender` has of its
         own.
 
-        Where connections come in the middle of this, of another thread or a signal handler, it
-        begins again: what is stored with an old decision could have a call go past a guard that is
-        connected already. So a decision is checked and stored in one line, in which no function of
-        ours is called. Without a GIL another thread comes between any two steps, and waits instead.
+        Where a thread or a signal handler connects in the middle of this, it begins again: an old
+        decision, stored late, could have a call go past a connected guard. So it is checked and
+        stored in one line that calls no function of ours. Without a GIL other threads wait.
         """
         own, shell, now = self._own, self._shell.function, None
         while self._settling is not now:
@@ -247,8 +243,7 @@ class Hook:
         return site, self.shell if is_function else first[0]
 
     def site_of(self, first: Any) -> Site:
-        """Return where this hookable sits for this first argument, or the one that is the sender.
-        """
+        """Return where this hookable sits for this first argument, or for its sender."""
         if is_sender := self.given.sender is not None:
             site = self.site_as(None)
         else:
