@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.systems.install import constraints_of, run_pip, wanted_by
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PYTHON = ROOT / ".venv-servers" / "bin" / "python"
 
@@ -21,8 +23,8 @@ def install() -> None:
     """
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", PYTHON.parent.parent], check=True)
-    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--editable", f"{ROOT}[test,cli,servers]"], check=True)
+    run_pip(PYTHON, "install", "--editable", *wanted_by("servers"),
+            constraints=constraints_of("servers"))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
     python -m tests.systems.install agno bub   these
     python -m tests.systems.install --frameworks   installs nothing: names the agent frameworks
     python -m tests.systems.install --update       writes the constraints anew: the newest of all
-    python -m tests.systems.install --update agno tools   of these; `tools` is the repository's own
+    python -m tests.systems.install --update agno tools   of these; `tools` is the repository's own,
+                                                          `servers` that of tests.servers
 
 They stand in .venv-systems/<name>; one that is there is brought up to date. Every package in them
 has the version that .ci/constraints/<name>.txt says, so that a release elsewhere changes no test.
@@ -87,10 +88,12 @@ SYSTEMS = {
 }
 
 
-TOOLS = "tools"
-"""The constraints of the repository's own environment: what its tests, docs and releases need."""
-
-TOOLS_EXTRAS = ("dev", "demo", "docs", "release")
+EXTRAS_OF = {
+    "tools": ("dev", "demo", "docs", "release"),
+    "servers": ("test", "cli", "servers"),
+}
+"""Environments that are of no system, and the extras in them: the repository's own, and that of
+`tests.servers`."""
 
 
 def python_of(name: str, folder: str = ".venv-systems") -> Path:
@@ -134,8 +137,8 @@ def install(name: str) -> None:
 
 def wanted_by(name: str) -> list[str]:
     """Return what an environment is made of, as pip takes it."""
-    if name == TOOLS:
-        return [f"{ROOT}[{','.join(TOOLS_EXTRAS)}]"]
+    if name in EXTRAS_OF:
+        return [f"{ROOT}[{','.join(EXTRAS_OF[name])}]"]
     system = SYSTEMS[name]
     return [f"{ROOT}[{','.join(('test', *system.extras))}]", *system.packages]
 
@@ -164,7 +167,7 @@ def update_constraints(name: str) -> None:
     Raises:
         subprocess.CalledProcessError: if pip could not.
     """
-    version = "3.11" if name == TOOLS else SYSTEMS[name].python
+    version = "3.11" if name in EXTRAS_OF else SYSTEMS[name].python
     with TemporaryDirectory() as folder:
         python = Path(folder) / "bin" / "python"
         make_environment(python, version)
@@ -198,7 +201,7 @@ def main(arguments: list[str]) -> None:
         print(*(name for name, system in SYSTEMS.items() if system.is_framework), sep="\n")
         return
     updates = arguments[:1] == ["--update"]
-    known = [*SYSTEMS, TOOLS] if updates else [*SYSTEMS]
+    known = [*SYSTEMS, *EXTRAS_OF] if updates else [*SYSTEMS]
     for chosen in arguments[updates:] or known:
         if chosen not in known:
             sys.exit(f"there is no system {chosen!r}; there are {', '.join(known)}")
