@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Final
@@ -45,8 +45,7 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools, models and agents of AgentScope 2 run on hookbus, those there are and those to
-    come.
+    """Let the tools, models and agents of AgentScope 2 run on hookbus.
 
     `tool_call` (sender: the `ToolBase`) is every call of a tool, by an agent, a toolkit or a
     program, of functions, builtins and MCP. A refused call is a `ToolChunk` with state error, which
@@ -172,10 +171,8 @@ def _shown(chunks: list[Any]) -> Any:
 
 def _packed(call: ToolCall, raw: list[Any] | None, value: Any) -> list[Any]:
     if isinstance(value, list):
-        try:
+        with suppress(ValueError):  # these are not blocks
             return [import_module("agentscope.tool").ToolChunk(content=value)]
-        except ValueError:  # no blocks
-            pass
     text = value if isinstance(value, str) else import_module("json").dumps(value, default=str)
     return [_chunk(text)]
 

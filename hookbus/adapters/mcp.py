@@ -1,5 +1,4 @@
-"""MCP: every call of a tool through hooks of hookbus, where a client asks for it and where a server
-runs it."""
+"""MCP: every call of a tool through hooks of hookbus, of a client and of a server."""
 
 from __future__ import annotations
 
@@ -36,10 +35,9 @@ def install(
     say: Callable[[HookBlocked], str] = refusal, approver: Store | None = None,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tool calls of the MCP SDK run on hookbus, of sessions and servers there are and to
-    come.
+    """Let the tool calls of sessions and servers of the MCP SDK run on hookbus.
 
-    `tool_call` is heard at two places, and in one process the second is told as part of the first:
+    `tool_call` is emitted at two places, in one process the second as part of the first:
 
     - `kind="mcp"`, sender: the `ClientSession`: every call that a client, a group of sessions or a
       framework on top of them makes, whatever the server is.
