@@ -15,8 +15,8 @@ from ._hooks.hook import Hook, hook_of
 from ._hooks.signature import colour_of
 from ._hooks.site import NOTHING_SAID, Given, given_of
 from ._keywords import check_bus, named_options
+from ._signatures import signature_of
 from .exceptions import HookBlocked, HookError, article, did_you_mean, warn
-from .signatures import signature_of
 
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
 

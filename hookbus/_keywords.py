@@ -10,8 +10,8 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any, Final, TypeVar
 
+from ._signatures import signature_of
 from .exceptions import HookError, did_you_mean
-from .signatures import signature_of
 
 __tracebackhide__: Final = True
 

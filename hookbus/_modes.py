@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal
 
+from ._signatures import signature_of
 from .exceptions import HookError, did_you_mean
-from .signatures import signature_of
 
 Merged = dict[str, Any]
 

@@ -34,10 +34,10 @@ from hookbus import (
     receives,
     report,
 )  # fmt: skip
+from hookbus._signatures import signature_of
 from hookbus.approvals import Approved
 from hookbus.guards import together
 from hookbus.journal import Journal, replay
-from hookbus.signatures import signature_of
 
 if sys.version_info < (3, 14):
     pytest.skip("annotations are evaluated at once before 3.14", allow_module_level=True)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._keywords import named_options
 from .._locks import serialize_writers
+from .._signatures import signature_of
 from ..exceptions import HookError, first_error
-from ..signatures import signature_of
 from .failures import ERROR, log
 from .options import Options
 from .order import in_order

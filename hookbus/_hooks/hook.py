@@ -13,8 +13,8 @@ from .._connections.endings import at_end
 from .._connections.phases import Colour, Served
 from .._connections.senders import is_class, own_class
 from .._locks import serialize_writers
+from .._signatures import signature_of
 from ..exceptions import HookError
-from ..signatures import signature_of
 from .identity import Own, Run, Table, Unshipped, attributes_of_class, place_of_class, release
 from .shell import Shell
 from .signature import Signature, colour_of

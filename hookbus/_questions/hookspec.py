@@ -16,8 +16,8 @@ from .._hooks.hook import hook_of
 from .._hooks.signature import colour_of
 from .._keywords import check_bus, named_options
 from .._modes import is_async
+from .._signatures import signature_of
 from ..exceptions import HookError, did_you_mean
-from ..signatures import signature_of
 from . import protocols
 from .asking import Round
 from .protocols import Declared, Of, R

@@ -21,8 +21,8 @@ from .._hooks.hook import Hook
 from .._hooks.statics import is_method
 from .._keywords import check_bus, named_options
 from .._questions.spec import Spec
+from .._signatures import signature_of
 from ..exceptions import did_you_mean
-from ..signatures import signature_of
 from . import findings
 from .explain import noted, origin_of, scope_of
 from .html import Pictured, titled

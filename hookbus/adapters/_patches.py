@@ -12,8 +12,8 @@ from types import ModuleType, TracebackType
 from typing import Any, ClassVar, Final, Self, TypeVar
 
 from hookbus import Bus, HookError
+from hookbus._signatures import signature_of
 from hookbus.exceptions import HookWarning
-from hookbus.signatures import signature_of
 
 from .._keywords import named_options as named_options
 from ._versions import Between as Between

@@ -9,8 +9,8 @@ from inspect import Parameter
 from typing import Any
 
 from .. import Ask, Block, HookContext, HookError
+from .._signatures import signature_of
 from ..exceptions import did_you_mean
-from ..signatures import signature_of
 from ._plugged import Hooks, Plugged
 
 

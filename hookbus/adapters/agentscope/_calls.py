@@ -11,7 +11,7 @@ from copy import deepcopy
 from typing import Any
 
 from hookbus import HookContext, Replace
-from hookbus.signatures import signature_of
+from hookbus._signatures import signature_of
 
 Hook = Callable[..., Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from hookbus.signatures import signature_of
+from hookbus._signatures import signature_of
 
 from .._own_hooks import Hook, OwnHook
 from ._hookables import sender_of

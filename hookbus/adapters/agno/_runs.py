@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from hookbus import HookBlocked
-from hookbus.signatures import signature_of
+from hookbus._signatures import signature_of
 
 from .._own_hooks import Hook, title_of
 from .._patches import Patches

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from hookbus import Bus, Connection, hookspec, modes
-from hookbus.signatures import signature_of
+from hookbus._signatures import signature_of
 
 from ._calls import NOT_GIVEN, mode_of
 

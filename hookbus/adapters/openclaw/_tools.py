@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ClassVar, Final
 
 from hookbus import Block, HookBlocked, HookContext, HookError
+from hookbus._signatures import signature_of
 from hookbus.exceptions import did_you_mean
-from hookbus.signatures import signature_of
 
 from .._vocabulary import hook_tool_call
 from ._approvals import Approve, ask
