@@ -12,12 +12,12 @@ import attrs
 import pytest
 
 import hookbus
-from hookbus import adapters, events, exceptions, modes, plugins, signatures, testing
+from hookbus import adapters, events, exceptions, modes, plugins, testing
 from hookbus._connections import broadcast
 from hookbus._questions import protocols
 from hookbus._views import explain, report
 
-MODULES = (events, exceptions, modes, signatures, testing)
+MODULES = (events, exceptions, modes, testing)
 OTHERS = (
     broadcast.Broadcast,
     *(protocols.Hookspec, protocols.AsyncHookspec, protocols.Connects),

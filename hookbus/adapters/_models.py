@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from hookbus import HookError
-from hookbus._signatures import signature_of
 
+from .._signatures import signature_of
 from ._asides import Aside, run_judged, run_judged_async
 from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import Once, Vocabulary

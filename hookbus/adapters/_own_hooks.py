@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from hookbus import Connection
-from hookbus._signatures import signature_of
+
+from .._signatures import signature_of
 
 Hook = Callable[..., Any]
 Mark = TypeVar("Mark")

@@ -19,8 +19,8 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from hookbus import Bus, HookBlocked, HookError, default_bus
-from hookbus._signatures import signature_of
 
+from .._signatures import signature_of
 from ._halves import LONGEST, Go, Halves
 from ._newer import Untested, in_place_of, patches_of
 from ._patches import Between, Uninstall, named_options

@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from hookbus import Bus, HookBlocked, default_bus
-from hookbus._signatures import signature_of
 
+from .._signatures import signature_of
 from ._newer import Untested, patches_of
 from ._own_hooks import View
 from ._patches import Between, Uninstall, named_options

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from hookbus._connections.callables import name_of
 from hookbus._locks import Lock
-from hookbus._signatures import signature_of
 from hookbus.exceptions import PluginError
 
+from .._signatures import signature_of
 from ._discovery import Candidate
 
 PREFIX: Final = "hookbus_plugin_"

@@ -11,7 +11,8 @@ from copy import deepcopy
 from typing import Any
 
 from hookbus import HookContext, Replace
-from hookbus._signatures import signature_of
+
+from ..._signatures import signature_of
 
 Hook = Callable[..., Any]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 from hookbus import Bus, Connection, HookContext, HookError
-from hookbus._signatures import signature_of
 
+from ..._signatures import signature_of
 from .._own_hooks import Mirror
 from ._calls import current
 

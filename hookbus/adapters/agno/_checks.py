@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import Any
 
 from hookbus import HookError
-from hookbus._signatures import signature_of
 from hookbus.exceptions import did_you_mean
 
+from ..._signatures import signature_of
 from .._own_hooks import title_of
 from .._patches import Patches
 

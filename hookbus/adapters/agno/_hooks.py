@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from hookbus import Bus, Connection
-from hookbus._signatures import signature_of
 
+from ..._signatures import signature_of
 from .._own_hooks import Hook, Mirror, OwnHook, title_of
 
 

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import Any
 
 from hookbus import HookBlocked
-from hookbus._signatures import signature_of
 
+from ..._signatures import signature_of
 from .._own_hooks import Hook, title_of
 from .._patches import Patches
 from ._hookables import sender_of

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hookbus import Block, Bus, Connection, HookBlocked, Replace, instrument
-from hookbus._signatures import signature_of
 
+from ..._signatures import signature_of
 from .._patches import Patches
 from ._calls import ASKING, is_awaitable
 from ._interception import Interception, StrictInterception

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from hookbus import Connection, HookError, ReceiverError, modes
-from hookbus._signatures import signature_of
 from hookbus.exceptions import did_you_mean
 
+from ..._signatures import signature_of
 from ._calls import ASKING, Asking, Done, PlainAsking, is_awaitable, is_unusual
 from ._questions import Connected, Panel, Question, Questions
 from ._receivers import Implementation, Wrapper, implementation

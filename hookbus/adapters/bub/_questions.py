@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 import attrs
 
 from hookbus import Bus, Connection, hookspec, modes
-from hookbus._signatures import signature_of
 
+from ..._signatures import signature_of
 from ._calls import NOT_GIVEN, mode_of
 
 SYNC_ONLY: Final = frozenset({

@@ -8,9 +8,9 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ClassVar, Final
 
 from hookbus import Block, HookBlocked, HookContext, HookError
-from hookbus._signatures import signature_of
 from hookbus.exceptions import did_you_mean
 
+from ..._signatures import signature_of
 from .._vocabulary import hook_tool_call
 from ._approvals import Approve, ask
 from ._dispatch import DISPATCH, Dispatch, current
