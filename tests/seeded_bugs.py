@@ -1317,7 +1317,7 @@ ROOMS = [
         'if left is not None:',
         'tests/test_scope.py'),
     Bug('two enter a provider at once', '_questions/providers.py',
-        'with self._entering.setdefault((False, key), threading.RLock()):',
+        'with self._entering.setdefault((False, key), Lock()):',
         'if True:',
         'tests/test_scope.py'),
     Bug('the mode of one question asks for what the question does not have', '_questions/hookspec.py',
