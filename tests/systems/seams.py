@@ -72,7 +72,9 @@ def parameters_of(function: Any, words: set[str]) -> str:
 def line_of(owner: Any, name: str, stock: Any, words: set[str]) -> str | None:
     """Return the line of a seam; None where nobody could find it by its name."""
     if isinstance(owner, ModuleType):
-        home, path = owner.__name__, name
+        # One of CrewAI has another name in itself than it is imported under.
+        home = next(key for key, each in sys.modules.items() if each is owner)
+        path = name
     elif isinstance(owner, type) and "<" not in owner.__qualname__:
         home, path = owner.__module__, f"{owner.__qualname__}.{name}"
     else:

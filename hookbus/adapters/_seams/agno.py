@@ -17,8 +17,8 @@ agno.agent._hooks:execute_post_hooks(agent, hooks, run_output, session, run_cont
 agno.agent._hooks:execute_pre_hooks(agent, hooks, run_response, run_input, session, run_context,
     user_id, debug_mode, stream_events, background_tasks, **kwargs)
 agno.agent.agent:Agent.__init__(self, *, model, name, id, user_id, metadata, tools, tool_choice,
-    tool_hooks, pre_hooks, post_hooks, stream, stream_events, store_events, events_to_skip, role,
-    debug_mode)
+    tool_hooks, pre_hooks, post_hooks, retries, stream, stream_events, store_events,
+    events_to_skip, role, debug_mode)
 agno.agent.agent:Agent.initialize_agent(self, debug_mode)
 agno.team._hooks:_aexecute_post_hooks(team, hooks, run_output, session, run_context, user_id,
     debug_mode, stream_events, background_tasks, **kwargs)
@@ -30,7 +30,7 @@ agno.team._hooks:_execute_pre_hooks(team, hooks, run_response, run_input, sessio
     user_id, debug_mode, stream_events, background_tasks, **kwargs)
 agno.team.team:Team.__init__(self, members, *, id, model, name, role, mode, user_id, tools,
     tool_choice, tool_hooks, pre_hooks, post_hooks, metadata, stream, stream_events, store_events,
-    events_to_skip, debug_mode)
+    events_to_skip, debug_mode, retries)
 agno.team.team:Team.initialize_team(self, debug_mode)
 agno.tools.function:FunctionCall._execute(self)
 async agno.models.base:Model.arun_function_call(self, function_call)

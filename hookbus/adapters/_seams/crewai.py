@@ -16,17 +16,19 @@ async crewai.crew:Crew.kickoff_async(self)
 async crewai.llms.base_llm:BaseLLM.acall(self, messages, tools, callbacks, available_functions)
 async crewai.tools.base_tool:BaseTool.arun(self, *args, **kwargs)
 async crewai.tools.structured_tool:CrewStructuredTool.ainvoke(self, input, config, **kwargs)
-async crewai.utilities.tool_utils:aexecute_tool_and_check_finality(agent_action, tools, task,
-    agent, crew)
+async crewai.utilities.tool_utils:aexecute_tool_and_check_finality(agent_action, tools,
+    agent_role, task, agent, crew)
+crewai.agent.core:_passthrough_exceptions
 crewai.agents.agent_executor:AgentExecutor._execute_single_native_tool_call(self, tool_call)
+crewai.events.event_bus:CrewAIEventsBus.emit(self, source, event)
 crewai.llms.base_llm:BaseLLM.call(self, messages, tools, callbacks, available_functions)
 crewai.tools.base_tool:BaseTool.run(self, *args, **kwargs)
 crewai.tools.structured_tool:CrewStructuredTool.invoke(self, input, config, **kwargs)
 crewai.tools.tool_usage:ToolUsage._select_tool(self, tool_name)
 crewai.utilities.agent_utils:execute_single_native_tool_call(tool_call, *, available_functions,
     original_tools, structured_tools, tools_handler, agent, task, crew, event_source)
-crewai.utilities.tool_utils:execute_tool_and_check_finality(agent_action, tools, task, agent,
-    crew)
+crewai.utilities.tool_utils:execute_tool_and_check_finality(agent_action, tools, agent_role, task,
+    agent, crew)
 """
 
 

@@ -11,6 +11,13 @@ SEAMS: Final = """
 async langchain.agents.middleware.types:AgentMiddleware.awrap_model_call(self, request, handler)
 async langchain_core.language_models.chat_models:BaseChatModel._agenerate_with_cache(self,
     messages, stop, run_manager, **kwargs)
+async langchain_core.runnables.base:RunnableBindingBase.abatch(self, inputs, config, **kwargs)
+async langchain_core.runnables.fallbacks:RunnableWithFallbacks.abatch(self, inputs, config,
+    **kwargs)
+async langchain_core.runnables.fallbacks:RunnableWithFallbacks.ainvoke(self, input, config,
+    **kwargs)
+async langchain_core.runnables.retry:RunnableRetry._abatch(self, inputs, run_manager, config,
+    **kwargs)
 async langchain_core.tools.base:BaseTool.ainvoke(self, input, config, **kwargs)
 async langchain_core.tools.base:BaseTool.arun(self, tool_input, callbacks, *, metadata, config,
     tool_call_id, **kwargs)
@@ -24,10 +31,19 @@ langchain_core.language_models.chat_models:BaseChatModel._generate_with_cache(se
     stop, run_manager, **kwargs)
 langchain_core.language_models.chat_models:BaseChatModel._stream(self, messages, stop,
     run_manager, **kwargs)
+langchain_core.runnables.base:RunnableBindingBase.batch(self, inputs, config, **kwargs)
+langchain_core.runnables.fallbacks:RunnableWithFallbacks.astream(self, input, config, **kwargs)
+langchain_core.runnables.fallbacks:RunnableWithFallbacks.batch(self, inputs, config, **kwargs)
+langchain_core.runnables.fallbacks:RunnableWithFallbacks.invoke(self, input, config, **kwargs)
+langchain_core.runnables.fallbacks:RunnableWithFallbacks.runnables
+langchain_core.runnables.fallbacks:RunnableWithFallbacks.stream(self, input, config, **kwargs)
+langchain_core.runnables.retry:RunnableRetry._batch(self, inputs, run_manager, config, **kwargs)
+langchain_core.runnables.retry:RunnableRetry._kwargs_retrying
 langchain_core.tools.base:BaseTool.run(self, tool_input, callbacks, *, metadata, config,
     tool_call_id, **kwargs)
 langgraph.prebuilt.tool_node:ToolNode._execute_tool_sync(self, request, input_type, config)
 langgraph.prebuilt.tool_node:ToolNode._inject_tool_args(self, tool_call, tool_runtime, tool)
+langgraph.pregel._retry:_should_retry_on(retry_policy, exc)
 """
 
 

@@ -22,9 +22,14 @@ llama_index.core.base.llms.base:BaseLLM.chat(self, messages, **kwargs)
 llama_index.core.base.llms.base:BaseLLM.complete(self, prompt, **kwargs)
 llama_index.core.base.llms.base:BaseLLM.stream_chat(self, messages, **kwargs)
 llama_index.core.base.llms.base:BaseLLM.stream_complete(self, prompt, **kwargs)
+llama_index.core.callbacks.base:CallbackManager.on_event_end(self, event_type, payload, event_id,
+    **kwargs)
 llama_index.core.tools.types:AsyncBaseTool.call(self, input)
 llama_index.core.tools.types:BaseTool.__call__(self, input)
 llama_index.core.tools.types:BaseToolAsyncAdapter.call(self, input)
+llama_index_instrumentation.dispatcher:Dispatcher.event(self, event, **kwargs)
+llama_index_instrumentation.dispatcher:Dispatcher.span_exit(self, id_, bound_args, instance,
+    result, **kwargs)
 """
 
 

@@ -9,6 +9,7 @@ from ._frame import NAME, Pay, Sample, functions_of
 
 SEAMS: Final = """
 async mcp.client.session:ClientSession.call_tool(self, name, arguments, *, request_state, meta)
+async mcp.client.session:ClientSession.list_tools(self, *, params)
 async mcp.server.mcpserver.server:MCPServer.call_tool(self, name, arguments, context)
 async mcp.server.mcpserver.tools.base:Tool.run(self, arguments, context, convert_result)
 mcp.server.lowlevel.server:Server.get_request_handler(self, method)
