@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from hookbus import Bus, HookContext, HookError, hookable
 
-from ._signatures import NAMES, Signature, signatures
 from .examples import examples
+from .signatures import NAMES, Signature, signatures
 
 WRAPS = {"classmethod": classmethod, "staticmethod": staticmethod}
 

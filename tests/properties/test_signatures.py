@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hookbus import Bus, hookable
 
-from ._signatures import Value, calls, signatures
 from .described import COLOURS
 from .examples import examples
+from .signatures import Value, calls, signatures
 
 in_every_colour = pytest.mark.parametrize("colour", COLOURS)
 WRAPS = {"classmethod": classmethod, "staticmethod": staticmethod}

@@ -66,13 +66,15 @@ def test_bub_XB2_an_around_wraps_every_mode_and_a_generator_object_decides_nothi
         assert asked() == expected
 
 
-async def test_bub_XB2_XB7_a_guard_that_is_a_generator_or_gives_no_verdict_blocks(bus, Agent):
+async def test_bub_XB2_XB7_a_guard_that_is_a_generator_is_refused_and_one_without_a_verdict_blocks(
+    bus, Agent
+):
     def generator(agent):
         yield
 
-    for wrong in (
-        generator, lambda agent: False, lambda agent: {"cmd": "rm"}, lambda agent: broken(),
-    ):  # fmt: skip
+    with pytest.raises(HookError, match="policy .* has a yield"):
+        bus.signal("pre_tool").connect(generator, role="guard", name="policy")
+    for wrong in (lambda agent: False, lambda agent: {"cmd": "rm"}, lambda agent: broken()):
         with (
             bus.signal("pre_tool").connected_to(wrong, role="guard", name="policy"),
             pytest.raises(HookBlocked) as blocked,
