@@ -174,8 +174,7 @@ class Approval:
             block(self.call, self._approved[0][0], Block(reason, code="drift"))
 
     def cover(self, body: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what calls the body, inside which this approval is for the same call, handed on.
-        """
+        """Return what calls the body, inside which the same call, handed on, is approved."""
         hook = self.call.plan.hook
         return run_inside(self, body, is_async=hook.is_async, is_stream=hook.is_stream)
 

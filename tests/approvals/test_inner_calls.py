@@ -32,7 +32,8 @@ class Server:
         self.ran, self.name, self.below, self.hand_on = ran, name, below, hand_on
 
     def call(self, arguments):
-        return self.run(self.name, dict(arguments))
+        kind = "function" if self.below is None else "mcp"
+        return self.run(self.name, dict(arguments), kind)
 
     def body(self, name, arguments):
         self.ran.append(name)
@@ -44,26 +45,26 @@ def server_class(bus, colour="sync"):
 
     class Sync(Server):
         @hookable("tool_call", bus=bus, identity=known_by)
-        def run(self, name, arguments, kind="mcp"):
+        def run(self, name, arguments, kind):
             return self.body(name, arguments)
 
     class Async(Server):
         @hookable("tool_call", bus=bus, identity=known_by)
-        async def run(self, name, arguments):
+        async def run(self, name, arguments, kind):
             await asyncio.sleep(0)
             result = self.body(name, arguments)
             return await result if inspect.iscoroutine(result) else result
 
     class Stream(Server):
         @hookable("tool_call", bus=bus, identity=known_by)
-        def run(self, name, arguments):
+        def run(self, name, arguments, kind):
             yield "first"
             result = self.body(name, arguments)
             yield [*result] if hasattr(result, "send") else result
 
     class AsyncStream(Server):
         @hookable("tool_call", bus=bus, identity=known_by)
-        async def run(self, name, arguments):
+        async def run(self, name, arguments, kind):
             yield "first"
             result = self.body(name, arguments)
             yield [item async for item in result] if hasattr(result, "asend") else result
@@ -193,11 +194,9 @@ def test_another_question_is_asked(bus, guard, question, also):
     shown = []
     bus.approver(lambda request: (shown.append(request.question), Approved("ada"))[1])
     signal = bus.signal("pre_tool_call")
-    first = lambda sender, name: question if question and name == "pay" else Ask(f"run {name}?")  # noqa: E731
-    signal.connect(first, role="guard", weak=False)
-    signal.connect(
-        lambda sender, name: also if name == "pay" else None, role="guard", weak=False
-    )
+    usual = lambda sender, name: (name == "pay" and question) or Ask(f"run {name}?")  # noqa: E731
+    signal.connect(usual, role="guard", weak=False)
+    signal.connect(lambda sender, name: also if name == "pay" else None, role="guard", weak=False)
     layers(server_class(bus), ("bank_pay", "pay"))[0].call(ARGUMENTS)
     assert len(shown) == 2
 
@@ -205,14 +204,14 @@ def test_another_question_is_asked(bus, guard, question, also):
 def test_a_call_of_another_hook_is_asked_about(bus, asked):
     class Other:
         @hookable("other_call", bus=bus)
-        def run(self, name, arguments, kind="mcp"):
+        def run(self, name, arguments, kind):
             return name
 
     bus.signal("pre_other_call").connect(
         lambda sender, name: Ask(f"run {name}?"), role="guard", name="careful", weak=False
     )
     server, _ = layers(
-        server_class(bus), ("pay", "x"), lambda call, arguments: Other().run("pay", arguments)
+        server_class(bus), ("pay", "x"), lambda call, given: Other().run("pay", given, "mcp")
     )
     server.call(ARGUMENTS)
     assert asked == ["run pay?", "run pay?"]
@@ -241,6 +240,15 @@ def test_each_further_call_in_the_same_body_is_asked_about_and_a_denial_holds(bu
     with pytest.raises(HookBlocked, match="denied by ada: enough"):
         server.call(ARGUMENTS)
     assert shown == ["run bank_pay?", "run pay?", "run pay?"] and ran == ["bank_pay", "pay", "pay"]
+
+
+def test_another_approved_call_in_the_body_takes_nothing_away(bus, asked):
+    other, _ = layers(server_class(bus), ("look",))
+    server, _ = layers(
+        server_class(bus), ("bank_pay", "pay"), lambda call, given: other.call({}) and call(given)
+    )
+    server.call(ARGUMENTS)
+    assert asked == ["run bank_pay?", "run look?"]
 
 
 def test_a_tool_that_calls_itself_is_asked_about_each_time(bus, asked):

@@ -19,7 +19,6 @@ from hookbus.testing import record
 
 from .test_fastmcp_contract import server_of, tool_of
 
-
 YES = Approved("ada")
 
 
