@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, NoReturn, Protocol
 
 import attrs
@@ -15,6 +16,7 @@ from ..exceptions import HookError
 from .contents import plain_copy
 from .context import Call
 from .deadline import timed, timed_async, within
+from .inner import OWN_CALL, enclosing_attempt, run_inside
 from .loop import elsewhere
 from .meaning import patched, ruled
 from .outcome import block, failed, tell_block
@@ -42,6 +44,10 @@ class Approver(Protocol):
 
     def digest(self, facts: Mapping[str, Any]) -> str:
         """Return what an approval of a call is for; raise HookError for what has none."""
+        ...
+
+    def is_inner(self, outer: Approval, facts: Mapping[str, Any]) -> bool:
+        """Tell whether a call inside the body of an approved one is that call, handed on."""
         ...
 
     def request(self, facts: Mapping[str, Any]) -> Any:
@@ -93,15 +99,23 @@ class Approval:
     Attributes:
         asks: the guards that ask, and what; of this round, where the person edits the arguments.
         values: the arguments as the person edited them, until the guards have judged them.
+        by: the person who approved.
+        facts: what the approver was told of the call, with the arguments that were approved.
+        digest: the digest of these facts.
+        outer: the approval of the call around this one, where it is for this one, too.
     """
 
     values: tuple[Any, ...] | None = None
-    digest = ""
+    approver: Approver
+    digest = by = ""
+    facts: Mapping[str, Any] = MappingProxyType({})
+    outer: Approval | None = None
 
     def __init__(self, call: Call) -> None:
         self.call = call
         self.asks: list[tuple[Seat, Ask]] = []
         self._approved: list[tuple[Seat, Ask]] = []
+        self._inner: dict[str, Approval] = {}
 
     def approve(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
         """Ask for an approval of these arguments in a plain call, or block it."""
@@ -114,6 +128,8 @@ class Approval:
         more, with those that are new; where the person has edited the arguments, the next round
         calls all there were, and this the new ones.
         """
+        if self._has_outer(values):
+            return
         if self._is_given(values):
             judged = {seat.receiver for seat in self.call.plan.phases["pre"].guard}
         else:
@@ -157,6 +173,38 @@ class Approval:
             reason = "its arguments, or whose call it is, changed after it was approved"
             block(self.call, self._approved[0][0], Block(reason, code="drift"))
 
+    def cover(self, body: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what calls the body, inside which the same call, handed on, is approved."""
+        hook = self.call.plan.hook
+        return run_inside(self, body, is_async=hook.is_async, is_stream=hook.is_stream)
+
+    @property
+    def questions(self) -> list[tuple[str, Ask]]:
+        """What was approved: the names of the guards, and what each asked."""
+        return _questions([*self._approved, *self.asks])
+
+    def _has_outer(self, values: tuple[Any, ...]) -> bool:
+        """Tell whether this is the call that was approved already, handed on by the body that it is
+        made in. There is one for each attempt of that body.
+        """
+        outer, began = enclosing_attempt(), time.perf_counter()
+        if outer is None or self._approved or OWN_CALL in self.call.state:
+            return False
+        approver: Approver = outer.approver
+        if approver is not self.call.plan.hook.bus._approver:
+            return False
+        try:
+            facts = {**self._facts(values), "asks": self.questions}
+            digest, is_inner = approver.digest(facts), approver.is_inner(outer, facts)
+        except HookError:
+            return False  # it is refused when it asks
+        if not is_inner or outer._inner.setdefault("first", self) is not self:
+            return False
+        self.approver, self.outer, self.digest = approver, outer, digest
+        self._approved, self.asks = self.asks, []
+        self._emit_approved(outer.by, began)
+        return True
+
     def _is_given(self, values: tuple[Any, ...]) -> bool:
         """Tell whether all who ask have the person's yes, to the arguments as they edited them."""
         seats = {seat for seat, _ in self._approved}
@@ -171,7 +219,7 @@ class Approval:
             seat, ask = self.asks[0]
             nobody = Block(f"{ask.question}: nobody is there to say yes", code=ask.code)
             block(self.call, seat, nobody)
-        self.approver: Approver = approver
+        self.approver = approver
         self._approved, self.asks = self.asks, []
         try:
             facts = self._facts(values)
@@ -193,7 +241,7 @@ class Approval:
             "sender": call.description,
             "of": call.sender,
             "identity": call.plan.site.identity,
-            "asks": [(seat.receiver.name, ask) for seat, ask in self._approved],
+            "asks": _questions(self._approved),
             "arguments": {
                 name: plain_copy(value, name) for name, value in given if name not in not_asked
             },
@@ -206,8 +254,9 @@ class Approval:
         block(self.call, self._approved[0][0], Block(f"this call cannot be approved: {error}"))
 
     def _digest(self, values: tuple[Any, ...]) -> str:
+        self.facts = self._facts(values)
         try:
-            return self.approver.digest(self._facts(values))
+            return self.approver.digest(self.facts)
         except HookError as error:
             self._refuse(error)
 
@@ -225,19 +274,26 @@ class Approval:
             self.check(values)  # what is left as it was is as it was shown
             self.values = patched(call, seat, values, edited)
             self.digest = self._digest(self.values)
-        seconds = time.perf_counter() - self._began
-        for each, _ in self._approved:
+        self._emit_approved(by, self._began)
+        return bool(is_waited_for)
+
+    def _emit_approved(self, by: str, began: float) -> None:
+        self.by, seconds = by, time.perf_counter() - began
+        for seat, _ in self._approved:
             tell(
-                call, Asked, receiver=each.receiver.name, role="guard", phase="pre",
+                self.call, Asked, receiver=seat.receiver.name, role="guard", phase="pre",
                 seconds=seconds, answer="approved", by=by,
             )  # fmt: skip
-        return bool(is_waited_for)
 
     def _on_own_loop(self, seat: Seat, answer: Any) -> Any:
         if not self.call.plan.hook.given.awaits:
             said = "it is async, and the hook is a plain def: write a plain def approver"
             not_awaited(answer, said)
         return elsewhere(seat, lambda: answer)
+
+
+def _questions(asks: list[tuple[Seat, Ask]]) -> list[tuple[str, Ask]]:
+    return [(seat.receiver.name, ask) for seat, ask in asks]
 
 
 def _seat_of(call: Call, approver: Approver) -> Seat:

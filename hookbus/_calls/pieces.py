@@ -61,12 +61,14 @@ class Pieces:
         labels = [name for name in self.hook.given.labels if name in self.names]
         arguments = "".join(f"{mine(name)}, " for name in self.names)
         passes = passed(given, mine, self._run_with)
+        is_guarded = bool(self.plan.phases["pre"].guard)
+        body = "(body if asking is None else asking.cover(body))" if is_guarded else "body"
         self.pieces |= {
             "sender": sender, "owner": owner, "arguments": arguments,
             "rebound": f"{arguments.rstrip()} = " if arguments else "",
             # Without defaults: whoever calls it, the shell, says every argument.
             "parameters": declared([p.replace(default=p.empty) for p in given], mine),
-            "body": f"body({'first, ' if self.is_in_star else ''}{passes})",
+            "body": f"{body}({'first, ' if self.is_in_star else ''}{passes})",
             "seal": self._seal(),
             "shown": _display(self.names),
             "labels": f", {_display(labels)}" if labels else "",

@@ -14,6 +14,7 @@ from .. import Block, HookError
 from .._plain import plain
 from ._digest import canonical, covered, digest_of, library
 from ._identity import identity_of
+from ._inner import facts_as_approved
 from ._memory import Memory, check_answer, check_seconds
 from ._redacted import hidden, restored, without
 from ._words import Approved, Kept, Parked, Pending, Request
@@ -97,6 +98,15 @@ class Answering:
             facts["of"], hook, facts["identity"], is_lasting=self._is_lasting
         )  # fmt: skip
         return digest_of(self.key, [hook, self._program, whose, asks], bound, arguments)
+
+    def is_inner(self, outer: Any, facts: Mapping[str, Any]) -> bool:
+        """Tell whether a call inside the body of an approved one is that call, handed on.
+
+        Raises:
+            HookError: as `digest`.
+        """
+        same = facts_as_approved(outer, facts)
+        return same is not None and self.digest(same) == outer.digest
 
     def request(self, facts: Mapping[str, Any]) -> Request:
         """Return the request of a call, as a person may see it.

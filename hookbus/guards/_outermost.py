@@ -7,19 +7,18 @@ of a model on. A guard that counts or asks takes the outermost of these calls on
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import Callable
 from contextvars import ContextVar
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
 from .. import HookContext
+from .._calls.inner import OWN_CALL, is_behind, stream_inside
 from ._call import tool_of
 from ._canonical import digest
 from ._parts import PLAIN
 from ._plugged import Plugged, live
-
-_BOUNDARIES: Final = "_./:-"
-"""What is between a prefix that a layer puts before the name of a tool, and the name."""
 
 
 class Frame:
@@ -110,6 +109,15 @@ class Outermost:
         frame.outer = outer
         return False
 
+    def asks(self, ctx: HookContext) -> bool:
+        """Take a call that the guard asks about, or tell that it is an inner one, which is still
+        the same one when the guard judges it again. What is taken has an answer of its own.
+        """
+        is_taken = self.takes(ctx, again=True)
+        if is_taken:
+            ctx.state[OWN_CALL] = True
+        return is_taken
+
     def leaves(self, ctx: HookContext) -> None:
         """Note that the guard let a call through without taking it: nothing inside it is inner."""
         self._frame(ctx).content = None
@@ -122,7 +130,7 @@ class Outermost:
         return frame if frame is not None and frame.is_running else None
 
     def _is_inner(self, outer: Frame, frame: Frame) -> bool:
-        if not _is_behind(outer.name, frame.name) or not _are_equal(outer, frame.content):
+        if not is_behind(outer.name, frame.name) or not _are_equal(outer, frame.content):
             return False
         each: Frame | None = outer
         while each is not None:
@@ -139,81 +147,43 @@ class Outermost:
         def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:
             # It is wrapped where it is that of a stream.
             flags = getattr(call_next, "__wrapped__", call_next).__code__.co_flags
-            frame = self._frame(ctx)
+            body = partial(_Body, self._frame(ctx), self.running)
             if flags & inspect.CO_COROUTINE:
-                return self._awaited(frame, call_next)
-            if flags & inspect.CO_ASYNC_GENERATOR:
-                return self._stream_async(frame, call_next())
-            if flags & inspect.CO_GENERATOR:
-                return self._stream(frame, call_next())
-            token = self._enter(frame)
-            try:
+                return _run_async(body, call_next)
+            if flags & (inspect.CO_ASYNC_GENERATOR | inspect.CO_GENERATOR):
+                is_async = bool(flags & inspect.CO_ASYNC_GENERATOR)
+                return stream_inside(body, call_next(), is_async=is_async)
+            with body():
                 return call_next()
-            finally:
-                self._leave(frame, token)
 
         return live(around)
 
-    async def _awaited(self, frame: Frame, call_next: Callable[..., Any]) -> Any:
-        token = self._enter(frame)
-        try:
-            return await call_next()
-        finally:
-            self._leave(frame, token)
 
-    def _stream(
-        self, frame: Frame, items: Generator[Any, Any, Any]
-    ) -> Generator[Any, Any, Any]:
-        advance: Any = items.send
-        value: Any = None
-        while True:
-            token = self._enter(frame)
-            try:
-                item = advance(value)
-            except StopIteration as end:
-                return end.value
-            finally:
-                self._leave(frame, token)
-            try:
-                advance, value = items.send, (yield item)
-            except GeneratorExit:
-                items.close()
-                raise
-            except BaseException as thrown:
-                advance, value = items.throw, thrown
+class _Body:
+    """The body of a call while it runs, for a stream from item to item."""
 
-    async def _stream_async(
-        self, frame: Frame, items: AsyncGenerator[Any, Any]
-    ) -> AsyncGenerator[Any, Any]:
-        advance: Any = items.asend
-        value: Any = None
-        while True:
-            token = self._enter(frame)
-            try:
-                item = await advance(value)
-            except StopAsyncIteration:
-                return
-            finally:
-                self._leave(frame, token)
-            try:
-                advance, value = items.asend, (yield item)
-            except GeneratorExit:
-                await items.aclose()
-                raise
-            except BaseException as thrown:
-                advance, value = items.athrow, thrown
+    __slots__ = ("_frame", "_running", "_token")
 
-    def _enter(self, frame: Frame) -> Any:
+    def __init__(self, frame: Frame, running: set[Frame] | None) -> None:
+        self._frame, self._running = frame, running
+
+    def __enter__(self) -> None:
+        frame = self._frame
         frame.above, frame.is_running, frame.is_counted = _CURRENT.get(), True, False
-        if self.running is not None:
-            self.running.add(frame)
-        return _CURRENT.set(frame)
+        if self._running is not None:
+            self._running.add(frame)
+        self._token = _CURRENT.set(frame)
 
-    def _leave(self, frame: Frame, token: Any) -> None:
-        frame.is_running = False
-        if self.running is not None:
-            self.running.discard(frame)
-        _CURRENT.reset(token)
+    def __exit__(self, *_: object) -> None:
+        self._frame.is_running = False
+        if self._running is not None:
+            self._running.discard(self._frame)
+        _CURRENT.reset(self._token)
+
+
+async def _run_async(body: Callable[[], _Body], call_next: Callable[..., Any]) -> Any:
+    with body():
+        return await call_next()
 
 
 def _content_of(arguments: Any) -> Content:
@@ -232,11 +202,3 @@ def _are_equal(frame: Frame, content: Content) -> bool:
     if frame.content is None or content is None:
         return False
     return frame.content == (digest(content) if isinstance(content, dict) else content)
-
-
-def _is_behind(outer: Any, name: Any) -> bool:
-    """Tell whether a tool has a name that another layer has put a prefix before."""
-    if not isinstance(outer, str) or not isinstance(name, str) or not name:
-        return False
-    before = outer.removesuffix(name)
-    return outer == name or (len(before) < len(outer) and before[-1:] in tuple(_BOUNDARIES))

@@ -88,7 +88,7 @@ class provenance(Plugged):
                 if path is None:
                     self._outermost.leaves(ctx)
                     return None
-                if not self._outermost.takes(ctx, again=True):
+                if not self._outermost.asks(ctx):
                     return None  # the call that it is a part of was asked about, and approved
                 where = f"{path} of {name[:60]!a} comes from {said.source_of(value, deadline)}"
             except HookError as error:

@@ -133,7 +133,7 @@ class tools(Plugged):
                 # There is nothing that a person could approve.
                 self._outermost.leaves(ctx)
                 return Block(f"there is no tool {name[:60]!a}", code="tool")
-            elif not self._outermost.takes(ctx, again=True):
+            elif not self._outermost.asks(ctx):
                 return None  # the call that it is a part of was asked about, and approved
             return answer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -10,13 +11,15 @@ from fastmcp.tools import FunctionTool, Tool
 from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 from pydantic import BaseModel
 
-from hookbus import Block, Bus, HookError, Replace, guards, surrounding
+from hookbus import Ask, Block, Bus, HookError, Replace, guards, surrounding
 from hookbus.adapters import fastmcp, mcp
-from hookbus.approvals import Approved
+from hookbus.approvals import Approved, Desk, Store
 from hookbus.events import Started
 from hookbus.testing import record
 
 from .test_fastmcp_contract import server_of, tool_of
+
+YES = Approved("ada")
 
 
 class Receipt(BaseModel):
@@ -102,6 +105,47 @@ async def test_a_call_through_two_mounts_is_counted_and_asked_about_once(install
     installed.plug(guards.tools(deny="pay", unknown="allow"))
     with surrounding(session="another"):
         assert "blocked" in text_of(await call(mall, "shop_bank_pay", amount=1, to="ann"))
+
+
+def through(installed: Bus, approver: str, asked: list[str], path: Any) -> Any:
+    """Have a person approve all that is asked, at once, at a desk or in a store."""
+    if approver == "function":
+        return installed.approver(lambda request: (asked.append(request.question), YES)[1])
+    place = installed.approver(Desk() if approver == "desk" else Store(path / "approvals.db"))
+
+    async def answer() -> None:
+        for request in place.pending():
+            asked.append(request.question)
+            place.answer(request.id, YES)
+
+    return answer
+
+
+@pytest.mark.parametrize("approver", ["function", "desk", "store"])
+async def test_a_guard_of_ones_own_asks_once_about_a_call_through_two_mounts(
+    installed, shop, tmp_path, approver
+):
+    mall = FastMCP("mall")
+    mall.mount(shop, namespace="shop")
+    asked: list[str] = []
+    answer = through(installed, approver, asked, tmp_path)
+
+    @installed.signal("pre_tool_call").connect_via(role="guard")
+    def careful(tool: Any, name: str) -> Ask:
+        return Ask(f"run {name}?")
+
+    for to in ("ann", "bob"):
+        result = asyncio.ensure_future(call(mall, "shop_bank_pay", amount=1, to=to))
+        while not result.done():
+            if approver == "desk":
+                await answer()
+            await asyncio.sleep(0.01)
+        if approver == "store":
+            assert "waits for a yes" in text_of(await result)
+            await answer()
+            result = asyncio.ensure_future(call(mall, "shop_bank_pay", amount=1, to=to))
+        assert text_of(await result) == "paid"
+    assert asked == ["run shop_bank_pay?"] * 2
 
 
 async def test_one_mounted_under_the_same_names_is_asked_once_at_its_own_tool(installed):

@@ -1,0 +1,124 @@
+"""Calls made inside the body of a call that a person has approved.
+
+A server that is mounted in another, or a client whose server is in the same process, hands a call
+on. What it hands on is the same call, so its guards need no second answer from the same person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, Final
+
+__tracebackhide__: Final = True
+
+OWN_CALL: Final = object()
+"""In `ctx.state` of a call that a guard asks about which follows calls from layer to layer by
+itself, and has found that it was not handed on.
+"""
+
+_BOUNDARIES: Final = "_./:-"
+"""What is between a prefix that a layer puts before the name of a tool, and the name."""
+
+
+def run_inside(
+    attempt: Any, body: Callable[..., Any], *, is_async: bool, is_stream: bool
+) -> Callable[..., Any]:
+    """Return what calls a body, in which `enclosing_attempt` returns this attempt."""
+    enter = partial(_Running, attempt)
+
+    def call_body(*args: Any, **kwargs: Any) -> Any:
+        with enter():
+            return body(*args, **kwargs)
+
+    async def await_body(*args: Any, **kwargs: Any) -> Any:
+        with enter():
+            return await body(*args, **kwargs)
+
+    def open_stream(*args: Any, **kwargs: Any) -> Any:
+        return stream_inside(enter, call_body(*args, **kwargs), is_async=is_async)
+
+    if is_stream:
+        return open_stream
+    return await_body if is_async else call_body
+
+
+def stream_inside(enter: Callable[[], Any], items: Any, *, is_async: bool) -> Any:
+    """Return a generator that makes each of the items of another in a context manager, which is
+    left while their reader runs.
+    """
+    return (_AsyncStream if is_async else _Stream)(enter, items)
+
+
+def enclosing_attempt() -> Any:
+    """Return the innermost approved attempt whose body runs around the running code, or None."""
+    running = _RUNNING.get()
+    return None if running is None else running.attempt
+
+
+def is_behind(outer: Any, name: Any) -> bool:
+    """Tell whether a tool has a name that another layer has put a prefix before."""
+    if not isinstance(outer, str) or not isinstance(name, str) or not name:
+        return False
+    before = outer.removesuffix(name)
+    return outer == name or (len(before) < len(outer) and before[-1:] in tuple(_BOUNDARIES))
+
+
+class _Running:
+    """A body while it runs, for a stream from item to item. A task that outlives it has a copy of
+    the context, and finds no attempt in it any more.
+    """
+
+    __slots__ = ("_above", "attempt")
+
+    def __init__(self, attempt: Any) -> None:
+        self.attempt = attempt
+
+    def __enter__(self) -> None:
+        self._above = _RUNNING.get()
+        _RUNNING.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        self.attempt = None
+        # Not by a token: a coroutine may be closed in another context than it ran in.
+        if _RUNNING.get() is self:
+            _RUNNING.set(self._above)
+        self._above = None  # a copy of the context may be there for long
+
+
+_RUNNING: Final[ContextVar[_Running | None]] = ContextVar("hookbus_approved_body", default=None)
+
+
+class _Stream:
+    def __init__(self, enter: Callable[[], Any], items: Any) -> None:
+        self._enter, self._items = enter, items
+
+    def send(self, value: Any) -> Any:
+        with self._enter():
+            return self._items.send(value)
+
+    def throw(self, error: BaseException) -> Any:
+        with self._enter():
+            return self._items.throw(error)
+
+    def close(self) -> Any:
+        with self._enter():
+            return self._items.close()
+
+
+class _AsyncStream:
+    def __init__(self, enter: Callable[[], Any], items: Any) -> None:
+        self._enter, self._items = enter, items
+
+    async def asend(self, value: Any) -> Any:
+        with self._enter():
+            return await self._items.asend(value)
+
+    async def athrow(self, error: BaseException) -> Any:
+        with self._enter():
+            return await self._items.athrow(error)
+
+    async def aclose(self) -> Any:
+        with self._enter():
+            return await self._items.aclose()

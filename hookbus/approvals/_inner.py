@@ -1,0 +1,69 @@
+"""Whether a call inside an approved one is that very call, on its way through another layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .._calls.inner import is_behind
+
+_OF_LAYER: Final = ("name", "kind")
+"""The arguments of a tool call that another layer may have changed."""
+
+
+def facts_as_approved(outer: Any, facts: Mapping[str, Any]) -> Any:
+    """Return the facts of a call inside an approved one, with all that a layer may change as it was
+    approved: the sender, the prefix of the tool's name, and its kind. The digest tells whether the
+    rest is equal.
+
+    Args:
+        outer: the `Approval` of the call around it.
+        facts: what an approver is told of the call inside.
+
+    Returns:
+        None where it is a call of its own: of another tool, of a tool that calls itself, or one
+        about which a guard asks something else.
+    """
+    before = outer.facts
+    outer_name, name = _tool_of(before), _tool_of(facts)
+    if outer_name is None or name is None or not is_behind(outer_name, name):
+        return None
+    if _is_recursion(outer, facts, name):
+        return None
+    asked, answered = (
+        [_without_prefix(receiver, ask, outer_name, name) for receiver, ask in each]
+        for each in (facts["asks"], outer.questions)
+    )
+    if not all(each in answered for each in asked):
+        return None
+    arguments = dict(facts["arguments"])
+    if _is_tool_call(facts) and _is_tool_call(before):
+        of_layer = _OF_LAYER if facts["hook"] == "tool_call" else ("name",)
+        known = before["arguments"]
+        arguments |= {each: known[each] for each in of_layer if each in known and each in arguments}
+    same = {key: before[key] for key in ("of", "identity", "asks")}
+    return {**facts, **same, "arguments": arguments}
+
+
+def _is_recursion(outer: Any, facts: Mapping[str, Any], name: str) -> bool:
+    while outer is not None:
+        if outer.facts["of"] is facts["of"] and _tool_of(outer.facts) == name:
+            return True
+        outer = outer.outer
+    return False
+
+
+def _is_tool_call(facts: Mapping[str, Any]) -> bool:
+    return "name" in facts["arguments"] and "arguments" in facts["arguments"]
+
+
+def _tool_of(facts: Mapping[str, Any]) -> str | None:
+    """Return the name of the tool that is called; a hookable that takes none is one itself."""
+    name = facts["arguments"]["name"] if _is_tool_call(facts) else facts["hook"]
+    return name if type(name) is str else None
+
+
+def _without_prefix(receiver: str, ask: Any, outer_name: str, name: str) -> tuple[Any, ...]:
+    """Return who asks what, with the name of the tool as the layer inside has it."""
+    question = str(ask.question).replace(outer_name, name)
+    return receiver, question, ask.code and str(ask.code), ask.bind
