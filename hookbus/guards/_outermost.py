@@ -147,13 +147,13 @@ class Outermost:
         def around(sender: Any, call_next: Callable[..., Any], ctx: HookContext) -> Any:
             # It is wrapped where it is that of a stream.
             flags = getattr(call_next, "__wrapped__", call_next).__code__.co_flags
-            body = partial(_Body, self._frame(ctx), self.running)
+            frame, running = self._frame(ctx), self.running
             if flags & inspect.CO_COROUTINE:
-                return _run_async(body, call_next)
+                return _run_async(_Body(frame, running), call_next)
             if flags & (inspect.CO_ASYNC_GENERATOR | inspect.CO_GENERATOR):
-                is_async = bool(flags & inspect.CO_ASYNC_GENERATOR)
-                return stream_inside(body, call_next(), is_async=is_async)
-            with body():
+                enter, is_async = partial(_Body, frame, running), flags & inspect.CO_ASYNC_GENERATOR
+                return stream_inside(enter, call_next(), is_async=bool(is_async))
+            with _Body(frame, running):
                 return call_next()
 
         return live(around)
@@ -181,8 +181,8 @@ class _Body:
         _CURRENT.reset(self._token)
 
 
-async def _run_async(body: Callable[[], _Body], call_next: Callable[..., Any]) -> Any:
-    with body():
+async def _run_async(body: _Body, call_next: Callable[..., Any]) -> Any:
+    with body:
         return await call_next()
 
 
