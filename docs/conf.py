@@ -56,7 +56,7 @@ nitpick_ignore_regex = [
     ("py:attr", "set_class"),  # blinker's, in what it says of `send`
     # Type variables and aliases, which are names for readers of the code.
     ("py:.*", r"(.*\.)?(P|T|R|F|G|E|C|Gate|T_co|R_co)(\.\w+)?"),
-    ("py:.*", r"(.*\.)?(When|Rule|Merged|Mode|Steps|Undo|Uninstall|Function|FallbackOn)"),
+    ("py:.*", r"(.*\.)?(When|Rule|Merged|Mode|Steps|Undo|Uninstall|Untested|Function|FallbackOn)"),
     ("py:.*", r"(.*\.)?(Role|OnError|Path|Options|Unguarded|Guard|ConnectOptions|QuestionOptions)"),
     ("py:.*", r"(.*\.)?(_Hidden|Kinds|Connectable|Colour|Level|Status|Home|Void|Of|OfOne|OfMany)"),
     ("py:.*", r"(.*\.)?(Tool|Approve|Dispatch|ClawHook|Selection|Word)"),
