@@ -26,12 +26,14 @@ FEATURES = [
 
 
 @pytest.fixture(scope="module")
-def outcomes():
+def outcomes(tmp_path_factory):
     for package in ("rich", "starlette", "limits"):
         pytest.importorskip(package)
     ran = subprocess.run(
-        [sys.executable, "-X", "utf8", "-m", "tests.on_a_bare_system"], cwd=ROOT, text=True,
-        capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120,
+        [sys.executable, "-X", "utf8", "-m", "tests.on_a_bare_system",
+         str(tmp_path_factory.mktemp("bare"))],
+        cwd=ROOT, text=True, capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)

@@ -94,7 +94,9 @@ print(seen)
 
 def output_of(program, *arguments):
     command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    # CPython 3.12.1 aborts where a program ends that has made a subinterpreter.
+    is_checked = sys.version_info[:2] != (3, 12)
+    return subprocess.run(command, capture_output=True, text=True, check=is_checked).stdout
 
 
 def test_in_a_subinterpreter_a_deadline_or_a_background_says_that_it_needs_threads():
