@@ -9,6 +9,7 @@ import time
 
 from tests.bare_system import MODULES, remove_unix_names
 
+asyncio.new_event_loop().close()  # of the real system: which kind it makes is fixed now
 remove_unix_names()
 ssl.enum_certificates = lambda store: ()  # which Windows has
 
