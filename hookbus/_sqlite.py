@@ -95,6 +95,14 @@ def is_new(db: sqlite3.Connection, path: Path, owner: str, application: int, ver
     return False
 
 
+_TRIES: Final = 5
+"""A file is read without a lock. What another process is just writing can look like damage, so the
+file is read again before it is refused."""
+
+_PAUSE: Final = 0.05
+"""How many seconds to wait before that."""
+
+
 def refuse_foreign(path: Path, owner: str, application: int, version: int) -> None:
     """Refuse a file that is somebody else's, without a change to it or beside it.
 
@@ -104,11 +112,19 @@ def refuse_foreign(path: Path, owner: str, application: int, version: int) -> No
         HookError: if it is a database of something else, or of another version, or is not one, or
             cannot be read.
     """
-    if path.exists() and path.stat().st_size:
+    for tries_left in reversed(range(_TRIES)):
+        if not path.exists() or not path.stat().st_size:
+            return
         try:
             _check_owner(path, owner, application, version)
+            return
         except sqlite3.Error as error:
-            raise HookError(said(path, error)) from None
+            if not tries_left:
+                raise HookError(said(path, error)) from None
+        except HookError:
+            if not tries_left:
+                raise
+        time.sleep(_PAUSE)
 
 
 def _check_owner(path: Path, owner: str, application: int, version: int) -> None:

@@ -274,6 +274,17 @@ def test_processes_that_make_one_file_at_once_all_get_it(tmp_path):
     assert said == "0\n"
 
 
+def test_what_looks_damaged_while_it_is_written_is_read_again(tmp_path, monkeypatch):
+    whole, path = tmp_path / "whole.db", tmp_path / "a.db"
+    Journal(whole).close()
+    path.write_bytes(whole.read_bytes()[:3000])
+    with pytest.raises(HookError, match="is damaged"):
+        Journal(path)
+    # Another process has written the rest meanwhile.
+    monkeypatch.setattr("hookbus._sqlite.time.sleep", lambda seconds: whole.replace(path))
+    Journal(path).close()
+
+
 def test_a_fork_goes_on_as_a_run_of_its_own(path):
     run(
         """
