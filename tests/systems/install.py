@@ -66,7 +66,7 @@ SYSTEMS = {
     "haystack": System("haystack", "3.12", extras=("haystack",), packages=("mcp-haystack",)),
     "langchain": System(
         "langchain", "3.11", extras=("langchain", "cli"),
-        packages=("langchain[anthropic,mcp]==1.5.2", "langgraph-checkpoint-sqlite", "deepagents",
+        packages=("langchain[anthropic,mcp]", "langgraph-checkpoint-sqlite", "deepagents",
                   "langgraph-supervisor", "langgraph-swarm"),
         source="langchain",
     ),  # fmt: skip
