@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from importlib import metadata
 from typing import Final, NamedTuple
 
 from ..exceptions import HookError
@@ -88,6 +87,8 @@ def _adapter(framework: Framework) -> str:
 
 
 def _version(package: str) -> str:
+    from importlib import metadata  # with e-mail behind it: not for programs that do not ask
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -108,6 +109,8 @@ def _required_by(packages: list[str]) -> set[str]:
 
 
 def _requirements(package: str, with_extras: bool) -> Iterator[str]:
+    from importlib import metadata
+
     try:
         wanted = metadata.requires(package) or ()
     except metadata.PackageNotFoundError:
