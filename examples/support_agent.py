@@ -77,7 +77,7 @@ def plan(words, said):
 
 
 if __name__ == "__main__":
-    default_bus.require("tool")  # no guard, no agent
+    default_bus.require_guard("tool")  # no guard, no agent
     database = sqlite3.connect(":memory:")
     columns = "id integer primary key, customer text, cents integer, refunded integer default 0"
     database.execute(f"create table orders ({columns})")

@@ -83,7 +83,7 @@ def think(messages):
 
 
 if __name__ == "__main__":
-    default_bus.require("tool")
+    default_bus.require_guard("tool")
     loop = Loop(budget=18)
     for call, message in zip(CALLS, asyncio.run(loop.run(think))):
         print(f"{call[0]:<7} {message}")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from blinker import ANY
 
 from . import exceptions
+from ._baggage import baggage
 from ._bus import Bus, default_bus, signal
 from ._connections.connection import Connection
 from ._connections.marks import receives
 from ._connections.signal import HookSignal
 from ._hookable import hookable
-from ._surroundings import surrounding
 from .exceptions import HookBlocked, HookError, ReceiverError
 
 if TYPE_CHECKING:
@@ -30,10 +30,33 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "ANY", "Ask", "Block", "Bus", "CallNext", "Connection", "Drop", "HookBlocked", "HookContext",
-    "HookError", "HookSignal", "ReceiverError", "Replace", "default_bus", "events", "exceptions",
-    "explain", "hook_overrides", "hookable", "hookspec", "instrument", "load_plugins", "modes",
-    "receives", "report", "signal", "surrounding",
+    "ANY",
+    "Ask",
+    "Block",
+    "Bus",
+    "CallNext",
+    "Connection",
+    "Drop",
+    "HookBlocked",
+    "HookContext",
+    "HookError",
+    "HookSignal",
+    "ReceiverError",
+    "Replace",
+    "baggage",
+    "default_bus",
+    "events",
+    "exceptions",
+    "explain",
+    "hook_overrides",
+    "hookable",
+    "hookspec",
+    "instrument",
+    "load_plugins",
+    "modes",
+    "receives",
+    "report",
+    "signal",
 ]  # fmt: skip
 
 _ROOMS = {

@@ -22,7 +22,7 @@ class Answered:
 
         Args:
             approver: a function of the `approvals.Request`, async where the hook is, that returns
-                `Approved`, `Denied` or `Parked`; or a `Desk`, a `Store`, the `terminal`. None takes
+                `Approved`, `Denied` or `Parked`; or a `Inbox`, a `Store`, the `terminal`. None takes
                 it away.
             timeout: how many seconds the person has; then it is a no.
 

@@ -46,7 +46,7 @@ class Bus(Answered, Drained, Operated, Redacts):
     Args:
         timeout: seconds a receiver without a `timeout=` of its own may take; None is no deadline.
         values: put arguments and results into events; by default they say only names.
-        background: how many observers with `background=True` may be under way at once.
+        max_background: how many observers with `background=True` may be under way at once.
 
     Attributes:
         events: the signal that tells what happens: `bus.events.connect(listener)`, `def
@@ -58,13 +58,13 @@ class Bus(Answered, Drained, Operated, Redacts):
     values: bool
 
     def __init__(
-        self, timeout: float | None = None, values: bool = False, background: int = 1000
+        self, timeout: float | None = None, values: bool = False, max_background: int = 1000
     ) -> None:
         check_timeout(timeout)
         if odd := odd_timeout(timeout):
             warn(odd)
         self.timeout, self.values = timeout, values
-        self._under_way = UnderWay(background)
+        self._under_way = UnderWay(max_background)
         self._signals: dict[str, HookSignal] = {}
         self._by_hook: dict[str, dict[str, HookSignal]] = {}
         self._hooks: dict[str, dict[int, weakref.ref[Hook]]] = {}
@@ -120,7 +120,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         return any(kind.__name__ not in ("Lost", "Switched") for kind in self.heard)
 
     @named_options
-    def require(
+    def require_guard(
         self, hook: str, *, sender: Any = None, phase: Literal["pre", "item", "post"] = "pre"
     ) -> None:
         """Check at start-up that a guard watches over every call of a hook.
@@ -142,7 +142,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         """
         check_required(self, hook, phase, sender, default_bus)
 
-    def plug(self, plugin: object) -> Callable[[], None]:
+    def register(self, plugin: object) -> Callable[[], None]:
         """Connect every method of the plugin, an object, that `receives` marks: all or none. Return
         what disconnects them.
 
@@ -152,11 +152,11 @@ class Bus(Answered, Drained, Operated, Redacts):
         Raises:
             HookError: if nothing is marked, or one of them cannot be connected; then none is.
         """
-        with ExitStack() as plugged:
+        with ExitStack() as registered:
             for attribute, name, options in marked(plugin):
                 receiver = getattr(plugin, attribute)
-                plugged.callback(self._globs.connect(name, receiver, options))
-            return plugged.pop_all().close
+                registered.callback(self._globs.connect(name, receiver, options))
+            return registered.pop_all().close
 
     def hook_names(self) -> list[str]:
         """Return the names of the hooks declared on this bus."""

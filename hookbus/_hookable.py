@@ -38,17 +38,17 @@ class Hookable(Hook):
 def hookable(name: F) -> F: ...
 @overload
 def hookable(
-    name: str | None = None, *, bus: Bus = ..., guarded: bool | None = None,
-    blocked: Callable[[HookBlocked], Any] | None = None, sender: str | None = None,
-    awaits: bool = False, sealed: bool | None = None,
+    name: str | None = None, *, bus: Bus = ..., require_guard: bool | None = None,
+    on_block: Callable[[HookBlocked], Any] | None = None, sender: str | None = None,
+    async_receivers: bool = False, sealed: bool | None = None,
     identity: Callable[[Any], str] | None = None,
     passes: Iterable[type[BaseException]] | None = None, labels: Iterable[str] = (),
 ) -> Callable[[F], F]: ...  # fmt: skip
 @named_options
 def hookable(
-    name: Any = None, *, bus: Bus = default_bus, guarded: bool | None = None,
-    blocked: Callable[[HookBlocked], Any] | None = None, sender: str | None = None,
-    awaits: bool = False, sealed: bool | None = None,
+    name: Any = None, *, bus: Bus = default_bus, require_guard: bool | None = None,
+    on_block: Callable[[HookBlocked], Any] | None = None, sender: str | None = None,
+    async_receivers: bool = False, sealed: bool | None = None,
     identity: Callable[[Any], str] | None = None,
     passes: Iterable[type[BaseException]] | None = None, labels: Iterable[str] = (),
 ) -> Any:  # fmt: skip
@@ -62,17 +62,17 @@ def hookable(
     Args:
         name: the hook's name, which its signals end in; None is the function's own name.
         bus: the bus its signals live on.
-        guarded: True blocks every call that no guard of `pre` watches over: one that is connected
+        require_guard: True blocks every call that no guard of `pre` watches over: one that is connected
             to the object, a class of it or `ANY`, enabled, enforced and without `when=`. None is as
             the hookable says that it overrides.
-        blocked: what the caller of a blocked call gets where the verdict brings no result, and
+        on_block: what the caller of a blocked call gets where the verdict brings no result, and
             where a guard failed: what this plain function returns, given the `HookBlocked`. If it
             fails, that goes out. None is as the hookable says that it overrides; without one the
             caller gets the exception.
         sender: of a function: the argument that is the sender of its calls, as an object is of its
             methods'; what is connected to that object, its class or `ANY` is asked. None is the
             function itself.
-        awaits: of a plain function: True has it wait for async receivers (not arounds), which run
+        async_receivers: of a plain function: True has it wait for async receivers (not arounds), which run
             on an event loop in a thread of their own; otherwise they are refused.
         sealed: False lets the contents of arguments change between a guard's verdict and the
             method; otherwise a `dict`, `list`, `set` or `bytearray` among them, at any depth, that
@@ -97,7 +97,7 @@ def hookable(
     """
     check_bus(bus)
     given = given_of(
-        guarded=guarded, blocked=blocked, sender=sender, awaits=awaits, sealed=sealed,
+        require_guard=require_guard, on_block=on_block, sender=sender, async_receivers=async_receivers, sealed=sealed,
         identity=identity, passes=passes, labels=labels,
     )  # fmt: skip
     if name is None or isinstance(name, str):
@@ -153,9 +153,9 @@ def _check_fit(function: Any, given: Given) -> None:
                 )
     if given.hidden and given.hidden != (*kinds,)[-len(given.hidden) :]:
         raise HookError(f"hidden={given.hidden!r} must be the last parameters")
-    if given.awaits and colour_of(function) != "sync":
+    if given.async_receivers and colour_of(function) != "sync":
         raise HookError(
-            f"{function.__qualname__} is {colour_of(function)}: awaits= is for a plain def"
+            f"{function.__qualname__} is {colour_of(function)}: async_receivers= is for a plain def"
         )
 
 

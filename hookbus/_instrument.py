@@ -45,7 +45,7 @@ def instrument(
         above: given each hookable method, returns the plain function that the class is to hold
             instead and that calls it; it stands for the hookable where `explain` and the
             connections look for one.
-        options: `guarded`, `blocked`, `sender`, `awaits`, `sealed`, `identity`, `passes` and
+        options: `require_guard`, `on_block`, `sender`, `async_receivers`, `sealed`, `identity`, `passes` and
             `labels`, as `hookable` takes them; and, for adapters of frameworks, `read_only`:
             arguments whose `dict`s and `list`s receivers get as read-only ones while the body gets
             plain copies of these; `sealed_fields`: arguments in which a seal covers the fields of
@@ -90,7 +90,7 @@ def hook_overrides(cls: C) -> C:
     """Make every override of a hookable method of this class hookable, too: a class decorator.
 
     That holds for the subclasses there are and those that will be made, as it does for classes of
-    others with `instrument(..., subclasses=True)`. An override has the hook's name, bus, `guarded`,
+    others with `instrument(..., subclasses=True)`. An override has the hook's name, bus, `require_guard`,
     `blocked` and `identity` of what it overrides.
 
     Args:

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `fired`."""
+"""The pytest plugin: the fixture `hook_recorder`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .testing import Recording, record
 
 
 @pytest.fixture
-def fired() -> Iterator[Recording]:
-    """What fires on `default_bus` during the test: `fired.exactly(reply=2)`,
-    `fired.in_order("reply", "act")`.
+def hook_recorder() -> Iterator[Recording]:
+    """What fires on `default_bus` during the test: `hook_recorder.exactly(reply=2)`,
+    `hook_recorder.in_order("reply", "act")`.
     """
     with record() as recording:
         yield recording

@@ -43,7 +43,7 @@ class UnderWay:
     def __init__(self, limit: int) -> None:
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise HookError(
-                f"background={limit!r} must be a whole number from 1: how many observers may be "
+                f"max_background={limit!r} must be a whole number from 1: how many observers may be "
                 "under way at once"
             )
         self.limit, self.dropped, self._swept = limit, 0, 0.0
@@ -72,7 +72,7 @@ class UnderWay:
             self.dropped += 1
         raise HookError(
             f"it was dropped: {self.limit} observers are under way in the background; "
-            "Bus(background=) allows more"
+            "Bus(max_background=) allows more"
         )
 
     def release(self, run: Any) -> None:

@@ -13,8 +13,8 @@ from typing import Any, Final, Literal
 
 import attrs
 
+from ._baggage import NOTHING_AROUND, Baggage, current_baggage
 from ._plain import copy_containers, name_of_type, place_of_raise, plain
-from ._surroundings import NOTHING_AROUND, Surrounding, current_surrounding
 
 
 class _Hidden(enum.Enum):
@@ -34,10 +34,10 @@ def _as_type(error: BaseException | None) -> str:
     return "None" if error is None else f"<{name_of_type(type(error))}>"
 
 
-def copy_surrounding() -> Surrounding:
-    """Return what `hookbus.surrounding` said around the running code, as it is now."""
-    around = current_surrounding()
-    return around if around.is_fixed else Surrounding(copy_containers(around))
+def copy_baggage() -> Baggage:
+    """Return what `hookbus.baggage` said around the running code, as it is now."""
+    around = current_baggage()
+    return around if around.is_fixed else Baggage(copy_containers(around))
 
 
 @attrs.frozen(kw_only=True, slots=False)
@@ -51,7 +51,7 @@ class Event:
         hook: the name of the hook.
         sender: a description of the sender, never the object itself.
         at: seconds since the epoch, wall clock.
-        surrounding: what `hookbus.surrounding` said around the call.
+        baggage: what `hookbus.baggage` said around the call.
     """
 
     call_id: int
@@ -59,7 +59,7 @@ class Event:
     hook: str
     sender: str
     at: float
-    surrounding: Mapping[str, Any] = attrs.field(factory=copy_surrounding, hash=False)
+    baggage: Mapping[str, Any] = attrs.field(factory=copy_baggage, hash=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return what the event says, made of what JSON has: the name of its class as `event`, then
@@ -96,7 +96,7 @@ class Started(Event):
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class Asked(Event):
+class Invoked(Event):
     """A receiver had its turn, in its role and phase, and what it said; told only to who names this
     class in `kinds=`.
 
@@ -235,6 +235,6 @@ class Switched(Event):
 
 
 KINDS: Final[tuple[type[Event], ...]] = (
-    Started, Asked, Mutated, Blocked, Failed, Attempted, Finished, Lost, Switched,
+    Started, Invoked, Mutated, Blocked, Failed, Attempted, Finished, Lost, Switched,
 )  # fmt: skip
 """Every kind of event, which `bus.events.connect(listener, kinds=...)` chooses from."""

@@ -37,9 +37,25 @@ from ._modes import Merged, Rule, concat, first, intersect, last, update
 from .exceptions import HookError
 
 __all__ = [
-    "Answer", "Answers", "AsyncSteps", "Receiver", "Reject", "Result", "Steps", "broadcast",
-    "concat", "first", "firstresult", "fold", "intersect", "last", "merge", "otherwise", "unique",
-    "update", "void",
+    "Answer",
+    "Answers",
+    "AsyncSteps",
+    "Receiver",
+    "Reject",
+    "Result",
+    "Steps",
+    "broadcast",
+    "concat",
+    "first",
+    "firstresult",
+    "fold",
+    "intersect",
+    "last",
+    "merge",
+    "unique",
+    "update",
+    "void",
+    "with_default",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -253,10 +269,10 @@ _Asks = Callable[[Sequence[Receiver[Any]], Mapping[str, Any]], Steps[Any, R]]
 
 
 @overload
-def otherwise(mode: Mode, fallback: Callable[..., Coroutine[Any, Any, R]]) -> _Asks[R]: ...
+def with_default(mode: Mode, fallback: Callable[..., Coroutine[Any, Any, R]]) -> _Asks[R]: ...
 @overload
-def otherwise(mode: Mode, fallback: Callable[..., R]) -> _Asks[R]: ...
-def otherwise(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
+def with_default(mode: Mode, fallback: Callable[..., R]) -> _Asks[R]: ...
+def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
     """Return a mode whose result, where it is None or empty, is that of a fallback.
 
     The fallback is called with the arguments it names. It is the host's own: what it raises goes
@@ -268,8 +284,8 @@ def otherwise(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
     steps = steps_of(mode)
     if _modes.is_async(mode) or not callable(fallback):
         raise HookError(
-            f"otherwise cannot take {mode!r:.60} and {fallback!r:.60}: "
-            "write otherwise(mode, function), with a mode that is a plain def"
+            f"with_default cannot take {mode!r:.60} and {fallback!r:.60}: "
+            "write with_default(mode, function), with a mode that is a plain def"
         )
     named, needed = _modes.named_by(fallback)
 
@@ -279,7 +295,7 @@ def otherwise(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
             return fallback(**{name: arguments[name] for name in named if name in arguments})
         return result
 
-    either.__name__ = f"otherwise({_modes.name_of(mode)})"
+    either.__name__ = f"with_default({_modes.name_of(mode)})"
     either.__dict__["needs"] = (*getattr(mode, "needs", ()), *needed)
     return either
 
@@ -290,7 +306,7 @@ def steps_of(mode: Mode) -> Callable[[Any, Mapping[str, Any]], Any]:
     Raises:
         HookError: if it is none.
     """
-    makers = (merge, fold, unique, otherwise, *_modes.RULES.values())
+    makers = (merge, fold, unique, with_default, *_modes.RULES.values())
     if any(mode is each for each in makers):
         raise HookError(
             f"{_modes.name_of(mode)} is no mode: "

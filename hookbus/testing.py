@@ -4,12 +4,12 @@
 
     with record() as fired:
         agent.reply("hi")
-    fired.exactly(reply=1)
-    print(fired)            # every call, what was made in which, and what receivers did
+    hook_recorder.exactly(reply=1)
+    print(hook_recorder)            # every call, what was made in which, and what receivers did
 
 A notebook draws what `print` shows as text, and says how far it is while the cell runs.
 
-The pytest plugin that comes with hookbus offers the same as a fixture, `fired`, for `default_bus`.
+The pytest plugin that comes with hookbus offers the same as a fixture, `hook_recorder`, for `default_bus`.
 """
 
 from __future__ import annotations

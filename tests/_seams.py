@@ -39,6 +39,6 @@ def turns_of(bus):
     """Return a list that the name and the answer of every turn from now on are put into."""
     heard = []
     bus.events.connect(
-        lambda bus, event: heard.append((event.receiver, event.answer)), kinds=(events.Asked,)
+        lambda bus, event: heard.append((event.receiver, event.answer)), kinds=(events.Invoked,)
     )
     return heard

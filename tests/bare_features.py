@@ -85,7 +85,7 @@ def a_deadline_of_an_async_guard(folder):
 def async_receivers_of_a_plain_call(folder):
     bus = Bus()
 
-    @hookable("ask", bus=bus, awaits=True)
+    @hookable("ask", bus=bus, async_receivers=True)
     def ask():
         return "ran"
 
@@ -109,14 +109,14 @@ def observers_in_the_background(folder):
 
 @feature
 def ready_guards(folder):
-    from hookbus.guards import inside, limit, no_loops, public_hosts, redact, tools
+    from hookbus.guards import no_loops, paths_within, public_hosts, rate_limit, redact, tool_policy
 
     tool = tool_on(bus := Bus())
     for guard in (
-        tools(allow=["read_*"], deny=["delete_*"]), limit(3, per=60), no_loops(),
-        redact(), inside(folder), public_hosts(),
+        tool_policy(allow=["read_*"], deny=["delete_*"]), rate_limit(3, per=60), no_loops(),
+        redact(), paths_within(folder), public_hosts(),
     ):  # fmt: skip
-        bus.plug(guard)
+        bus.register(guard)
     assert tool("read_file", {"path": str(folder / "a.txt")}) == "read_file ran"
     assert "outside" in reason_of(tool, "read_file", {"path": str(folder.parent)})
     assert "delete_all" in reason_of(tool, "delete_all", {})

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import pytest
 
-from hookbus import Block, HookBlocked, hookable, surrounding
+from hookbus import Block, HookBlocked, baggage, hookable
 
 CANARIES = 100_000 if os.environ.get("HOOKBUS_LONG") else 300
 FORM = r"SECRET-\w{8}"
@@ -84,11 +84,11 @@ def call_with(bus, draw, canary, way=None):
         return {"arguments": {"new": value}}
 
     roles = {"blocked": (blocks, "guard"), "failed": (fails, "guard"), "changed": (changes, None)}
-    with surrounding(user=value if way == "around" else "ada"):
+    with baggage(user=value if way == "around" else "ada"):
         if way in roles:
             receiver, role = roles[way]
             with pre.connected_to(receiver, role=role) if role else pre.connected_to(receiver):
-                with pytest.raises(HookBlocked) if role else surrounding():
+                with pytest.raises(HookBlocked) if role else baggage():
                     tool_call("t", {})
         elif way == "raised":
             with pytest.raises(LookupError):

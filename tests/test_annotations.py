@@ -295,7 +295,7 @@ def test_questions_their_answers_and_modes_may_name_what_is_not_there():
         def names(self, message: Missing) -> dict[str, Missing]:
             return {"names": message}
 
-    own.plug(Plugin())
+    own.register(Plugin())
     assert name_of("hello") == "hel" and names_of("hello") == {"names": "hello"}
 
 
@@ -326,12 +326,12 @@ def test_a_plugin_and_guards_side_by_side_may_name_what_is_not_there(tmp_path):
         return None
 
     with load_plugins(bus, user=str(tmp_path / "plugins")) as plugins:
-        unplug = bus.plug(together(one, two, hook="say"))
+        unregister = bus.register(together(one, two, hook="say"))
         assert [row.status for row in plugins.rows()] == ["loaded"]
         assert Agent().say("hi") == "hi+"
         with pytest.raises(HookBlocked, match="one"):
             Agent().say("stop")
-        unplug()
+        unregister()
 
 
 def test_guards_of_a_replay_may_name_what_is_not_there(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, events, hookable, surrounding
+from hookbus import Block, Bus, HookBlocked, baggage, events, hookable
 from hookbus.events import HIDDEN, KINDS
 
 
@@ -128,7 +128,7 @@ def told():
     )  # fmt: skip
     bus.signal("around_reply").connect(twice, name="twice")
     bus.signal("pre_reply").connect(Dies().looks, role="observe", weak=True)
-    with surrounding(session="s", trace=Agent()):
+    with baggage(session="s", trace=Agent()):
         reply("a", Agent())
         for msg, error in (("bad", LookupError), ("x", HookBlocked)):
             with pytest.raises(error):
@@ -142,11 +142,11 @@ def test_every_kind_of_event_is_json_and_says_its_fields_and_no_strangers_text(t
     for event in told:
         said = json.loads(json.dumps(event.as_dict(), allow_nan=False))
         assert list(said)[:7] == [
-            "event", "call_id", "parent_id", "hook", "sender", "at", "surrounding",
+            "event", "call_id", "parent_id", "hook", "sender", "at", "baggage",
         ]  # fmt: skip
         assert said["event"] == type(event).__name__
         if type(event) is not events.Lost:
-            assert said["surrounding"] == {"session": "s", "trace": "<Agent>"}
+            assert said["baggage"] == {"session": "s", "trace": "<Agent>"}
         assert "SECRET" not in repr(event) + json.dumps(said)
 
 
@@ -238,7 +238,7 @@ def test_an_event_that_is_kept_says_what_the_values_were_when_it_was_made():
         lambda _: Block("no", details=details, result=details), role="guard", name="guard"
     )
     around = fresh()
-    with surrounding(session="s", around=around):
+    with baggage(session="s", around=around):
         whole(fresh())
         list(items(fresh()))
         hookable("blocked", bus=bus)(lambda: None)()

@@ -388,7 +388,7 @@ async def test_an_around_that_asks_several_times_at_once_gets_the_answers_of_eac
     @hookspec(modes.unique(lambda value: value), bus=bus)
     async def no_doubles(x): ...
 
-    @hookspec(modes.otherwise(modes.firstresult, lambda x: f"fallback {x}"), bus=bus)
+    @hookspec(modes.with_default(modes.firstresult, lambda x: f"fallback {x}"), bus=bus)
     async def with_fallback(x): ...
 
     def others(receivers):
@@ -493,9 +493,9 @@ def test_what_a_guard_blocked_was_not_asked_and_is_not_replayed(bus):
 
 @pytest.mark.parametrize("mode", [modes.void, modes.firstresult, modes.merge()])
 def test_a_question_that_is_not_historic_keeps_nothing(bus, mode):
-    class Asked: ...
+    class Queried: ...
 
-    question, asked = declare(bus, mode), Asked()
+    question, asked = declare(bus, mode), Queried()
     question.connect(lambda x: None)
     question(asked)
     question.ask(asked)
@@ -541,7 +541,7 @@ async def test_side_by_side_a_failing_when_is_that_receivers_failure_and_the_oth
 def test_each_turn_of_a_question_is_told_once_to_who_asks_for_it(bus, mode, is_async):
     question, told = declare(bus, mode, is_async=is_async), []
     answered = "nothing" if mode is modes.void else "answered"  # of which nothing is taken
-    bus.events.connect(lambda bus, event: told.append(event), kinds=events.Asked)
+    bus.events.connect(lambda bus, event: told.append(event), kinds=events.Invoked)
     question.connect(lambda x: x, name="one")
     question.connect(lambda x: None, name="silent")
     question.connect(fails, name="two")

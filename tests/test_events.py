@@ -193,7 +193,7 @@ def test_nobody_on_events_means_no_call_is_observed():
 
 def test_asked_says_who_had_a_turn_and_what_came_of_it():
     bus, asked = Bus(), []
-    bus.events.connect(lambda bus, event: asked.append(event), kinds=events.Asked)
+    bus.events.connect(lambda bus, event: asked.append(event), kinds=events.Invoked)
     pre, agent = bus.signal("pre_reply"), agent_on(bus)
     pre.connect(lambda agent, msg: {"msg": msg.upper()}, name="changes")
     pre.connect(lambda agent: None, name="silent")

@@ -35,7 +35,7 @@ def test_the_public_names_are_these():
         "ANY", "Ask", "Block", "Bus", "CallNext", "Connection", "Drop", "HookBlocked",
         "HookContext", "HookError", "HookSignal", "ReceiverError", "Replace", "default_bus",
         "explain", "hook_overrides", "hookable", "hookspec", "instrument", "load_plugins",
-        "receives", "report", "signal", "surrounding",
+        "receives", "report", "signal", "baggage",
     }  # fmt: skip
     assert modules == {"events", "exceptions", "modes"}
 

@@ -247,11 +247,11 @@ def test_marked_methods_of_a_plugin_answer_questions_and_hear_signals(bus, resol
         def check(self, agent, msg):
             return Block("no") if msg == "bad" else None
 
-    unplug = bus.plug(ChatPlugin())
+    unregister = bus.register(ChatPlugin())
     assert resolve("a") == "chat:a"
     with pytest.raises(HookBlocked):
         Agent().reply("bad")
-    unplug()
+    unregister()
     assert resolve("a") is None and Agent().reply("bad") == "bad"
 
 
@@ -272,9 +272,9 @@ def test_a_mark_may_stand_above_or_below_what_makes_a_method_a_classmethod_or_st
         def static():
             return "static"
 
-    unplug = bus.plug(Plugin())
+    unregister = bus.register(Plugin())
     assert collect() == ["above", "below", "static"]
-    unplug()
+    unregister()
     assert collect() == []
 
 
@@ -297,11 +297,11 @@ def test_an_override_of_a_marked_method_is_marked_too_so_that_no_guard_is_lost(b
         def check(self, sender):
             return "marked anew"
 
-    unplug = bus.plug(Stricter())
+    unregister = bus.register(Stricter())
     with pytest.raises(HookBlocked):
         reply("bad")
-    unplug()
-    bus.plug(Renamed())
+    unregister()
+    bus.register(Renamed())
     assert reply("bad") == "marked anew"
 
 
@@ -315,7 +315,7 @@ def test_a_mark_may_give_its_receiver_a_name(bus):
         def check(self, sender, msg):
             return Block("no")
 
-    bus.plug(Plugin())
+    bus.register(Plugin())
     with pytest.raises(HookBlocked, match="blocked by no-secrets"):
         reply("bad")
 
@@ -333,9 +333,9 @@ def test_a_function_that_a_plugin_holds_is_connected_as_its_methods_are(bus):
     def reply(msg):
         return msg
 
-    unplug = bus.plug(Plugin({"msg": "b"}))
+    unregister = bus.register(Plugin({"msg": "b"}))
     assert reply("a") == "b"
-    unplug()
+    unregister()
     assert reply("a") == "a"
 
 
@@ -344,8 +344,8 @@ def test_who_plugs_a_class_is_told_to_plug_an_object(bus):
         @receives("pre_reply")
         def look(self, sender): ...
 
-    with pytest.raises(HookError, match="class .*Plugin: plug an object of it"):
-        bus.plug(Plugin)
+    with pytest.raises(HookError, match="class .*Plugin: register an instance of it"):
+        bus.register(Plugin)
 
 
 @pytest.mark.parametrize(
@@ -389,7 +389,7 @@ def test_a_plugin_with_one_method_that_does_not_fit_is_not_plugged_at_all(bus, r
         HookError,
         match="does_not .* asks for 'mesage', which resolve does not have; did you mean 'message'",
     ):
-        bus.plug(Plugin())
+        bus.register(Plugin())
     assert collect() == [] and resolve("a") is None
 
 
@@ -665,8 +665,8 @@ def test_two_equal_or_unhashable_plugins_both_answer(bus, collect):
         def answer(self, x):
             return "here"
 
-    bus.plug(Plugin())
-    bus.plug(Plugin())
+    bus.register(Plugin())
+    bus.register(Plugin())
     assert collect() == ["here", "here"]
 
 

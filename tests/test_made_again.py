@@ -176,11 +176,11 @@ def test_what_is_made_again_and_keeps_its_guards_is_guarded_for_require_too(modu
     kept = agents.Agent, agents.Child, agents.function
     agents = importlib.reload(agents)
     for hook in HOOKS:
-        default_bus.require(f"made_{hook}")
-    default_bus.require("made_sync", sender=kept[1])
+        default_bus.require_guard(f"made_{hook}")
+    default_bus.require_guard("made_sync", sender=kept[1])
     signal("pre_made_sync")._clear_state()
     with pytest.raises(HookError, match="made_sync has no guard that watches .* Agent"):
-        default_bus.require("made_sync")
+        default_bus.require_guard("made_sync")
 
 
 def test_objects_of_the_class_before_keep_the_guards_too(module):

@@ -297,19 +297,19 @@ def test_call_next_refuses_unknown_names_and_late_use(bus, Agent):
 
 def test_require_fails_at_start_up_unless_the_hook_is_guarded(bus, Agent):
     with pytest.raises(HookError, match="nothing declares the hook 'replay'; did you mean 'reply'"):
-        bus.require("replay")
+        bus.require_guard("replay")
     with pytest.raises(HookError, match="reply has no guard"):
-        bus.require("reply")
+        bus.require_guard("reply")
     bus.signal("pre_reply").connect(ok, sender=Agent)
     with pytest.raises(HookError, match="has no guard"):
-        bus.require("reply")
+        bus.require_guard("reply")
     connection = bus.signal("pre_reply").connected_to(
         lambda agent: Block("no"), sender=Agent, role="guard"
     )
-    bus.require("reply")
+    bus.require_guard("reply")
     connection.disable()
     with pytest.raises(HookError, match="has no guard"):
-        bus.require("reply")
+        bus.require_guard("reply")
 
 
 class Plugin:
@@ -328,10 +328,10 @@ class Plugin:
 
 def test_plug_connects_every_marked_method_and_unplug_takes_them_back(bus, Agent):
     plugin = Plugin()
-    unplug = bus.plug(plugin)
+    unregister = bus.register(plugin)
     assert Agent().reply("a") == "plugged" and plugin.seen == ["a"]
-    unplug()
-    unplug()
+    unregister()
+    unregister()
     assert Agent().reply("a") == "a" and plugin.seen == ["a"]
     assert not any(signal.receivers for signal in bus.signals())
 
@@ -343,10 +343,10 @@ def test_plug_is_all_or_none(bus, Agent):
             return None
 
     with pytest.raises(HookError, match="is async"):
-        bus.plug(Broken())
+        bus.register(Broken())
     assert not any(signal.receivers for signal in bus.signals())
     with pytest.raises(HookError, match="no method marked"):
-        bus.plug(object())
+        bus.register(object())
 
 
 def test_listeners_of_events_are_plain_functions_that_take_an_event(bus):
@@ -581,7 +581,7 @@ def test_what_overrides_a_marked_method_of_a_plugin_is_marked_as_that_is(bus, Ag
         def check(self, agent):
             return Block("no")
 
-    bus.plug(Strict())
+    bus.register(Strict())
     with pytest.raises(HookBlocked):
         Agent().reply("hi")
 
@@ -624,7 +624,7 @@ def test_the_arguments_that_may_only_be_read_are_shown_by_name_and_without_their
     assert shown == ["ReadOnly(msg, temperature)"]
 
 
-@pytest.mark.parametrize("options", [{"awaits": None}, {"awaits": 1}, {"guarded": "yes"}])
+@pytest.mark.parametrize("options", [{"async_receivers": None}, {"async_receivers": 1}, {"require_guard": "yes"}])
 def test_an_option_of_a_hookable_that_is_no_truth_value_is_refused(bus, options):
     with pytest.raises(HookError, match="must be True or False"):
         hookable("reply", bus=bus, **options)(lambda msg: msg)
@@ -648,7 +648,7 @@ def test_an_observer_that_could_block_does_not_count_as_a_guard(bus, Agent):
     bus.signal("pre_reply").connect(lambda agent: Block("no"), role="observe", name="watch")
     bus.signal("post_reply").connect(lambda agent: Block("no"), name="after")
     with pytest.raises(HookError) as raised:
-        bus.require("reply")
+        bus.require_guard("reply")
     said = str(raised.value)
     assert "watch" in said and "it is no guard, write role='guard'" in said
     assert "after" not in said

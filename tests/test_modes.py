@@ -351,7 +351,7 @@ def fails_when_it_is_closed(receivers):
     [
         (takes_nobody, TypeError),
         (fails_when_it_is_closed, ValueError),
-        (modes.otherwise(modes.void, lambda: ambiguous() or 1), ValueError),
+        (modes.with_default(modes.void, lambda: ambiguous() or 1), ValueError),
     ],
 )
 @pytest.mark.parametrize("is_async", [False, True])
@@ -480,7 +480,7 @@ def test_who_was_not_asked_is_told_from_who_had_nothing_to_say(declare):
 
 
 @pytest.mark.parametrize(
-    "rule", [modes.merge, modes.fold, modes.unique, modes.otherwise, *_modes.RULES.values()]
+    "rule", [modes.merge, modes.fold, modes.unique, modes.with_default, *_modes.RULES.values()]
 )
 def test_a_rule_and_merge_without_rules_are_no_modes(bus, declare, rule):
     with pytest.raises(
@@ -530,12 +530,12 @@ def fallback(x):
         (modes.merge("last"), [{}], "fallback 7"),
         (sum, [], 0),
         (modes.void, [1], "fallback 7"),
-        (modes.otherwise(modes.firstresult, lambda: None), [None], "fallback 7"),
+        (modes.with_default(modes.firstresult, lambda: None), [None], "fallback 7"),
     ],
 )
 @pytest.mark.parametrize("is_async", [False, True])
 async def test_otherwise_answers_where_nobody_did(declare, mode, values, result, is_async):
-    question = declare(modes.otherwise(mode, fallback), *values, is_async=is_async)
+    question = declare(modes.with_default(mode, fallback), *values, is_async=is_async)
     assert (await question(7) if is_async else question(7)) == result
     asked = question.ask(7)
     assert (await asked if is_async else asked).result == result
@@ -545,7 +545,7 @@ async def test_an_async_fallback_is_awaited_and_none_of_a_plain_question(declare
     async def fallback():
         return "awaited"
 
-    mode = modes.otherwise(modes.firstresult, fallback)
+    mode = modes.with_default(modes.firstresult, fallback)
     question = declare(mode, is_async=True)
     assert await question() == "awaited"
     question.retire()
@@ -555,11 +555,11 @@ async def test_an_async_fallback_is_awaited_and_none_of_a_plain_question(declare
 
 def test_a_fallback_is_the_hosts_own_and_what_it_raises_goes_out(declare):
     with pytest.raises(ZeroDivisionError):
-        declare(modes.otherwise(modes.firstresult, lambda x: 1 / x))(0)
+        declare(modes.with_default(modes.firstresult, lambda x: 1 / x))(0)
 
 
 def test_a_fallback_keeps_its_own_defaults(declare):
-    assert declare(modes.otherwise(modes.firstresult, lambda x=1, y=2: (x, y)))(7) == (7, 2)
+    assert declare(modes.with_default(modes.firstresult, lambda x=1, y=2: (x, y)))(7) == (7, 2)
 
 
 @pytest.mark.parametrize(
@@ -610,11 +610,11 @@ def test_fold_without_receivers_gives_the_argument(declare):
     ("mode", "says"),
     [
         (lambda: lambda answers, arguments: 1, "takes one parameter"),
-        (lambda: modes.otherwise(modes.firstresult, 3), "otherwise cannot take"),
-        (lambda: modes.otherwise(async_steps, fallback), "with a mode that is a plain def"),
-        (lambda: modes.otherwise(3, fallback), "3 is no mode"),
-        (lambda: modes.otherwise(modes.void, lambda xx: 1), "asks for 'xx'.*did you mean 'x'"),
-        (lambda: modes.otherwise(modes.fold("y"), fallback), "asks for 'y', which question does"),
+        (lambda: modes.with_default(modes.firstresult, 3), "with_default cannot take"),
+        (lambda: modes.with_default(async_steps, fallback), "with a mode that is a plain def"),
+        (lambda: modes.with_default(3, fallback), "3 is no mode"),
+        (lambda: modes.with_default(modes.void, lambda xx: 1), "asks for 'xx'.*did you mean 'x'"),
+        (lambda: modes.with_default(modes.fold("y"), fallback), "asks for 'y', which question does"),
         (lambda: modes.fold("y"), "the mode fold\\('y'\\) asks for 'y', which question does not"),
     ],
 )
@@ -629,7 +629,7 @@ def test_what_cannot_be_is_refused_when_declared(bus, declare, mode, says):
     [
         (modes.unique(len), "unique(len)"),
         (modes.fold("x"), "fold('x')"),
-        (modes.otherwise(modes.merge("last"), fallback), "otherwise(merge(last))"),
+        (modes.with_default(modes.merge("last"), fallback), "with_default(merge(last))"),
         (sum, "sum"),
     ],
 )

@@ -100,14 +100,14 @@ def test_what_cannot_be_switched_is_refused(bus, heard, pay, name, act, problem)
     assert heard == []
 
 
-@pytest.mark.parametrize("options", [{}, {"role": "observe"}, {"role": "guard", "enforce": False}])
+@pytest.mark.parametrize("options", [{}, {"role": "observe"}, {"role": "guard", "shadow": True}])
 def test_only_a_guard_that_is_enforced_can_be_locked(bus, options):
     with pytest.raises(HookError, match="locked=True keeps a guard in force"):
         bus.signal("pre_pay").connect(no, locked=True, **options)
 
 
 def test_a_disabled_guard_does_not_guard_what_is_guarded(bus):
-    @hookable(bus=bus, guarded=True)
+    @hookable(bus=bus, require_guard=True)
     def pay():
         return "paid"
 
@@ -198,7 +198,7 @@ def test_only_who_has_switched_a_receiver_off_switches_it_on(bus, pay, first, li
 
 
 def test_an_operator_does_not_take_a_guard_out_of_the_programs_own_shadow(bus, pay):
-    connect_no(bus, enforce=False)
+    connect_no(bus, shadow=True)
     bus.switch("no", "disable", by="ada")
     bus.switch("no", "enable", by="ada")
     assert pay(1) == "paid 1"
@@ -230,12 +230,12 @@ def test_of_a_short_and_a_long_name_the_latest_word_holds(bus, pay):
 
 
 def test_a_guard_that_is_switched_off_satisfies_no_requirement_after_a_reconnect(bus):
-    pay = hookable("pay", bus=bus, guarded=True)(lambda: "paid")
+    pay = hookable("pay", bus=bus, require_guard=True)(lambda: "paid")
     agrees = bus.signal("pre_pay").connected_to(lambda pay: None, role="guard", name="agrees")
     bus.switch("agrees", "disable", by="ada")
     agrees.disconnect()
     bus.signal("pre_pay").connect(lambda pay: None, role="guard", name="agrees")
     with pytest.raises(HookError, match="agrees .* does not count: it is disabled"):
-        bus.require("pay")
+        bus.require_guard("pay")
     with pytest.raises(HookBlocked):
         pay()

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, Replace, guards, hookable, surrounding
+from hookbus import Block, Bus, HookBlocked, HookError, Replace, baggage, guards, hookable
 from hookbus.events import KINDS, Mutated, Started
 
 from .canaries import CANARIES, FORM, Tool, call_with, called, canary_of, holds
@@ -115,10 +115,10 @@ def test_a_function_is_given_each_name_and_value_and_says_what_is_told(bus, told
 
 def test_the_ready_guard_redacts_events_with_the_tokens_of_the_session(bus, told):
     redact = guards.redact(reversible="pay")
-    bus.plug(redact)
+    bus.register(redact)
     bus.redact(guards=redact)
     for session, name in (("s", "ann"), ("t", "bob"), ("s", "bob")):
-        with surrounding(session=session):
+        with baggage(session=session):
             called(bus)("t", f"mail {name}@example.org")
     shown = [event.values["arguments"] for event in told if isinstance(event, Started)]
     tokens = [redact.text("ann@example.org", session="s"), redact.text("bob@example.org", "t"),
@@ -256,10 +256,10 @@ def test_G44_receivers_the_body_and_the_caller_get_what_they_got_without_it(bus,
     bus.redact(names="*", patterns=".")
     bus.signal("pre_tool_call").connect(lambda _, arguments: seen.append(arguments), role="guard")
     bus.signal("post_tool_call").connect(
-        lambda _, result, surrounding: seen.append((result, surrounding["user"])), role="observe"
+        lambda _, result, baggage: seen.append((result, baggage["user"])), role="observe"
     )
     value = {"a": ["SECRET"]}
-    with surrounding(user="ada"):
+    with baggage(user="ada"):
         assert called(bus)("t", value) is value
     assert seen[0] is value and seen[1][0] is value and seen[1][1] == "ada"
     assert value == {"a": ["SECRET"]}

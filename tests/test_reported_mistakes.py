@@ -21,15 +21,15 @@ from hookbus import (
     HookError,
     Replace,
     adapters,
+    baggage,
     guards,
     hookable,
     hookspec,
     modes,
     receives,
     report,
-    surrounding,
 )
-from hookbus.approvals import Approved, Denied, Desk, Parked, Store, notify
+from hookbus.approvals import Approved, Denied, Inbox, Parked, Store, notify
 from hookbus.exceptions import HookWarning
 from hookbus.exporters import chrome, jsonl, log, otel
 from hookbus.journal import Journal, replay
@@ -82,7 +82,7 @@ def test_weak_is_a_bool_or_none_however_it_is_connected(bus, Agent, weak, meant)
 
     for connect in (
         lambda: signal.connect(ok, Agent, weak), lambda: signal.connected_to(ok, Agent, weak),
-        lambda: signal.connect_via(Agent, weak), lambda: bus.plug(Plugin()),
+        lambda: signal.connect_via(Agent, weak), lambda: bus.register(Plugin()),
     ):  # fmt: skip
         with pytest.raises(HookError, match=meant):
             connect()
@@ -400,9 +400,9 @@ def test_a_thread_that_is_given_the_context_has_its_session(bus):
     def tool_call(name):
         return name
 
-    bus.plug(guards.limit(1, per="user"))
+    bus.register(guards.rate_limit(1, per="user"))
     for user in ("ada", "bob"):
-        with surrounding(user=user):
+        with baggage(user=user):
             run = contextvars.copy_context().run
             thread = threading.Thread(target=run, args=(tool_call, "send"))
             thread.start()
@@ -410,7 +410,7 @@ def test_a_thread_that_is_given_the_context_has_its_session(bus):
     assert "calls without a user" not in found(bus)
     tool_call("send")
     assert "calls without a user are counted together, 1 so far" in found(bus)
-    assert "write with surrounding(user=...) around the call" in found(bus)
+    assert "write with baggage(user=...) around the call" in found(bus)
 
 
 # -- options ---------------------------------------------------------------------------------------
@@ -441,7 +441,7 @@ def test_a_wrong_name_of_an_option_is_refused_with_the_right_one(made):
 
 
 @pytest.mark.parametrize("call, meant", [
-    (lambda bus: bus.require("reply", phse="pre"), "require has no option 'phse'.*'phase'"),
+    (lambda bus: bus.require_guard("reply", phse="pre"), "require_guard has no option 'phse'.*'phase'"),
     (lambda bus: bus.approver(ok, timout=3), "approver has no option 'timout'.*'timeout'"),
     (lambda bus: bus.redact("password"), "redact takes nothing by position.*names="),
     (lambda bus: bus.switch("ok", "disable", bye="ada"), "switch has no option 'bye'.*'by'"),
@@ -453,7 +453,7 @@ def test_a_wrong_option_of_a_bus_is_refused_alike(bus, call, meant):
 
 @pytest.mark.parametrize("made", [
     lambda bus: hookable(bus=bus), lambda bus: hookspec(modes.void, bus=bus), report,
-    lambda bus: hookbus.instrument(Desk, "pending", bus=bus),
+    lambda bus: hookbus.instrument(Inbox, "pending", bus=bus),
 ])  # fmt: skip
 @pytest.mark.parametrize("wrong, instead", [("default", "bus=Bus()"), (Bus, "an object of it")])
 def test_what_is_no_bus_is_refused(made, wrong, instead):
@@ -474,8 +474,8 @@ def test_a_folder_of_plugins_holds_folders(tmp_path):
 
 
 def test_what_takes_no_option_says_so_and_another_type_error_stays_what_it_is():
-    with pytest.raises(HookError, match="Desk takes nothing by position, and 1 were given"):
-        Desk("a.db")
+    with pytest.raises(HookError, match="Inbox takes nothing by position, and 1 were given"):
+        Inbox("a.db")
     with pytest.raises(HookError, match="load_plugins takes 1 by position.*workspace=, user="):
         hookbus.load_plugins(Bus(), "plugins")
     with pytest.raises(TypeError, match="missing 1 required positional argument"):

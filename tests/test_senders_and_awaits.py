@@ -34,7 +34,7 @@ def bus():
 
 @pytest.fixture
 def call(bus):
-    @hookable("tool_call", bus=bus, sender="tool", awaits=True)
+    @hookable("tool_call", bus=bus, sender="tool", async_receivers=True)
     def call(name, *, tool, arguments=()):
         return name, tool
 
@@ -73,7 +73,7 @@ def test_a_function_is_the_sender_of_its_own_calls_only(bus, call):
     with pytest.raises(HookError, match="pay is a function and never the sender of tool_call: con"):
         bus.signal("pre_tool_call").connect(stop, sender=pay, role="guard")
     with pytest.raises(HookError, match="sender=function .*pay has no hookable 'tool_call'"):
-        bus.require("tool_call", sender=pay)
+        bus.require_guard("tool_call", sender=pay)
 
 
 def test_a_function_that_was_named_before_the_hook_was_there_is_told(bus, caplog):
@@ -131,10 +131,10 @@ def test_a_method_may_name_its_object_as_the_sender_and_receivers_ask_for_it_by_
 def test_one_guard_of_any_watches_over_all_of_it_and_one_of_a_class_does_not(bus, call):
     bus.signal("pre_tool_call").connect(stop, sender=Tool, role="guard")
     with pytest.raises(HookError, match="stop .* does not count: .* the class Tool only"):
-        bus.require("tool_call")
-    bus.require("tool_call", sender=Shell)
+        bus.require_guard("tool_call")
+    bus.require_guard("tool_call", sender=Shell)
     bus.signal("pre_tool_call").connect(stop, role="guard")
-    bus.require("tool_call")
+    bus.require_guard("tool_call")
 
 
 def test_explain_takes_the_name_of_the_hook_and_the_sender(bus, call):
@@ -284,9 +284,9 @@ def test_arounds_and_observers_in_the_background_stay_plain(bus, call):
 
 
 def test_only_a_plain_function_can_be_told_to_wait(bus):
-    with pytest.raises(HookError, match="is async: awaits= is for a plain def"):
+    with pytest.raises(HookError, match="is async: async_receivers= is for a plain def"):
 
-        @hookable(bus=bus, awaits=True)
+        @hookable(bus=bus, async_receivers=True)
         async def call():
             pass
 

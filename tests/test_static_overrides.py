@@ -97,14 +97,14 @@ def test_a_guard_of_a_static_method_guards_hookable_overrides_of_it(bus, child):
     for call in (Child.send, Base.send):
         with pytest.raises(HookBlocked):
             call("eve")
-    bus.require("send")
-    bus.require("send", sender=Child.send if isinstance(Child, type) and child in STATIC else Child)
+    bus.require_guard("send")
+    bus.require_guard("send", sender=Child.send if isinstance(Child, type) and child in STATIC else Child)
     assert not [each for each in report(bus).findings if "not hooked" in each]
 
 
 @pytest.mark.parametrize("child", CHILDREN)
 def test_an_override_of_a_static_method_that_is_guarded_is_guarded(bus, child):
-    Child = child(bus, base_of(bus, guarded=True))
+    Child = child(bus, base_of(bus, require_guard=True))
     with pytest.raises(HookBlocked, match="no guard watches over it"):
         Child.send("eve")
 
@@ -117,7 +117,7 @@ KINDS = {"plain": lambda function: function, "class": classmethod, "static": sta
 @pytest.mark.parametrize("above", KINDS)
 def test_an_override_of_another_kind_of_method_is_guarded_alike(bus, above, below, is_guarded):
     class Base:
-        send = KINDS[above](hookable("send", bus=bus, guarded=is_guarded)(lambda *_: "sent"))
+        send = KINDS[above](hookable("send", bus=bus, require_guard=is_guarded)(lambda *_: "sent"))
 
     class Child(hook_overrides(Base)):
         send = KINDS[below](lambda *_: "past")
@@ -125,14 +125,14 @@ def test_an_override_of_another_kind_of_method_is_guarded_alike(bus, above, belo
     if not is_guarded:
         sender = Base.send if above == "static" else Base
         bus.signal("pre_send").connect(no, sender=sender, role="guard")
-        bus.require("send")
+        bus.require_guard("send")
     with pytest.raises(HookBlocked):
         Child().send("eve")
 
 
 def test_a_static_override_of_a_method_is_guarded_by_the_guards_of_the_class(bus):
     class Base:
-        @hookable("send", bus=bus, guarded=True)
+        @hookable("send", bus=bus, require_guard=True)
         def send(self, to):
             return "sent"
 
@@ -162,7 +162,7 @@ def test_a_static_override_that_is_not_hookable_is_named_by_all_who_look(bus):
     with pytest.warns(match=named):
         bus.signal("pre_send").connect(no, sender=Base.send, role="guard")
     with pytest.raises(HookError, match=named):
-        bus.require("send")
+        bus.require_guard("send")
     assert any("Child.send, which overrides" in each for each in report(bus).findings)
     del Child
 

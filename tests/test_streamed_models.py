@@ -71,7 +71,7 @@ def first(request, bus):
     lambda: public_hosts(hook=MODEL),
 ], ids=["budget", "limit", "no_loops", "public_hosts"])  # fmt: skip
 async def test_guards_that_judge_the_request_let_the_answer_leave_live(bus, first, guard):
-    bus.plug(guard())
+    bus.register(guard())
     assert await first() == ["one"]
 
 

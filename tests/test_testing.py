@@ -16,33 +16,33 @@ class Agent:
         return msg
 
 
-def test_the_fixture_counts_what_fired_in_its_order(fired):
+def test_the_fixture_counts_what_fired_in_its_order(hook_recorder):
     Agent().reply("a")
     Agent().act("b")
-    fired.exactly(testing_reply=1, testing_act=2)
-    fired.in_order("testing_reply", "testing_act", "testing_act")
-    fired.no_failures()
-    assert fired.count("testing_act") == 2
-    assert fired.outcomes == [
+    hook_recorder.exactly(testing_reply=1, testing_act=2)
+    hook_recorder.in_order("testing_reply", "testing_act", "testing_act")
+    hook_recorder.no_failures()
+    assert hook_recorder.count("testing_act") == 2
+    assert hook_recorder.outcomes == [
         ("testing_act", "returned"), ("testing_reply", "returned"), ("testing_act", "returned"),
     ]  # fmt: skip
 
 
-def test_the_fixture_says_what_fired_instead(fired):
+def test_the_fixture_says_what_fired_instead(hook_recorder):
     Agent().act("b")
     with pytest.raises(
         AssertionError, match="expected exactly testing_act 2x; fired were testing_act 1x"
     ):
-        fired.exactly(testing_act=2)
+        hook_recorder.exactly(testing_act=2)
     with pytest.raises(AssertionError, match="expected exactly nothing; fired were testing_act 1x"):
-        fired.exactly()
+        hook_recorder.exactly()
     with pytest.raises(AssertionError, match="in this order"):
-        fired.in_order("testing_reply")
+        hook_recorder.in_order("testing_reply")
     with pytest.raises(AssertionError, match="who blocked: nobody"):
-        fired.blocked_by("guard")
+        hook_recorder.blocked_by("guard")
 
 
-def test_a_recording_names_blocks_and_failures(fired):
+def test_a_recording_names_blocks_and_failures(hook_recorder):
     def guard(agent):
         raise ValueError("broken")
 
@@ -51,9 +51,9 @@ def test_a_recording_names_blocks_and_failures(fired):
         pytest.raises(HookBlocked),
     ):
         Agent().act("a")
-    assert [block.reason for block in fired.blocked_by("guard")] == ["guard failed: ValueError"]
+    assert [block.reason for block in hook_recorder.blocked_by("guard")] == ["guard failed: ValueError"]
     with pytest.raises(AssertionError, match=r"guard in pre_testing_act: ValueError\('broken'\)"):
-        fired.no_failures()
+        hook_recorder.no_failures()
 
 
 def test_a_recording_of_another_bus_ends_with_its_block():
@@ -74,11 +74,11 @@ def test_the_fixture_works_in_a_users_own_test_run(pytester):
         from hookbus import hookable
         @hookable("mine")
         def mine(): return 1
-        def test_it(fired):
+        def test_it(hook_recorder):
             mine()
-            fired.exactly(mine=1)
-        def test_it_fails(fired):
-            fired.exactly(mine=1)
+            hook_recorder.exactly(mine=1)
+        def test_it_fails(hook_recorder):
+            hook_recorder.exactly(mine=1)
     """)
     without = ("-pno:cacheprovider", "-pno:langsmith_plugin")
     pytester.runpytest_subprocess(*without).assert_outcomes(passed=1, failed=1)

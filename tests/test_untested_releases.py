@@ -297,21 +297,21 @@ def imported(monkeypatch):
 
 
 def test_a_framework_that_is_imported_without_its_adapter_fails_the_check(bus, imported):
-    bus.require("tool_call")
+    bus.require_guard("tool_call")
     imported("smolagents", "crewai")
     with pytest.raises(HookError) as refused:
-        bus.require("tool_call")
+        bus.require_guard("tool_call")
     assert str(refused.value) == (
         "tool_call is not guarded for every tool: imported, and without their adapter, are crewai "
         "(hookbus.adapters.crewai.install()), smolagents (hookbus.adapters.smolagents.install())"
     )
-    bus.require("tool_call", sender=bus.own)  # one object is judged by its own guards
+    bus.require_guard("tool_call", sender=bus.own)  # one object is judged by its own guards
 
 
 def test_it_is_named_where_nothing_declares_the_hook_too(imported):
     imported("strands")
     with pytest.raises(HookError, match=r"hookbus\.adapters\.strands\.install\(\)"):
-        Bus().require("tool_call")
+        Bus().require_guard("tool_call")
 
 
 def test_the_check_passes_once_the_adapter_is_installed_and_not_after_it_is_gone(
@@ -320,11 +320,11 @@ def test_the_check_passes_once_the_adapter_is_installed_and_not_after_it_is_gone
     imported("smolagents")
     monkeypatch.setattr(metadata, "version", lambda name: "1.26.0")
     with Patches("smolagents") as patches:
-        bus.require("tool_call")
-    bus.require("tool_call")
+        bus.require_guard("tool_call")
+    bus.require_guard("tool_call")
     patches.restore()
     with pytest.raises(HookError, match="smolagents"):
-        bus.require("tool_call")
+        bus.require_guard("tool_call")
 
 
 def test_what_a_framework_with_its_adapter_requires_is_a_part_of_it(bus, imported, monkeypatch):
@@ -333,13 +333,13 @@ def test_what_a_framework_with_its_adapter_requires_is_a_part_of_it(bus, importe
     imported("agents.tool_context", "mcp")
     monkeypatch.setattr(metadata, "version", lambda name: "0.24.0")
     with Patches("openai-agents") as patches:
-        bus.require("tool_call")
+        bus.require_guard("tool_call")
         imported("agents.tool_context", "mcp", "smolagents")
         with pytest.raises(HookError, match=r"are smolagents \("):
-            bus.require("tool_call")
+            bus.require_guard("tool_call")
     patches.restore()
     with pytest.raises(HookError, match=r"are mcp \(.*\), openai-agents \("):
-        bus.require("tool_call")
+        bus.require_guard("tool_call")
 
 
 @pytest.mark.parametrize("adapter", ["agentscope", "agentscope2"])
@@ -348,7 +348,7 @@ def test_of_a_package_with_two_adapters_the_right_one_is_named(bus, imported, mo
     imported("agentscope")
     monkeypatch.setattr(metadata, "version", lambda name: version)
     with pytest.raises(HookError, match=rf"hookbus\.adapters\.{adapter}\.install\(\)"):
-        bus.require("tool_call")
+        bus.require_guard("tool_call")
 
 
 def test_every_adapter_whose_framework_has_tools_is_known_to_the_check():

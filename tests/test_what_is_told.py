@@ -76,7 +76,7 @@ async def test_of_observers_side_by_side_each_is_told_with_its_own_answer_and_se
 
     told = {}
     bus.events.connect(
-        lambda bus, event: told.setdefault(event.receiver, event), kinds=(events.Asked,)
+        lambda bus, event: told.setdefault(event.receiver, event), kinds=(events.Invoked,)
     )
     for receiver in (slow, breaks, plain, lambda agent: None):
         bus.signal("pre_think").connect(receiver, role="observe", name=receiver.__name__)
@@ -196,7 +196,7 @@ def test_a_guard_that_cannot_be_asked_is_told_once_however_often_the_method_is_a
 
     failures = failures_of(bus)
     bus.signal("item_stream").connect(
-        lambda it, item: None, role="guard", enforce=False, name="early"
+        lambda it, item: None, role="guard", shadow=True, name="early"
     )
     bus.signal("pre_stream").connect(lambda it: None, role="guard")
     bus.signal("around_stream").connect(lambda it, call_next: (call_next(msg="b"), call_next())[1])

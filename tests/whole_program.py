@@ -22,7 +22,7 @@ from hookbus import (
     signal,
 )
 from hookbus.exporters.jsonl import JsonLines
-from hookbus.guards import inside
+from hookbus.guards import paths_within
 from hookbus.journal import Journal
 
 WANTED = """\
@@ -37,7 +37,7 @@ verified True with 6 outcomes, 6 lines
 """
 
 
-@hookable("tool_call", awaits=True)
+@hookable("tool_call", async_receivers=True)
 def tool_call(name, arguments):
     return f"{name} ran"
 
@@ -79,7 +79,7 @@ def main(folder):
     detach = journal.attach(default_bus)
     lines = JsonLines(os.path.join(folder, "lines.jsonl"))
     default_bus.events.connect(lines)
-    default_bus.plug(inside(folder))
+    default_bus.register(paths_within(folder))
     signal("pre_tool_call").connect(late, role="guard", timeout=0.3)
     signal("pre_tool_call").connect(awaited, role="guard")
     signal("item_stream").connect(lambda stream, item: Drop() if item == 2 else None)

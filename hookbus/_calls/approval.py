@@ -9,9 +9,9 @@ from typing import Any, Final, NoReturn, Protocol
 
 import attrs
 
+from .._baggage import current_baggage
 from .._connections.wanted import is_awaitable, not_awaited, unwaited
-from .._surroundings import current_surrounding
-from ..events import Asked
+from ..events import Invoked
 from ..exceptions import HookError
 from .contents import plain_copy
 from .context import Call
@@ -73,7 +73,7 @@ def weighed(call: Call, seat: Seat, answer: Any, asking: Approval | None) -> App
     """Return what is asked for once this guard has answered; any other answer is ruled on."""
     if not issubclass(type(answer), Ask):
         ruled(call, seat, answer)
-    elif not seat.receiver.options.enforce:  # in shadow nobody is asked
+    elif seat.receiver.options.shadow:  # in shadow nobody is asked
         tell_block(call, seat, Block(answer.question, code=answer.code, details=answer.details))
     elif _has_question(call, seat, answer.question):
         call.said = "asked"
@@ -245,7 +245,7 @@ class Approval:
             "arguments": {
                 name: plain_copy(value, name) for name, value in given if name not in not_asked
             },
-            "surrounding": current_surrounding(),
+            "baggage": current_baggage(),
             "redact": events.redacted_values if events.redactors else None,
         }
 
@@ -281,12 +281,12 @@ class Approval:
         self.by, seconds = by, time.perf_counter() - began
         for seat, _ in self._approved:
             tell(
-                self.call, Asked, receiver=seat.receiver.name, role="guard", phase="pre",
+                self.call, Invoked, receiver=seat.receiver.name, role="guard", phase="pre",
                 seconds=seconds, answer="approved", by=by,
             )  # fmt: skip
 
     def _on_own_loop(self, seat: Seat, answer: Any) -> Any:
-        if not self.call.plan.hook.given.awaits:
+        if not self.call.plan.hook.given.async_receivers:
             said = "it is async, and the hook is a plain def: write a plain def approver"
             not_awaited(answer, said)
         return elsewhere(seat, lambda: answer)

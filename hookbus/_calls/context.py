@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
 
+from .._baggage import NOTHING_AROUND
 from .._connections.senders import describe
-from .._surroundings import NOTHING_AROUND
 from ..exceptions import CallPaused
 from .verdicts import NOTHING
 
@@ -70,7 +70,7 @@ class HookContext(NamedTuple):
         error: the exception, in `error` and `finally`, else None.
         outcome: how the call ended, in `finally`, else None.
         call_id: the number of the call, unique in this process.
-        surrounding: what `with surrounding(...)` holds around the call.
+        baggage: what `with baggage(...)` holds around the call.
         state: a dict of this call's own, shared by its receivers.
         is_async: whether the hook is awaited.
     """
@@ -83,7 +83,7 @@ class HookContext(NamedTuple):
     error: BaseException | None
     outcome: str | None
     call_id: int
-    surrounding: Mapping[str, Any]
+    baggage: Mapping[str, Any]
     state: dict[Any, Any]
     is_async: bool = False
 
@@ -176,7 +176,7 @@ class Call:
         outer: whose number `ENCLOSING` held around the call, and `inside` what it holds within.
         carried: what listeners of `Started` have set in the context of a stream: it holds while the
             body runs, and not for the reader.
-        said: what the receiver whose turn it is has answered, for `Asked`.
+        said: what the receiver whose turn it is has answered, for `Invoked`.
     """
 
     state = _Made(lambda call: {})

@@ -133,7 +133,7 @@ def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
 def ruled(call: Call, seat: Seat, answer: Any) -> None:
     """Block by the answer of a guard; an answer that is none is its failure, which blocks, too."""
     if issubclass(type(answer), Block):
-        (block if seat.receiver.options.enforce else tell_block)(call, seat, answer)
+        (tell_block if seat.receiver.options.shadow else block)(call, seat, answer)
         return
     try:
         wrong_return(seat, answer, "None or Block(reason)")

@@ -97,7 +97,7 @@ def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
     call.blocked = seat, verdict
     if verdict.result is not NOTHING:
         call.parting = verdict.result
-    elif plan.site.blocked is not None:
+    elif plan.site.on_block is not None:
         call.parting = _of_host(call)
     return _blocked(call)
 
@@ -110,16 +110,16 @@ def tell_block(call: Call, seat: Seat, verdict: Block) -> None:
     if Blocked in call.plan.heard:
         details = copy_containers(verdict.details)
         said = {"reason": verdict.reason, "code": verdict.code, "details": details}
-        is_enforced = receiver.options.enforce
+        is_enforced = not receiver.options.shadow
         tell(
             call, Blocked, receiver=receiver.name, phase=seat.phase, enforced=is_enforced, **said
         )  # fmt: skip
 
 
 def _of_host(call: Call) -> Any:
-    """Return what the host's `blocked=` gives the caller, or NOTHING: then it gets `HookBlocked`.
+    """Return what the host's `on_block=` gives the caller, or NOTHING: then it gets `HookBlocked`.
     """
-    ask = call.plan.site.blocked
+    ask = call.plan.site.on_block
     try:
         answer = ask(_blocked(call))
         if not is_awaitable(answer):
@@ -128,7 +128,7 @@ def _of_host(call: Call) -> Any:
         failure = "returned an awaitable"
     except Exception as error:
         failure = f"raised {name_of_class(type(error))}"
-    said = f"blocked= of {call.plan.hook.name} {failure} ({written(place_of(ask))})"
+    said = f"on_block= of {call.plan.hook.name} {failure} ({written(place_of(ask))})"
     log(ERROR, f"{said}: the caller gets HookBlocked")
     return NOTHING
 

@@ -177,9 +177,9 @@ class Pieces:
         state = "dict(call.state)" if seat.receiver.options.background else "call.state"
         state += f", {self.hook.is_async}"
         offered = {
-            "ctx": f"context(HookContext, ({facts}, call.id, surrounding(), {state}))",
+            "ctx": f"context(HookContext, ({facts}, call.id, baggage(), {state}))",
             "result": result, "error": error, "item": "item", "call_next": call_next,
-            "surrounding": "surrounding()",
+            "baggage": "baggage()",
         }  # fmt: skip
         return {name: mine(name) for name in self.names} | {
             name: offered[name] for name in self.offered(seat)

@@ -122,16 +122,16 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
 
 
 def _closing_seat(hook: Hook) -> Seat:
-    """Return the seat of a guard that blocks every call, where `guarded=True` finds none."""
+    """Return the seat of a guard that blocks every call, where `require_guard=True` finds none."""
     signal = hook.bus.signal(f"pre_{hook.name}")
 
     def guarded(_: object) -> Block:
         return Block(
-            f"{hook.name} is guarded=True and no guard watches over it: connect one to "
+            f"{hook.name} is require_guard=True and no guard watches over it: connect one to "
             f"{signal.name}, to the class or ANY, without when= and enforced"
         )
 
-    return seat_of_guard(signal, guarded, hook.body, name="guarded=True")
+    return seat_of_guard(signal, guarded, hook.body, name="require_guard=True")
 
 
 def seat_of_guard(

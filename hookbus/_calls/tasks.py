@@ -11,7 +11,7 @@ from typing import Any
 
 from .._connections.wanted import close_unawaited
 from .._loops import running_asyncio
-from ..events import Asked
+from ..events import Invoked
 from ..exceptions import HookError, first_error
 from .context import Call, ReadOnly
 from .meaning import check_untampered
@@ -36,7 +36,7 @@ async def beside(
 
     Return what goes out now that all have had their turn: the worst of what must.
     """
-    lasted: dict[Seat, float] | None = {} if Asked in call.plan.heard else None
+    lasted: dict[Seat, float] | None = {} if Invoked in call.plan.heard else None
     notes = [_noting(seat, lasted) for seat, _, _ in waiting]
     answers, cancel = await all_of([awaitable for _, awaitable, _ in waiting], notes)
     out = first_error(cancel, out)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextvars import copy_context
 from typing import Any, Final, Literal
 
+from .._baggage import Baggage, current_baggage
 from .._connections.callables import is_running
 from .._connections.failures import (
     is_refusal_raised,
@@ -17,14 +18,13 @@ from .._connections.failures import (
 )
 from .._connections.senders import attributes_of
 from .._plain import copy_containers
-from .._surroundings import Surrounding, current_surrounding
-from ..events import HIDDEN, Asked, Event, Failed, Finished, Mutated, Started
+from ..events import HIDDEN, Event, Failed, Finished, Invoked, Mutated, Started
 from ..exceptions import HookBlocked, HookError, args_of, is_a, name_of_class, traceback_of
 from .carried import Carried, changes_since, leave_context
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
 from .plan import Seat
 
-_CHANGES: Final = frozenset((Mutated, Asked))
+_CHANGES: Final = frozenset((Mutated, Invoked))
 
 _VALUES: Final = ("values", "before", "after", "result")
 """The facts of events that may be containers, which may change after the event."""
@@ -60,7 +60,7 @@ def begun(
     call.began = time.perf_counter()
     if labels:
         said = {name: _label(each) for name, each in labels.items() if each is not None}
-        call.labels = Surrounding(said)
+        call.labels = Baggage(said)
     tell(
         call, Started, arguments=call.plan.signature.names, labels=call.labels,
         values=HIDDEN if values is None else values,
@@ -132,13 +132,13 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
     facts.setdefault("at", time.time())
     if plan.shows_values:
         facts |= {name: copy_containers(facts[name]) for name in _VALUES if name in facts}
-    around = current_surrounding()
+    around = current_baggage()
     if not around.is_fixed:
-        around = Surrounding(copy_containers(around))
+        around = Baggage(copy_containers(around))
     parent_id = call.parent_id if call.inside or call.parent_id else enclosing()
     is_taken: bool = bus.events.tell(bus, kind(
         call_id=call.id, parent_id=parent_id, hook=plan.hook.name, sender=call.description,
-        surrounding=around, **facts,
+        baggage=around, **facts,
     ))  # fmt: skip
     return is_taken
 
@@ -154,7 +154,7 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     place = receiver.count_failure(meant, is_open=is_open, sentence=sentence)
     is_heard = Failed in call.plan.heard and tell(
         call, Failed, receiver=receiver.name, role=receiver.role, phase=seat.phase,
-        exception=meant, action=action, enforced=receiver.options.enforce, place=place,
+        exception=meant, action=action, enforced=not receiver.options.shadow, place=place,
         said=sentence or None,
     )  # fmt: skip
     # What an around raises, or an interrupt, its caller gets as it is.
@@ -193,7 +193,7 @@ def tell_turn(call: Call, seat: Seat, began: float) -> None:
     receiver = seat.receiver
     seconds = time.perf_counter() - began
     tell(
-        call, Asked, receiver=receiver.name, role=receiver.role, phase=seat.phase,
+        call, Invoked, receiver=receiver.name, role=receiver.role, phase=seat.phase,
         seconds=seconds, answer=said,
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
-from .._surroundings import current_surrounding
+from .._baggage import current_baggage
 from ..exceptions import CallPaused, HookBlocked, is_a
 from . import (
     approval,
@@ -45,6 +45,6 @@ TOOLS: Final[dict[str, Any]] = {
     "Call": Call, "CallPaused": CallPaused, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked,
     "HookContext": HookContext,
     "ReadOnly": ReadOnly, "beside": beside, "clock": time.perf_counter, "is_a": is_a,
-    "context": tuple.__new__, "start": start, "surrounding": current_surrounding,
+    "context": tuple.__new__, "start": start, "baggage": current_baggage,
 }  # fmt: skip
 """What the texts call, by the names they have for it."""

@@ -72,7 +72,7 @@ class Turns(Pieces):
         receiver = seat.receiver
         return (
             receiver.role, receiver.is_async, receiver.options.background, seat.timeout is None,
-            seat.problem is None, receiver.options.enforce, self.holding(seat), self._wanted(seat),
+            seat.problem is None, receiver.options.shadow, self.holding(seat), self._wanted(seat),
             id(seat) if self.is_conditional(seat) else 0,
         )  # fmt: skip
 
@@ -95,7 +95,7 @@ class Turns(Pieces):
         more = self.conditions(seat)
         if self._is_alone(kind) and fits:
             take = self.fill(self.taking(kind), **pieces)
-            more |= {"enforced"} if seat.receiver.options.enforce else set()
+            more |= {"enforced"} if not seat.receiver.options.shadow else set()
             return self.fill(story.GUARD, more, {"ask": read, "take": take}, **pieces)
         more |= {"several"} if self.is_beside(seat) else set()
         more |= {"awaited"} if kind in ("wait", "maybe wait") else set()
@@ -104,7 +104,7 @@ class Turns(Pieces):
 
     def _is_alone(self, kind: str) -> bool:
         """Tell whether what a guard answers is looked at once its own `try` is over."""
-        return kind in ("guard", "weigh") and "hears_asked" not in self.flags
+        return kind in ("guard", "weigh") and "hears_invoked" not in self.flags
 
     def conditions(self, seat: Seat) -> set[str]:
         """Return what holds of a turn, as `story` names it, of what may pass it over."""

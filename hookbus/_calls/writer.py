@@ -49,14 +49,14 @@ class Writer(Turns):
         self.is_stream, self.count = hook.is_stream, len(phases["around"].modify)
         wants_ctx = any("ctx" in seat.receiver.asks.names for seat in plan.seats())
         observed, final = bool({events.Started, events.Finished} & heard), any(phases["finally"])
-        asked, around, rescue = events.Asked in heard, self.count > 0, any(phases["error"])
+        asked, around, rescue = events.Invoked in heard, self.count > 0, any(phases["error"])
         holds = {
             "observed": observed,
             "ended": observed or final or hook.is_stream,
             "around": around,
             "rescue": rescue,
             "replaceable": bool(phases["pre"].modify),
-            "hears_asked": asked,
+            "hears_invoked": asked,
             "told": asked or events.Mutated in heard,
             "attempted": events.Attempted in heard,
             "stream": hook.is_stream,
@@ -94,7 +94,7 @@ class Writer(Turns):
         site, phases = self.plan.site, self.plan.phases
         judged = {
             phase for phase in ("pre", "post", "item")
-            if site.is_sealed and any(seat.receiver.options.enforce for seat in phases[phase].guard)
+            if site.is_sealed and any(not seat.receiver.options.shadow for seat in phases[phase].guard)
         }  # fmt: skip
         return {
             "sealed": "pre" in judged and bool(self.names),

@@ -23,7 +23,7 @@ from .screen import (
 from .settings import find_settings
 
 if TYPE_CHECKING:
-    from ..approvals import Approved, Case, Denied, Store
+    from ..approvals import ApprovalRecord, Approved, Denied, Store
 
 approvals = App(
     name="approvals", help="See what waits for a yes, and answer it.",
@@ -75,7 +75,7 @@ def list_(*, all: Flag = False, kept: Kept = Kept(), shown: Shown = TABLES) -> N
             "id": case.request.id, "asked": clock(case.asked, is_long=True),
             "state": case.state if all else None, "hook": case.request.hook,
             "question": case.request.question.replace("\n", "; "),
-            "session": case.request.surrounding.get("session"),
+            "session": case.request.baggage.get("session"),
         }
         for case in cases
     ]  # fmt: skip
@@ -148,7 +148,7 @@ def _answer(store: Store, id: str, answer: Approved | Denied, shown: Shown) -> N
     say(f"{now.state}: {now.request.question} It holds for {left / 60:.0f} minutes.")
 
 
-def _case(store: Store, id: str) -> Case:
+def _case(store: Store, id: str) -> ApprovalRecord:
     """Return the request of an id, or the only one whose id begins so.
 
     Raises:
@@ -163,7 +163,7 @@ def _case(store: Store, id: str) -> Case:
     return exact[0] if exact else store.get(id)
 
 
-def _show(case: Case, shown: Shown) -> None:
+def _show(case: ApprovalRecord, shown: Shown) -> None:
     if shown.json:
         print_json(attrs.asdict(case))
         return

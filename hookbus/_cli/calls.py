@@ -84,7 +84,7 @@ class Wanted:
         return (
             self.hook in (None, data["hook"])
             and (self.outcome is None or self.outcome in ended)
-            and self.session in (None, (data.get("surrounding") or {}).get("session"))
+            and self.session in (None, (data.get("baggage") or {}).get("session"))
             and (self.receiver is None or any(m.get("receiver") == self.receiver for m in marks))
             and (self.since is None or data["at"] >= float(self.since))
         )

@@ -26,7 +26,7 @@ def check(
 
     Args:
         module: package.module, or the path of a file; it is imported.
-        rules: a TOML file of guards.tools; may be given again.
+        rules: a TOML file of guards.tool_policy; may be given again.
         tool: the name of a tool that rules may speak of, besides those the module holds; may be
             given again.
     """
@@ -62,9 +62,9 @@ def _print(module: str, mistakes: Sequence[str], notes: Sequence[str]) -> None:
 
 
 def _rules(file: str) -> Any:
-    from ..guards import tools
+    from ..guards import tool_policy
 
-    return tools.load(file)
+    return tool_policy.load(file)
 
 
 def _found(module: str, settings: Settings) -> tuple[list[str], ModuleType | None]:
@@ -93,7 +93,7 @@ def _found(module: str, settings: Settings) -> tuple[list[str], ModuleType | Non
 def _required(settings: Settings) -> Iterator[str]:
     for hook in settings.require:
         try:
-            default_bus.require(hook)
+            default_bus.require_guard(hook)
         except HookError as error:
             yield f"{settings.file} require: {error}"
 

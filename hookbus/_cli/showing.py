@@ -82,8 +82,8 @@ def _head(own: list[Data]) -> Text:
 def _grow(tree: Tree, call_id: int, by_call: dict[int, list[Data]], inside: Any) -> None:
     """Hang under a call what it says, in the order it was told."""
     own = by_call[call_id]
-    outer = (by_call.get(own[0]["parent_id"]) or [{}])[0].get("surrounding") or {}
-    for name, value in (own[0].get("surrounding") or {}).items():
+    outer = (by_call.get(own[0]["parent_id"]) or [{}])[0].get("baggage") or {}
+    for name, value in (own[0].get("baggage") or {}).items():
         if outer.get(name) != value:
             tree.add(Text(printable(f"{name}: {shortened(value)}"), style="dim"))
     events = [(data["at"], place, data) for place, data in enumerate(own)]

@@ -57,7 +57,7 @@ def did(data: Data) -> str:
         where = f" at {brief(error['place'])}" if error.get("place") else ""
         said = data.get("said") or f"{error.get('type')}{where}"
         return f"{who} failed in {data['phase']}, {data['action']}: {said}"
-    if kind == "Asked":
+    if kind == "Invoked":
         by = f" by {data['by']}" if data.get("by") else ""
         said = data["answer"] if data["answer"] != "nothing" else "had nothing to say"
         said = "took" if said in _DONE.values() else f"{said}{by},"  # which has a line of its own
@@ -77,7 +77,7 @@ def _from_to(data: Data) -> str:
 
 def is_telling(mark: Data) -> bool:
     """Tell whether what a receiver did belongs into the line of its call: a turn alone does not."""
-    return mark["event"] != "Asked" or mark["answer"] in ("asked", "approved", "answered")
+    return mark["event"] != "Invoked" or mark["answer"] in ("asked", "approved", "answered")
 
 
 def of_call(data: Data) -> str:

@@ -99,7 +99,7 @@ def _turns(db: sqlite3.Connection) -> dict[int, dict[int, list[str]]]:
 
 def _arguments(call_id: int, data: dict[str, Any], turns: dict[int, list[str]]) -> dict[str, Any]:
     said = {"call": call_id, "of": data["sender"], "parent": data["parent_id"],
-            "receivers": turns.get(call_id), **(data.get("surrounding") or {})}  # fmt: skip
+            "receivers": turns.get(call_id), **(data.get("baggage") or {})}  # fmt: skip
     return {name: value for name, value in said.items() if value is not None}
 
 

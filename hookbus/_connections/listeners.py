@@ -95,11 +95,11 @@ class EventSignal(HookSignal):
     def _by_kind(self) -> dict[type[Event], list[Connected]]:
         told = self._told
         if not told:
-            from ..events import KINDS, Asked
+            from ..events import KINDS, Invoked
 
-            all_but_asked = tuple(kind for kind in KINDS if kind is not Asked)
+            all_but_invoked = tuple(kind for kind in KINDS if kind is not Invoked)
             ordered = in_order((0.0, each) for each in self.connections() if each.is_enabled)
-            hear = [(each, each.options.kinds or all_but_asked) for each in ordered]
+            hear = [(each, each.options.kinds or all_but_invoked) for each in ordered]
             found = {kind: [each for each, kinds in hear if kind in kinds] for kind in KINDS}
             return self._publish(told, found)
         return told

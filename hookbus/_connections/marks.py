@@ -1,4 +1,4 @@
-"""Methods of a plugin object that are marked as receivers, until `bus.plug` connects them."""
+"""Methods of a plugin object that are marked as receivers, until `bus.register` connects them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def receives(
     role: Literal["guard"], **options: Unpack[ConnectOptions],
 ) -> Callable[[G], G]: ...  # fmt: skip
 def receives(name: str, /, **options: Any) -> Callable[[F], F]:
-    """Mark a method of a plugin object as a receiver of the signal `name`; `bus.plug(obj)` connects
+    """Mark a method of a plugin object as a receiver of the signal `name`; `bus.register(obj)` connects
     it, or what overrides it.
 
     Args:
@@ -73,5 +73,5 @@ def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
     flat = [(attribute, *mark) for attribute, marks in found.items() for mark in marks]
     if not flat:
         nothing = " has no method marked with @receives('pre_...')"
-        raise HookError(f"{describe(plugin)}{': plug an object of it' if is_a_class else nothing}")
+        raise HookError(f"{describe(plugin)}{': register an instance of it' if is_a_class else nothing}")
     return flat

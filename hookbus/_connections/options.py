@@ -36,7 +36,7 @@ class ConnectOptions(QuestionOptions, total=False):
     """And of a receiver of a signal, besides its role, on which depends what it may be."""
 
     kinds: type[Event] | Iterable[type[Event]] | None
-    enforce: bool
+    shadow: bool
     background: bool
     locked: bool
 
@@ -83,7 +83,7 @@ class Options(NamedTuple):
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     kinds: tuple[type, ...] | None = None
-    enforce: bool = True
+    shadow: bool = False
     background: bool = False
     locked: bool = False
 
@@ -99,19 +99,19 @@ class Options(NamedTuple):
         for name in self.before + self.after:
             if not isinstance(name, str):
                 yield f"before= and after= take the name of a receiver, or more, not {name!r:.60}"
-        for flag in ("once", "enforce", "background", "locked"):
+        for flag in ("once", "shadow", "background", "locked"):
             if not isinstance(getattr(self, flag), bool):
                 yield f"{flag}={getattr(self, flag)!r} must be True or False"
         for option, known in (("role", ROLES[None]), ("on_error", POLICIES["modify"])):
             value = getattr(self, option)
             if value is not None and value not in known:
                 yield f"{option}={value!r} is unknown{did_you_mean(str(value), known)}"
-        if not self.enforce and self.role != "guard":
-            shadow = "enforce=False puts a guard in shadow"
+        if self.shadow and self.role != "guard":
+            shadow = "shadow=True puts a guard in shadow"
             yield f"{shadow}: write role='guard' with it, or leave it out"
-        if self.locked and (self.role != "guard" or not self.enforce):
+        if self.locked and (self.role != "guard" or self.shadow):
             force = "locked=True keeps a guard in force whoever asks"
-            yield f"{force}: write role='guard' with it, and leave enforce=False out"
+            yield f"{force}: write role='guard' with it, and leave shadow=True out"
         if self.once and self.role == "guard":
             only = "it would guard one call and leave the door open"
             yield f"once=True is refused for a guard: {only}"

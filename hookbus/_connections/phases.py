@@ -14,13 +14,13 @@ itself.
 """
 
 OFFERED: Final[dict[str, tuple[str, ...]]] = {
-    "pre": ("ctx", "surrounding"),
-    "around": ("ctx", "surrounding", "call_next"),
-    "item": ("ctx", "surrounding", "item"),
-    "post": ("ctx", "surrounding", "result"),
-    "error": ("ctx", "surrounding", "error"),
-    "finally": ("ctx", "surrounding", "result", "error"),
-    ANSWER: ("ctx", "surrounding"),
+    "pre": ("ctx", "baggage"),
+    "around": ("ctx", "baggage", "call_next"),
+    "item": ("ctx", "baggage", "item"),
+    "post": ("ctx", "baggage", "result"),
+    "error": ("ctx", "baggage", "error"),
+    "finally": ("ctx", "baggage", "result", "error"),
+    ANSWER: ("ctx", "baggage"),
 }
 """What a receiver may ask for by name in each phase, besides the arguments of the method."""
 

@@ -94,7 +94,7 @@ class Connected(Tally):
         self.name = options.name or name_of(function)
         self.place = place_of(function) if code is None else code
         self.role, self.on_error, problem = standing(signal.phase, options.role, options.on_error)
-        if not options.enforce:
+        if options.shadow:
             self.on_error = "isolate"
         if options.timeout is not None and signal.phase == "around":
             problem = "asks for a timeout: no deadline on an around: use asyncio.timeout in it"
@@ -170,7 +170,7 @@ class Connected(Tally):
         """Whether it watches over every call it is asked about: a guard, enforced and without a
         condition.
         """
-        return self.role == "guard" and self.options.enforce and self.options.when is None
+        return self.role == "guard" and not self.options.shadow and self.options.when is None
 
     @property
     def closes(self) -> bool:

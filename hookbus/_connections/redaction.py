@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from .._baggage import Baggage
 from .._plain import plain, unused
-from .._surroundings import Surrounding
 from ..exceptions import HookError
 from .failures import ERROR, log
 
@@ -29,7 +29,7 @@ REDACTED: Final = "<redacted>"
 UNREDACTED: Final = "<could not be redacted>"
 ITEM: Final = "<item of a stream>"
 
-_VALUES: Final = ("values", "labels", "before", "after", "result", "details", "surrounding")
+_VALUES: Final = ("values", "labels", "before", "after", "result", "details", "baggage")
 _TEXTS: Final = ("reason", "code", "said", "by", "sender")
 
 Function = Callable[[str, Any], Any]
@@ -85,7 +85,7 @@ def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
 
     fields, redactors = dict(vars(event)), tuple(asked)
     is_item = fields.get("index") is not None and any(each.reads_texts for each in redactors)
-    clean = _Cleaning(redactors, fields["surrounding"].get("session"))
+    clean = _Cleaning(redactors, fields["baggage"].get("session"))
     for field in (*_VALUES, *_TEXTS):
         value = fields.get(field)
         # A description without quotes has no name in it that somebody gave the object.
@@ -100,7 +100,7 @@ def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
         fields[field] = str(told) if field in _TEXTS else told
         if is_change and is_item:
             fields[field] = ITEM  # a secret may be split over several
-    fields["surrounding"] = Surrounding(fields["surrounding"])
+    fields["baggage"] = Baggage(fields["baggage"])
     return type(event)(**fields)
 
 

@@ -116,8 +116,8 @@ class HookSignal(Sending):
             before: names of receivers of the same role it must run ahead of.
             after: those it must run behind.
             kinds: of `bus.events` only: the class of events a listener hears, or several. None is
-                all but `Asked`, which only who names it hears.
-            enforce: of guards only: False puts one in shadow. It is asked like any guard; its block
+                all but `Invoked`, which only who names it hears.
+            shadow: of guards only: True puts one in shadow. It is asked like any guard; its block
                 or failure is told with `enforced=False`, and the call goes on.
             background: of observers only: start it and do not wait for it; `bus.drain(seconds)`
                 does. Its deadline is its own `timeout=`, and not the bus's.

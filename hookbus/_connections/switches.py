@@ -69,7 +69,7 @@ def switch(connected: Connected, act: Switch) -> None:
     program itself has disabled stays so.
     """
     said = connected.said
-    connected.options = said._replace(enforce=False) if act == "shadow" else said
+    connected.options = said._replace(shadow=True) if act == "shadow" else said
     if connected.role == "guard":
-        connected.on_error = "block" if connected.options.enforce else "isolate"
+        connected.on_error = "isolate" if connected.options.shadow else "block"
     connected.is_switched_off = act == "disable"

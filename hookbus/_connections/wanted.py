@@ -77,7 +77,7 @@ class Asks(NamedTuple):
             may_lead = may_lead and place < self.leading and name in found
             passed += [("" if may_lead else name, name)] if name in found else []
         if self.takes_all:
-            private = {"ctx", "call_next", "surrounding", self.sender, *self.names}
+            private = {"ctx", "call_next", "baggage", self.sender, *self.names}
             passed += [(name, name) for name in found if name not in private]
         return tuple(passed)
 

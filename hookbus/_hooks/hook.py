@@ -97,7 +97,7 @@ class Hook:
         """Return what its receivers have to know of it, as a method or as a function."""
         signature = self.method_signature if as_method else self.function_signature
         given = self.given
-        return Served(self.name, self.colour, signature.names, given.sender, given.awaits)
+        return Served(self.name, self.colour, signature.names, given.sender, given.async_receivers)
 
     @property
     def is_stream(self) -> bool:
@@ -203,7 +203,7 @@ class Hook:
     def _is_on(self) -> bool:
         if self.is_retired:
             return False
-        is_guarded = any(hook.given.guarded for hook in self.bus._declared(self.name))
+        is_guarded = any(hook.given.require_guard for hook in self.bus._declared(self.name))
         if is_guarded or self.name in self.bus._required:
             return True  # it may be an override of theirs
         is_heard = any(each.has_shared for each in self.bus._signals_of(self.name))

@@ -1,4 +1,4 @@
-"""Whether every call of a hook is watched over: what `Bus.require` asks at start-up."""
+"""Whether every call of a hook is watched over: what `Bus.require_guard` asks at start-up."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _why(receiver: Connected, signal: HookSignal, phase: str) -> str:
         return "is on another bus, which has no such hook"
     if signal.phase != phase:
         return f"is on {signal.name}"
-    if not receiver.options.enforce:
+    if receiver.options.shadow:
         return "is in shadow"
     if receiver.options.when is not None:
         return "has a when="

@@ -18,7 +18,7 @@ class Site(NamedTuple):
             the hooks, any other is its bare body.
         is_guarded: whether a call that no guard watches over is blocked; a parent's word holds
             until an override says another.
-        blocked: what gives the caller of a blocked call something else than an exception; likewise.
+        on_block: what gives the caller of a blocked call something else than an exception; likewise.
         is_sealed: whether contents of arguments that change after a guard judged them block the
             call; likewise.
         passes: exceptions of the body that pause the call and are not its failure; likewise.
@@ -28,7 +28,7 @@ class Site(NamedTuple):
     attribute: str | None
     is_owner: bool = True
     is_guarded: bool = False
-    blocked: Callable[[Any], Any] | None = None
+    on_block: Callable[[Any], Any] | None = None
     is_sealed: bool = True
     passes: tuple[type[BaseException], ...] = ()
     identity: Callable[[Any], str] | None = None
@@ -38,10 +38,10 @@ class Given(NamedTuple):
     """What a hookable was given besides its name and its bus.
 
     Attributes:
-        guarded: whether a call that no guard watches over is blocked; None is as a parent says.
-        blocked: what gives the caller of a blocked call its value; None is as a parent says.
+        require_guard: whether a call that no guard watches over is blocked; None is as a parent says.
+        on_block: what gives the caller of a blocked call its value; None is as a parent says.
         sender: the argument of a function that is the sender of its calls; None is the function.
-        awaits: whether a plain function waits for its async receivers, on a loop of theirs.
+        async_receivers: whether a plain function waits for its async receivers, on a loop of theirs.
         sealed: whether contents that change after a guard judged them block the call; None is as a
             parent says.
         passes: exceptions by which the body hands control back to its framework; likewise.
@@ -53,10 +53,10 @@ class Given(NamedTuple):
         identity: what a sender is known by where a call is approved; None is as a parent says.
     """
 
-    guarded: bool | None = None
-    blocked: Callable[[Any], Any] | None = None
+    require_guard: bool | None = None
+    on_block: Callable[[Any], Any] | None = None
     sender: str | None = None
-    awaits: bool = False
+    async_receivers: bool = False
     sealed: bool | None = None
     passes: tuple[type[BaseException], ...] | None = None
     labels: tuple[str, ...] = ()
@@ -73,21 +73,21 @@ def site_of(
     settings: list[Given], attribute: str | None, is_owner: bool, is_required: bool
 ) -> Site:
     """Return what a hookable is by its own settings and, after them, those of what it overrides."""
-    guarded = next((each.guarded for each in settings if each.guarded is not None), False)
-    blocked = next((each.blocked for each in settings if each.blocked is not None), None)
+    require_guard = next((each.require_guard for each in settings if each.require_guard is not None), False)
+    on_block = next((each.on_block for each in settings if each.on_block is not None), None)
     sealed = next((each.sealed for each in settings if each.sealed is not None), True)
     passes = next((each.passes for each in settings if each.passes is not None), ())
     identity = next((each.identity for each in settings if each.identity is not None), None)
-    return Site(attribute, is_owner, guarded or is_required, blocked, sealed, passes, identity)
+    return Site(attribute, is_owner, require_guard or is_required, on_block, sealed, passes, identity)
 
 
 class HookOptions(TypedDict, total=False):
     """What `hookable` and `instrument` take by keyword, besides the bus."""
 
-    guarded: bool | None
-    blocked: Callable[[HookBlocked], Any] | None
+    require_guard: bool | None
+    on_block: Callable[[HookBlocked], Any] | None
     sender: str | None
-    awaits: bool
+    async_receivers: bool
     sealed: bool | None
     passes: Iterable[type[BaseException]] | None
     labels: Iterable[str]
@@ -112,15 +112,15 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
         raise HookError(f"there is no option {name!r}{did_you_mean(name, known)}")
     lists = {name: _listed(name, options[name]) for name in _LISTS & options.keys()}  # type: ignore[literal-required]
     given = Given(**{**options, **lists})  # type: ignore[arg-type]
-    for name, is_optional in (("guarded", True), ("sealed", True), ("awaits", False)):
+    for name, is_optional in (("require_guard", True), ("sealed", True), ("async_receivers", False)):
         value = getattr(given, name)
         if not isinstance(value, bool) and not (is_optional and value is None):
             raise HookError(f"{name}={value!r:.60} must be True or False")
-    if given.blocked is not None and (
-        not callable(given.blocked) or is_async_callable(given.blocked)
+    if given.on_block is not None and (
+        not callable(given.on_block) or is_async_callable(given.on_block)
     ):
         raise HookError(
-            f"blocked={given.blocked!r:.60} must be a plain function of the HookBlocked, which "
+            f"on_block={given.on_block!r:.60} must be a plain function of the HookBlocked, which "
             "returns what the caller gets"
         )
     for each in given.passes or ():

@@ -88,7 +88,7 @@ def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
     settings = [each.given for each in (hook, *statics)]
     made = site_of(settings, site.attribute, site.is_owner, site.is_guarded)
     return site._replace(
-        is_guarded=made.is_guarded, blocked=site.blocked or made.blocked
+        is_guarded=made.is_guarded, on_block=site.on_block or made.on_block
     ), senders
 
 

@@ -19,7 +19,7 @@ from .._calls.plan import Seat
 from .._calls.tasks import all_of
 from .._calls.verdicts import VERDICTS, Ask, Block
 from .._connections.wanted import is_awaitable, unwaited
-from ..events import Asked
+from ..events import Invoked
 from ..exceptions import HookError, first_error
 from .providers import OpenScope
 
@@ -208,7 +208,7 @@ async def _several(
         except BaseException as ending:
             out = outcome.worst(out, ending)
         finally:
-            if Asked in call.plan.heard:
+            if Invoked in call.plan.heard:
                 telling.tell_turn(call, seat, began)
                 began = time.perf_counter() if pair is None else began
     if out is not None:

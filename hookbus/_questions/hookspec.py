@@ -47,7 +47,7 @@ def hookspec(
     arguments.
 
     The body of the function never runs. Receivers are connected to what the decorator returns, or
-    by the question's name with `@receives("name")` and `bus.plug(obj)`; they ask for its arguments
+    by the question's name with `@receives("name")` and `bus.register(obj)`; they ask for its arguments
     by name. An `async def` may be answered by sync and async receivers, a `def` by plain
     functions only.
 

@@ -23,13 +23,13 @@ while True:
 
 TAKE_FIRST: Final = """
 result = answer if type(answer) in PLAIN else answered({call}, {seat}, answer)
-call.said = 'answered'  #? hears_asked
+call.said = 'answered'  #? hears_invoked
 break
 """
 
 TAKE_ALL: Final = """
 result.append(answer if type(answer) in PLAIN else answered({call}, {seat}, answer))
-call.said = 'answered'  #? hears_asked
+call.said = 'answered'  #? hears_invoked
 """
 
 TAKE_NONE: Final = """

@@ -242,7 +242,7 @@ def _row(phase: str, position: int, seat: Seat) -> Row:
         phase, position, receiver.name, receiver.role, receiver.options.priority,
         scope_of(receiver), receiver.on_error,
         seat.timeout, receiver.where, seat.problem, *origin_of(seat.signal, receiver),
-        shadow=not receiver.options.enforce or None,
+        shadow=receiver.options.shadow or None,
         background=receiver.options.background or None,
         locked=receiver.options.locked or None,
     )  # fmt: skip

@@ -134,8 +134,8 @@ def of_itself(receiver: Connected, it: str) -> Iterator[str]:
 
 
 def unguarded(bus: Bus, hook: Hook) -> Iterator[str]:
-    """Say of a hook with `guarded=True` whose calls are blocked as no guard watches over them."""
-    if hook.given.guarded:
+    """Say of a hook with `require_guard=True` whose calls are blocked as no guard watches over them."""
+    if hook.given.require_guard:
         try:
             check_guarded([hook], bus._signals_of(hook.name), "pre")
         except HookError as error:

@@ -142,7 +142,7 @@ def report(bus: Bus = default_bus) -> Report:
     if dropped := bus._under_way.dropped:
         found.append(
             f"{dropped} turns in the background were dropped: "
-            f"{bus._under_way.limit} observers were under way; Bus(background=) allows more"
+            f"{bus._under_way.limit} observers were under way; Bus(max_background=) allows more"
         )
     found += [
         str(each) if each.level == "error" else findings.Note(each)
@@ -204,7 +204,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
             if not any(other in r.names for r in receivers):
                 hint = did_you_mean(other, [r.name for r in receivers if r is not receiver])
                 yield f"{it} names {other!r} in before= or after=, which nobody has{hint}"
-        if not receiver.options.enforce:
+        if receiver.options.shadow:
             yield findings.Note(f"in shadow, and blocks nothing: {it}")
         if not receiver.has_fired:
             why = findings.unreached(bus, receiver, declared)

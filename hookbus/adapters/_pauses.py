@@ -95,8 +95,8 @@ class Pausing:
         found: Any = attempt
         whose = found.pause.whose(found.call)
         digest = hmac.digest(self.key, f"{request.digest} {whose}".encode(), "sha256").hex()
-        surrounding = {**request.surrounding, "call_id": whose}
-        return attempt, attrs.evolve(request, digest=digest, surrounding=surrounding)
+        baggage = {**request.baggage, "call_id": whose}
+        return attempt, attrs.evolve(request, digest=digest, baggage=baggage)
 
     def _note(self, parked: Any, said: Approved | Denied) -> None:
         if self.store.get(parked.id).answer is None:  # else somebody was first, which is final

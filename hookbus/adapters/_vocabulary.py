@@ -258,8 +258,8 @@ class Vocabulary:
                 forms += [("model_call_stream", False), ("model_call_stream_async", False)]
             for form, awaits in forms:
                 patches.on_restore(instrument(
-                    self._owner, {form: word}, bus=bus, sender=sender, blocked=blocked,
-                    awaits=awaits, passes=passes, labels=_LABELS[sender],
+                    self._owner, {form: word}, bus=bus, sender=sender, on_block=blocked,
+                    async_receivers=awaits, passes=passes, labels=_LABELS[sender],
                     read_only=_READ_ONLY[sender], sealed_fields=_SEALED_FIELDS[sender],
                     hidden=("attempt",),
                 ))  # fmt: skip

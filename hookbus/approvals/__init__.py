@@ -1,15 +1,15 @@
 """Approvals: who answers where a guard asks for a yes, in this process or days later."""
 
 from ._answering import answering
-from ._desk import Desk
+from ._inbox import Inbox
 from ._notify import notify
 from ._store import Store
 from ._terminal import terminal
 from ._words import (
     AlreadyAnswered,
     ApprovalPending,
+    ApprovalRecord,
     Approved,
-    Case,
     Denied,
     Parked,
     Request,
@@ -18,6 +18,18 @@ from ._words import (
 )  # fmt: skip
 
 __all__ = [
-    "AlreadyAnswered", "ApprovalPending", "Approved", "Case", "Denied", "Desk", "Parked", "Request",
-    "RequestExpired", "Store", "UnknownRequest", "answering", "notify", "terminal",
+    "AlreadyAnswered",
+    "ApprovalPending",
+    "ApprovalRecord",
+    "Approved",
+    "Denied",
+    "Inbox",
+    "Parked",
+    "Request",
+    "RequestExpired",
+    "Store",
+    "UnknownRequest",
+    "answering",
+    "notify",
+    "terminal",
 ]  # fmt: skip

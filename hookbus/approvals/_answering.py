@@ -1,4 +1,4 @@
-"""Who answers for a bus: a function, a desk or a store, and how its answers are read."""
+"""Who answers for a bus: a function, an inbox or a store, and how its answers are read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def answering(approver: Any, timeout: float | None = None) -> Answering:
     if hasattr(approver, "ask") and hasattr(approver, "ask_async") and hasattr(approver, "key"):
         return Answering(approver, timeout)
     if not callable(approver):
-        raise HookError(f"{approver!r:.60} cannot be asked: give a function, a Desk or a Store")
+        raise HookError(f"{approver!r:.60} cannot be asked: give a function, a Inbox or a Store")
     return Answering(_Function(approver), timeout)
 
 
@@ -125,7 +125,7 @@ class Answering:
             "code": next((ask.code for _, ask in asks if ask.code), None),
             "details": asks[0][1].details if len(asks) == 1 else details or None,
             "bound": _bound(facts),
-            "surrounding": dict(facts["surrounding"]),
+            "baggage": dict(facts["baggage"]),
         })  # fmt: skip
         return Request(
             id=secrets.token_hex(8),
@@ -173,7 +173,7 @@ def _exactly(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _bound(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the baggage that an approval is for: what any of those who ask binds it to."""
-    baggage, binds = facts["surrounding"], [ask.bind for _, ask in facts["asks"]]
+    baggage, binds = facts["baggage"], [ask.bind for _, ask in facts["asks"]]
     if any(bind is None for bind in binds):
         return dict(baggage)
     return {name: baggage.get(name) for name in sorted({name for bind in binds for name in bind})}
@@ -187,7 +187,7 @@ def _shown(
     """
     if redact is None:
         return {**more, "arguments": arguments}
-    session = more["surrounding"].get("session")
+    session = more["baggage"].get("session")
     told = redact(arguments, session, REDACTING_SECONDS)
     pairs = hidden(arguments, told)
     rest = redact({name: plain(value) for name, value in more.items()}, session, REDACTING_SECONDS)

@@ -30,7 +30,7 @@ def lines_of(request: Request, last: Request | None = None) -> Iterator[str]:
         about["code"] = str(request.code)
     for name, text in about.items():
         yield f"  {name}: {printable(text)}"
-    more = {name: value for name, value in request.surrounding.items() if name not in request.bound}
+    more = {name: value for name, value in request.baggage.items() if name not in request.bound}
     facts = {"approved for": request.bound, "also around the call": more}
     for name, value in {**facts, "details": request.details}.items():
         if value:

@@ -18,8 +18,8 @@ from ._memory import check_answer, check_seconds, said
 from ._schema import opened, prepared
 from ._words import (
     AlreadyAnswered,
+    ApprovalRecord,
     Approved,
-    Case,
     Denied,
     Kept,
     Parked,
@@ -64,11 +64,11 @@ class Store:
         found = self._cases("answer IS NULL AND lapsed IS NULL AND answer_by > ?", time.time())
         return [case.request for case in found]
 
-    def history(self) -> list[Case]:
+    def history(self) -> list[ApprovalRecord]:
         """Return all requests and what became of them, the oldest first."""
         return self._cases("1")
 
-    def get(self, id: str) -> Case:
+    def get(self, id: str) -> ApprovalRecord:
         """Return a request and what became of it.
 
         Raises:
@@ -167,7 +167,7 @@ class Store:
             raise HookError(f"the store {self._path} is closed")
         return opened(self._path)
 
-    def _cases(self, condition: str, *values: Any) -> list[Case]:
+    def _cases(self, condition: str, *values: Any) -> list[ApprovalRecord]:
         with self._opened() as db:
             rows = db.execute(
                 f"SELECT * FROM requests WHERE {condition} ORDER BY number", values
@@ -175,7 +175,7 @@ class Store:
         return [_case(row) for row in rows]
 
 
-def _case(row: sqlite3.Row | tuple[Any, ...]) -> Case:
+def _case(row: sqlite3.Row | tuple[Any, ...]) -> ApprovalRecord:
     _, _, _, request, asked, answer_by, lapsed, told, answered, until, used = row
     answer = None if told is None else _answer(json.loads(told))
     if answer is None:
@@ -187,7 +187,7 @@ def _case(row: sqlite3.Row | tuple[Any, ...]) -> Case:
         state = "expired"
     else:
         state = "approved" if isinstance(answer, Approved) else "denied"
-    return Case(
+    return ApprovalRecord(
         request=Request(**json.loads(request)), state=state, answer=answer, asked=asked,
         answered=answered, until=until, used=used,
     )  # fmt: skip

@@ -17,7 +17,7 @@ from ._shown import lines_of
 from ._words import Approved, Denied, Request
 
 if TYPE_CHECKING:
-    from ._desk import Desk
+    from ._inbox import Inbox
     from ._store import Store
 
 
@@ -37,18 +37,18 @@ class Terminal:
         """Ask and wait; the end of the input is a no."""
         return self._answer(request) or Denied("the terminal", "its input has ended")
 
-    def attend(self, desk: Desk | Store) -> None:
-        """Ask about each request that waits at a desk or in a store now, and answer it there.
+    def answer_pending(self, inbox: Inbox | Store) -> None:
+        """Ask about each request that waits at an inbox or in a store now, and answer it there.
 
         One that is answered elsewhere meanwhile is passed over; at the end of the input all that
         is left waits on.
         """
-        for request in desk.pending():
+        for request in inbox.pending():
             answer = self._answer(request)
             if answer is None:
                 return
             try:
-                desk.answer(request.id, answer)
+                inbox.answer(request.id, answer)
             except HookError as error:
                 _show(printable(str(error)))
 
@@ -89,5 +89,5 @@ def _show(text: str) -> None:
 
 terminal: Final = Terminal()
 """An approver that asks whoever is at the keyboard: `bus.approver(terminal)`. Of what waits
-elsewhere `terminal.attend(desk)` asks.
+elsewhere `terminal.answer_pending(inbox)` asks.
 """

@@ -29,7 +29,7 @@ class Request:
         digest: what the answer is for: the hook, the sender, who asks what, the real arguments and
             the bound baggage. It is keyed, and tells nobody any of it.
         bound: the part of the baggage that the approval is for: nobody else's call may use it.
-        surrounding: what holds around the call, such as a session and a user.
+        baggage: what holds around the call, such as a session and a user.
         deadline: until when there is time to answer, in seconds since 1970; None is no end.
     """
 
@@ -43,7 +43,7 @@ class Request:
     arguments: Mapping[str, Any]
     digest: str
     bound: Mapping[str, Any] = attrs.field(factory=dict)
-    surrounding: Mapping[str, Any] = attrs.field(factory=dict)
+    baggage: Mapping[str, Any] = attrs.field(factory=dict)
     deadline: float | None = None
 
 
@@ -123,7 +123,7 @@ class Parked:
 
 
 @attrs.frozen(kw_only=True)
-class Case:
+class ApprovalRecord:
     """A request, and what became of it.
 
     Attributes:

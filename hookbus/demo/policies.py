@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 
 from hookbus.approvals import Approved, Denied, Request
-from hookbus.guards import provenance, quarantine, tools
+from hookbus.guards import provenance, quarantine, tool_policy
 
 from .rules import READS, RULES
 
@@ -57,7 +57,7 @@ class Policy:
     Attributes:
         name: what `--policy` calls it.
         says: its rule in one sentence.
-        guards: makes what is plugged in for one task.
+        guards: makes what is registered in for one task.
         asks: whether there is a person to ask; else a question is a block.
     """
 
@@ -67,23 +67,23 @@ class Policy:
     asks: bool = False
 
 
-def _tools(task: Task) -> tools:
-    return tools(allow=[*READS, *RULES[task.suite].acts], unknown="block")
+def _tools(task: Task) -> tool_policy:
+    return tool_policy(allow=[*READS, *RULES[task.suite].acts], default="block")
 
 
-def _asking(task: Task) -> tools:
-    return tools(allow=READS, unknown="ask")
+def _asking(task: Task) -> tool_policy:
+    return tool_policy(allow=READS, default="ask")
 
 
-def _grave(task: Task) -> tools:
+def _grave(task: Task) -> tool_policy:
     rules = RULES[task.suite]
-    return tools(allow=[*READS, *rules.acts], ask=rules.grave, unknown="block")
+    return tool_policy(allow=[*READS, *rules.acts], ask=rules.grave, default="block")
 
 
 def _provenance(task: Task) -> provenance:
     rules = RULES[task.suite]
     guard = provenance(rules.sinks, trusted=rules.trusted)
-    guard.heard(task.prompt)
+    guard.trust(task.prompt)
     return guard
 
 

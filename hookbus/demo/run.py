@@ -136,15 +136,15 @@ def hooked_runtime(bus: Bus) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def plugged(bus: Bus, policy: Policy, task: Task, person: Person) -> Iterator[None]:
+def registered(bus: Bus, policy: Policy, task: Task, person: Person) -> Iterator[None]:
     """Plug a policy's guards into the bus for the length of the block, with the person they may
     ask."""
-    with contextlib.ExitStack() as unplug:
+    with contextlib.ExitStack() as unregister:
         if policy.asks:
             bus.approver(person)
-            unplug.callback(bus.approver, None)
+            unregister.callback(bus.approver, None)
         for guard in policy.guards(task):
-            unplug.callback(bus.plug(guard))
+            unregister.callback(bus.register(guard))
         yield
 
 
@@ -196,7 +196,7 @@ def play_task(
         for pair in pairs:
             for policy in policies:
                 person = person_of(pair)
-                with plugged(bus, policy, task_of(pair), person):
+                with registered(bus, policy, task_of(pair), person):
                     played = play(pair)
                 told = ledger.take()
                 outcomes.append(_outcome(policy.name, played, told, person.questions))

@@ -71,7 +71,7 @@ class Logging(Exporter):
             "call": call.title, "hook": event.hook, "sender": event.sender,
             "call_id": event.call_id, "parent_id": event.parent_id, "outcome": event.outcome,
             "seconds": round(event.seconds, 6), "error": error, "receivers": call.did,
-            "surrounding": event.as_dict()["surrounding"],
+            "baggage": event.as_dict()["baggage"],
         }  # fmt: skip
         ended = event.outcome if error is None else f"{event.outcome} {error}"
         line = f"{call.title} of {event.sender}: {ended} after {event.seconds:.6f} s"

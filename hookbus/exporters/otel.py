@@ -10,7 +10,7 @@ import attrs
 from .. import HookError, __version__
 from .._exporting import Exporter
 from .._keywords import named_options
-from ..events import HIDDEN, Asked, Attempted, Blocked, Event, Failed, Finished, Mutated, Started
+from ..events import HIDDEN, Attempted, Blocked, Event, Failed, Finished, Invoked, Mutated, Started
 from ._under_way import UnderWay
 
 try:
@@ -56,7 +56,7 @@ class OpenTelemetry(Exporter):
     child of the call it was made in, and the current span while it runs.
 
     It counts `hookbus.calls`, `hookbus.blocks` and `hookbus.failures`, and measures
-    `hookbus.receiver.duration` in seconds, where it hears `Asked`.
+    `hookbus.receiver.duration` in seconds, where it hears `Invoked`.
 
     Args:
         tracer_provider: where spans go; by default the global one.
@@ -124,7 +124,7 @@ class OpenTelemetry(Exporter):
             said["gen_ai.tool.type"] = {"function": "function", "mcp": "extension"}.get(
                 labels.get("kind", "")
             )
-        session = event.surrounding.get("session")
+        session = event.baggage.get("session")
         said["gen_ai.conversation.id"] = session if isinstance(session, str) else None
         before = _outside() if event.parent_id is None else context.get_current()
         around = before if outer is None else trace.set_span_in_context(outer.span, before)
@@ -164,7 +164,7 @@ class OpenTelemetry(Exporter):
             self._blocks.add(1, said)
         elif isinstance(event, Failed):
             self._failures.add(1, said)
-        elif isinstance(event, Asked):
+        elif isinstance(event, Invoked):
             self._seconds.record(event.seconds, said)
         call = self._calls.of(event.call_id)
         if call is not None:
@@ -172,7 +172,7 @@ class OpenTelemetry(Exporter):
 
 
 _VERDICTS: Final = {
-    Asked: "asked", Attempted: "attempted", Blocked: "blocked", Failed: "failed",
+    Invoked: "invoked", Attempted: "attempted", Blocked: "blocked", Failed: "failed",
     Mutated: "changed",
 }  # fmt: skip
 

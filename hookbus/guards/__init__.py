@@ -1,4 +1,4 @@
-"""Guards that people need, ready: each is plugged in with `bus.plug(guard)`, which gives its off
+"""Guards that people need, ready: each is plugged in with `bus.register(guard)`, which gives its off
 switch.
 """
 
@@ -9,26 +9,39 @@ if TYPE_CHECKING:
     from ._arounds import cache, fallback, retry, timeout
     from ._budget import budget
     from ._hosts import public_hosts
-    from ._inside import inside
-    from ._limit import limit
     from ._loops import no_loops
+    from ._paths import paths_within
     from ._provenance import provenance
     from ._quarantine import quarantine
+    from ._rate_limit import rate_limit
     from ._redact import redact
     from ._schema import schema
     from ._together import together
-    from ._tools import tools
+    from ._tool_policy import tool_policy
 
 __all__ = [
-    "budget", "cache", "fallback", "inside", "limit", "no_loops", "provenance", "public_hosts",
-    "quarantine", "redact", "retry", "schema", "timeout", "together", "tools",
+    "budget",
+    "cache",
+    "fallback",
+    "no_loops",
+    "paths_within",
+    "provenance",
+    "public_hosts",
+    "quarantine",
+    "rate_limit",
+    "redact",
+    "retry",
+    "schema",
+    "timeout",
+    "together",
+    "tool_policy",
 ]  # fmt: skip
 
 _ROOMS = {
-    "budget": "_budget", "cache": "_arounds", "fallback": "_arounds", "inside": "_inside",
-    "limit": "_limit", "no_loops": "_loops", "provenance": "_provenance", "public_hosts": "_hosts",
+    "budget": "_budget", "cache": "_arounds", "fallback": "_arounds", "paths_within": "_paths",
+    "rate_limit": "_rate_limit", "no_loops": "_loops", "provenance": "_provenance", "public_hosts": "_hosts",
     "quarantine": "_quarantine", "redact": "_redact", "retry": "_arounds",
-    "schema": "_schema", "timeout": "_arounds", "together": "_together", "tools": "_tools",
+    "schema": "_schema", "timeout": "_arounds", "together": "_together", "tool_policy": "_tool_policy",
 }  # fmt: skip
 """What is loaded when it is first asked for: each needs libraries of its own."""
 

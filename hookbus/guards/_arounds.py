@@ -13,10 +13,10 @@ from typing import Any
 from .. import HookContext, HookError
 from .._locks import Lock
 from ._call import labels_of
-from ._plugged import Hooks, Plugged, either, library
+from ._ready import Hooks, ReadyGuard, either, library
 
 
-class retry(Plugged):
+class retry(ReadyGuard):
     """An around that makes a call again when it raised, after a wait that grows; by stamina.
 
     Args:
@@ -60,7 +60,7 @@ class retry(Plugged):
         self.on("around", either(plain, awaited))
 
 
-class fallback(Plugged):
+class fallback(ReadyGuard):
     """An around that makes a call in another way when it raised.
 
     A way that the guards block is final, as any block.
@@ -106,7 +106,7 @@ class fallback(Plugged):
         self.on("around", either(plain, awaited))
 
 
-class timeout(Plugged):
+class timeout(ReadyGuard):
     """An around that ends a call after a time, with a TimeoutError.
 
     Args:
@@ -128,7 +128,7 @@ class timeout(Plugged):
         self.on("around", end)
 
 
-class cache(Plugged):
+class cache(ReadyGuard):
     """An around that gives the result of an earlier call of the same sender, for the same user and
     session, with the same arguments in canonical JSON (RFC 8785).
 
@@ -177,7 +177,7 @@ class cache(Plugged):
         labels = labels_of(ctx) - {"name", "kind", "model"}
         given = {name: value for name, value in ctx.kwargs.items()
                  if name not in labels and value is not ctx.sender}  # fmt: skip
-        whose = [ctx.surrounding.get(name) for name in ("user", "session")]
+        whose = [ctx.baggage.get(name) for name in ("user", "session")]
         try:
             return id(ctx.sender), self._json.dumps([ctx.hook, given, whose])
         except (self._json.CanonicalizationError, RecursionError, UnicodeError):

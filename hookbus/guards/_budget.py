@@ -15,7 +15,7 @@ from .._locks import Lock
 from ._look import walk
 from ._outermost import Outermost
 from ._parts import Property, parts_of
-from ._plugged import LAST, Hooks, Plugged, Unnamed, either, library, live
+from ._ready import LAST, Hooks, ReadyGuard, Unnamed, either, library, live
 
 BYTES_A_TOKEN: Final = 2
 """Few enough that an estimate is rather too high: English has about four, CJK three."""
@@ -37,7 +37,7 @@ _OUT: Final = (
 )  # fmt: skip
 
 
-class budget(Plugged):
+class budget(ReadyGuard):
     """A guard that reserves what a call of a model may use at most, and settles by what it used.
 
     Reserved is the estimated input, a token for two bytes, and `options["max_tokens"]`, or the
@@ -48,7 +48,7 @@ class budget(Plugged):
     Args:
         tokens: how many, input and output together.
         money: how many US dollars, by genai-prices; a model whose price is not known is blocked.
-        per: `"session"` or `"user"`, as `with surrounding(session=..., user=...)` says around the
+        per: `"session"` or `"user"`, as `with baggage(session=..., user=...)` says around the
             call; all calls without one have one budget.
         hook: the hook whose calls use it, several, or a glob; each has the arguments `model`,
             `messages` and `options`. A call made inside an equal one uses nothing more.
@@ -94,7 +94,7 @@ class budget(Plugged):
                 most = self._amount(_name_of(model), estimated[0], estimated[1])
             except LookupError:
                 return Block("no price is known for the model", code="budget")
-            whose = ctx.surrounding.get(self._per)
+            whose = ctx.baggage.get(self._per)
             if whose is None:
                 unnamed.note()
             account = "" if whose is None else f"{type(whose).__name__} {whose}"

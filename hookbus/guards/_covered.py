@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from .. import HookError
 from ._look import opaque, walk
-from ._plugged import glob, globs
+from ._ready import glob, globs
 
 NOTED: Final = 50
 """The number of arguments that are noted because no glob covers them."""

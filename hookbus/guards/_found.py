@@ -13,7 +13,7 @@ from .. import HookError
 from ._deadline import Deadline
 from ._encoded import views
 from ._folded import folded
-from ._plugged import library
+from ._ready import library
 
 _LIBRARY: Final = (
     "artifactory aws azure_storage_key basic_auth cloudant discord github_token gitlab_token "

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from .. import Block, HookContext, HookError
 from ._call import contents_of
 from ._covered import Covered
-from ._plugged import LAST, Hooks, Plugged, globs, live
+from ._ready import LAST, Hooks, ReadyGuard, globs, live
 
 ARGUMENTS: Final = ("*url*", "*uri*", "*host*", "*endpoint*", "*webhook*")
 LOOKUP_SECONDS: Final = 5.0
@@ -76,7 +76,7 @@ class _LookUps:
         return self.done is not None and not self.names.keys() <= self.done
 
 
-class public_hosts(Plugged):
+class public_hosts(ReadyGuard):
     """A guard that lets addresses in arguments lead to public hosts only, by http or https.
 
     A name is looked up after all other guards have agreed, and a person where one is asked; all its

@@ -11,7 +11,7 @@ from .._locks import Lock
 from ._call import tool_of
 from ._canonical import digest
 from ._outermost import Outermost
-from ._plugged import FIRST, Hooks, Plugged, Sessions
+from ._ready import FIRST, Hooks, ReadyGuard, Sessions
 
 LONGEST: Final = 4
 """The number of calls in the longest cycle that is recognised."""
@@ -19,7 +19,7 @@ LONGEST: Final = 4
 MOST_REPEATS: Final = 1000
 
 
-class no_loops(Plugged):
+class no_loops(ReadyGuard):
     """A guard that blocks a call which would repeat the same calls once too often.
 
     A repeat is a call of the same tool with the same arguments in canonical JSON, or a cycle of up
@@ -28,7 +28,7 @@ class no_loops(Plugged):
 
     Args:
         repeats: how many times in a row the same call, or the same cycle, may be made.
-        per: `"session"` or `"user"`, as `with surrounding(session=..., user=...)` says around the
+        per: `"session"` or `"user"`, as `with baggage(session=..., user=...)` says around the
             call; all calls without one are judged as those of one session.
         hook: the hook whose calls it judges, several, or a glob. A call made inside an equal one
             does not count.
@@ -62,7 +62,7 @@ class no_loops(Plugged):
             ctx.state[self] = True
             name, arguments = tool_of(ctx)
             same: object = digest([name, arguments]) or object()
-            calls = self._calls.of(ctx.surrounding.get(self._per))
+            calls = self._calls.of(ctx.baggage.get(self._per))
             with self._lock:
                 calls.append(same)
                 length = self._cycle([*calls])

@@ -18,7 +18,7 @@ from .._calls.inner import OWN_CALL, is_behind, stream_inside
 from ._call import tool_of
 from ._canonical import digest
 from ._parts import PLAIN
-from ._plugged import Plugged, live
+from ._ready import ReadyGuard, live
 
 
 class Frame:
@@ -44,7 +44,7 @@ class Frame:
 
     def __init__(self, guard: object, ctx: HookContext) -> None:
         self.guard, self.call_id, self.sender = guard, ctx.call_id, id(ctx.sender)
-        self.session = ctx.surrounding.get("session")
+        self.session = ctx.baggage.get("session")
         self.name: Any = None
         self.content: Content = None
         self.inner: dict[str, tuple[object, int]] = _NONE_YET
@@ -76,7 +76,7 @@ class Outermost:
         running: the frames whose bodies run, where there are further hooks.
     """
 
-    def __init__(self, guard: Plugged, *hooks: str) -> None:
+    def __init__(self, guard: ReadyGuard, *hooks: str) -> None:
         self.running: set[Frame] | None = set() if hooks else None
         guard.on("around", self._around_of(), priority=-1e6)
         for hook in hooks:

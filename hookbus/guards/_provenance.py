@@ -15,7 +15,7 @@ from ._covered import Covered
 from ._deadline import Deadline
 from ._look import walk
 from ._outermost import Outermost
-from ._plugged import Hooks, Plugged, Sessions, glob, globs
+from ._ready import Hooks, ReadyGuard, Sessions, glob, globs
 from ._words import folded, stands_in
 
 REMEMBERED: Final = 100
@@ -30,12 +30,12 @@ VALUES: Final = 10_000
 _NUMBER: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
 
-class provenance(Plugged):
+class provenance(ReadyGuard):
     """A guard that asks about a value which neither the user's own words account for, nor a source
     that the operator trusts.
 
     The user's words are the input of `agent_run` and `agent_stream` in the session, as
-    `with surrounding(session=...)` says, of messages those of the role user, and what `heard` was
+    `with baggage(session=...)` says, of messages those of the role user, and what `trust` was
     told. A run that is made inside another call is a sub-agent's: its input was written by a model,
     and does not count. A string is accounted for if it is there as a whole, whatever the case of
     its ASCII letters; a number, if that number is. A field of a trusted result accounts for its
@@ -72,7 +72,7 @@ class provenance(Plugged):
         for run in ("agent_run", "agent_stream"):
             self.on("pre", self._listen_of(), run, role="observe")
 
-    def heard(self, words: Any, session: Any = None) -> None:
+    def trust(self, words: Any, session: Any = None) -> None:
         """Take a text, or messages of which it takes the user's, as the user's words."""
         self._sessions.of(session).hear(_words(words))
 
@@ -81,7 +81,7 @@ class provenance(Plugged):
             name = tool_of(ctx)[0]
             if not isinstance(name, str):
                 return Block("the call names no tool", code="provenance")
-            said = self._sessions.of(ctx.surrounding.get("session"))
+            said = self._sessions.of(ctx.baggage.get("session"))
             deadline = Deadline()
             try:
                 path, value = self._unaccounted(name, contents_of(ctx), said, deadline)
@@ -118,7 +118,7 @@ class provenance(Plugged):
     def _remember_of(self) -> Callable[..., None]:
         def remember(sender: Any, result: Any, ctx: HookContext) -> None:
             name = str(tool_of(ctx)[0])
-            said = self._sessions.of(ctx.surrounding.get("session"))
+            said = self._sessions.of(ctx.baggage.get("session"))
             fields = [each for tool, each in self._trusted if tool.match(name)]
             others = []
             for is_trusted, value in _leaves(result, fields):
@@ -132,9 +132,9 @@ class provenance(Plugged):
 
     def _listen_of(self) -> Callable[..., None]:
         def listen(sender: Any, input: Any, ctx: HookContext) -> None:
-            session = ctx.surrounding.get("session")
+            session = ctx.baggage.get("session")
             if not self._is_inside(ctx, session):
-                self.heard(input, session)
+                self.trust(input, session)
 
         return listen
 

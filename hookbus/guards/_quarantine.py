@@ -20,7 +20,7 @@ from .. import HookError, Replace
 from ._batch import changed_together
 from ._deadline import SECONDS, Deadline, checked
 from ._folded import folded
-from ._plugged import LAST, Hooks, Plugged, Unseen
+from ._ready import LAST, Hooks, ReadyGuard, Unseen
 
 TOGETHER: Final = 100
 """So many texts of a result are looked through together."""
@@ -78,7 +78,7 @@ _FORMS: Final = [
 """Each form, behind words of which it needs one."""
 
 
-class quarantine(Plugged):
+class quarantine(ReadyGuard):
     """What takes instructions out of the results of a call, in copies, before anybody reads them.
 
     A result that it cannot look through in its time is withheld, and so is an iterator, which can

@@ -15,11 +15,11 @@ from ._call import labels_of, tool_of
 from ._deadline import SECONDS, Allowance, Deadline, checked
 from ._found import Finder, Finding
 from ._held import Held
-from ._plugged import FIRST, LAST, Hooks, Plugged, Sessions, Unseen, either, glob, globs
+from ._ready import FIRST, LAST, Hooks, ReadyGuard, Sessions, Unseen, either, glob, globs
 from ._values import changed
 
 
-class redact(Plugged):
+class redact(ReadyGuard):
     """What takes secrets and personal data out of the arguments of a call, its result, the texts of
     its stream and those of its exception.
 
@@ -33,7 +33,7 @@ class redact(Plugged):
         patterns: further regular expressions; each has a second for a text.
         reversible: globs of tools that get the values back. If there are any, a value is replaced
             by a token, `<card-9f2c41d07ab3>`, that stands for it in its session, as
-            `with surrounding(session=...)` says; else by its kind, `<card>`.
+            `with baggage(session=...)` says; else by its kind, `<card>`.
         timeout: for so many seconds it looks at a call, its arguments, its result and its
             exception together; then that is blocked. Each item of a stream brings some more.
         hook: the hook whose calls it redacts, several, or a glob.
@@ -79,7 +79,7 @@ class redact(Plugged):
         return self._sessions.of(session) if self._back else _Tokens(is_kept=False)
 
     def _of(self, ctx: HookContext) -> tuple[_Tokens, Allowance]:
-        tokens = self._tokens(ctx.surrounding.get("session"))
+        tokens = self._tokens(ctx.baggage.get("session"))
         return tokens, ctx.state.setdefault(self._key, Allowance(self._seconds))
 
     def _clean(self, value: Any, ctx: HookContext) -> Any:

@@ -9,10 +9,10 @@ from .. import Block, HookContext, HookError
 from ..exceptions import did_you_mean
 from ._call import tool_of
 from ._canonical import as_json
-from ._plugged import Hooks, Plugged, library
+from ._ready import Hooks, ReadyGuard, library
 
 
-class schema(Plugged):
+class schema(ReadyGuard):
     """A guard that lets a call through whose arguments a model of pydantic takes as they are.
 
     They are judged as JSON, strictly, and not changed: a text is no number. Fields that the model

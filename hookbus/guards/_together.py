@@ -11,10 +11,10 @@ from typing import Any
 from .. import Ask, Block, HookContext, HookError
 from .._signatures import signature_of
 from ..exceptions import did_you_mean
-from ._plugged import Hooks, Plugged
+from ._ready import Hooks, ReadyGuard
 
 
-class together(Plugged):
+class together(ReadyGuard):
     """Guards that judge a call side by side: the first block wins, and ends the others.
 
     So it is where the hook is awaited; in a plain hook they judge one after the other. A guard that
@@ -56,7 +56,7 @@ class together(Plugged):
         self.on("pre", judge, hook, role="guard", priority=priority, name="together", **timeout)
 
     def _receivers_of(self, guard: Any) -> list[tuple[str, Callable[..., Any], dict[str, Any]]]:
-        if isinstance(guard, Plugged):
+        if isinstance(guard, ReadyGuard):
             return guard.receivers
         if not callable(guard) or isinstance(guard, type):
             raise HookError(f"together takes ready guards and functions, not {guard!r:.60}")
@@ -94,7 +94,7 @@ class _Judge:
         return _checked(answer)
 
     def _given(self, ctx: HookContext) -> tuple[list[Any], dict[str, Any]]:
-        offered = {**ctx.kwargs, "ctx": ctx, "surrounding": ctx.surrounding}
+        offered = {**ctx.kwargs, "ctx": ctx, "baggage": ctx.baggage}
         by_place, by_name = list[Any](), dict[str, Any]()
         for each in self._asks:
             if each.kind is Parameter.VAR_KEYWORD:

@@ -3,12 +3,20 @@
 from ._checkpoint import Checkpoint
 from ._cursor import Cursor
 from ._journal import Journal
-from ._replay import Difference, Replay, Unjudged, replay
+from ._replay import NotJudged, Replay, VerdictChange, replay
 from ._retain import Retained
 from ._verify import Verification
 from ._words import Record
 
 __all__ = [
-    "Checkpoint", "Cursor", "Difference", "Journal", "Record", "Replay",
-    "Retained", "Unjudged", "Verification", "replay",
+    "Checkpoint",
+    "Cursor",
+    "Journal",
+    "NotJudged",
+    "Record",
+    "Replay",
+    "Retained",
+    "VerdictChange",
+    "Verification",
+    "replay",
 ]  # fmt: skip

@@ -47,7 +47,7 @@ def row_of(data: dict[str, Any]) -> Row:
 def columns(data: Mapping[str, Any]) -> Columns:
     """Return what is looked for in a record."""
     look, kind = data.get, data["event"].lower()
-    receiver, around = look("receiver"), look("surrounding")
+    receiver, around = look("receiver"), look("baggage")
     session = around.get("session") if around else None
     return (
         kind, _kept(data["hook"]), data["at"], data["call_id"],

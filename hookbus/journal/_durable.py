@@ -150,11 +150,11 @@ class Attempt:
         known["arguments"] = tuple(ctx.kwargs)
         values = dict(ctx.kwargs) if self._bus.values else HIDDEN
         event = Started(
-            sender=ctx.description, surrounding=ctx.surrounding, values=values, **known
+            sender=ctx.description, baggage=ctx.baggage, values=values, **known
         )
         told = self._bus.events.redacted(event)
         if told is None:  # it could not be redacted: what may hold a secret is left out
-            told = Started(sender="unknown", surrounding={}, **known)
+            told = Started(sender="unknown", baggage={}, **known)
         return told.as_dict()
 
 

@@ -13,7 +13,7 @@ from typing import Final, Literal, Self
 
 from .. import Bus, Connection, HookError, default_bus
 from .._keywords import named_options
-from ..events import KINDS, Asked, Event
+from ..events import KINDS, Event, Invoked
 from ._chain import row_of
 from ._checkpoint import Checkpoint
 from ._cursor import Cursor
@@ -26,7 +26,7 @@ from ._words import Record
 from ._writer import Writer
 
 _TOLD: Final = ("asked", "approved", "answered")
-"""What is always kept of `Asked`: that somebody was asked for a yes and gave it, who answered a
+"""What is always kept of `Invoked`: that somebody was asked for a yes and gave it, who answered a
 question.
 """
 
@@ -270,7 +270,7 @@ class Journal:
             connection.disconnect()
 
     def _hear(self, bus: Bus, event: Event) -> None:
-        if type(event) is not Asked or event.answer in _TOLD:
+        if type(event) is not Invoked or event.answer in _TOLD:
             self._hear_turns(bus, event)
 
     def _hear_turns(self, _: Bus, event: Event) -> None:

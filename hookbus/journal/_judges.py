@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from .. import ANY, Bus, HookBlocked, events, hookable, surrounding
+from .. import ANY, Bus, HookBlocked, baggage, events, hookable
 from .._signatures import signature_of
 from ._senders import SenderIsGone, Unknown, is_subclass, qualname_of, stand_in_of
 
@@ -20,7 +20,7 @@ _WORD: Final = re.compile(
 )
 """A text that stands for something else, or has a part that was redacted."""
 
-_OFFERED: Final = ("ctx", "surrounding")
+_OFFERED: Final = ("ctx", "baggage")
 _REST: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 LABELS: Final = frozenset({"agent", "call_id", "tool"})
@@ -31,7 +31,7 @@ Verdict = tuple[str, str | None]
 """`"allowed"`, `"blocked"` or `"asked"`, and why."""
 
 
-class NotJudged(Exception):
+class CannotJudge(Exception):
     """A guard cannot be asked about a call: its reason."""
 
 
@@ -43,7 +43,7 @@ class Past:
 
     names: tuple[str, ...]
     values: Mapping[str, Any] | None
-    surrounding: Mapping[str, Any]
+    baggage: Mapping[str, Any]
 
 
 class Judge:
@@ -58,7 +58,7 @@ class Judge:
             self._receiver, role="guard", name=connected.name, when=options.when,
             timeout=options.timeout,
         )  # fmt: skip
-        self._bus.events.connect(self._hear, kinds=(events.Asked, events.Failed))
+        self._bus.events.connect(self._hear, kinds=(events.Invoked, events.Failed))
         when = _parameters(options.when) if callable(options.when) else _named(options.when or ())
         asks = _parameters(connected.function)[1:] + when  # but the sender, which comes first
         self._asks = {each.name: each for each in asks if each.kind not in _REST}
@@ -71,7 +71,7 @@ class Judge:
         """Return what the guard says of a call of such a sender.
 
         Raises:
-            NotJudged: where that cannot be known.
+            CannotJudge: where that cannot be known.
         """
         self._check(past)
         receiver = self._receiver
@@ -85,7 +85,7 @@ class Judge:
         return "allowed", None
 
     def _ask(self, past: Past, values: Mapping[str, Any]) -> None:
-        with surrounding(**past.surrounding):
+        with baggage(**past.baggage):
             self._stub(past.names)(*(values.get(name) for name in past.names))
 
     def _stub(self, names: tuple[str, ...]) -> Any:
@@ -99,7 +99,7 @@ class Judge:
             body.__signature__ = Signature(  # type: ignore[attr-defined]
                 [Parameter(name, kind) for name in names]
             )
-            found = self._stubs[names] = hookable(self._hook, bus=self._bus, awaits=True)(body)
+            found = self._stubs[names] = hookable(self._hook, bus=self._bus, async_receivers=True)(body)
         return found
 
     def _hear(self, _: Bus, event: Any) -> None:
@@ -109,12 +109,12 @@ class Judge:
         """Refuse what the guard needs and nobody knows: values, or words that stand for them."""
         for name, each in self._asks.items():
             if each.default is each.empty and name not in (*past.names, *_OFFERED):
-                raise NotJudged(f"it asks for {name}, which the call did not have")
+                raise CannotJudge(f"it asks for {name}, which the call did not have")
         for name in self._needs(past.names):
             if past.values is None or name not in past.values:
-                raise NotJudged("the values of its arguments were not recorded")
+                raise CannotJudge("the values of its arguments were not recorded")
             if any(_WORD.search(text) for text in _texts(past.values.get(name))):
-                raise NotJudged(f"of {name} a word was recorded that stands for its value")
+                raise CannotJudge(f"of {name} a word was recorded that stands for its value")
 
     def _needs(self, names: tuple[str, ...]) -> list[str]:
         """Return the arguments that the guard, or its `when=`, may look at."""
@@ -126,9 +126,9 @@ class Judge:
 
     def _check_sender(self, error: BaseException | None) -> None:
         if isinstance(error, SenderIsGone):
-            raise NotJudged("it looks at the sender, of whom nothing is known here") from None
+            raise CannotJudge("it looks at the sender, of whom nothing is known here") from None
         if isinstance(error, AttributeError) and error.obj is self._receiver.sender:
-            raise NotJudged(f"it looks at {error.name!r} of the sender, which is gone") from None
+            raise CannotJudge(f"it looks at {error.name!r} of the sender, which is gone") from None
 
 
 class _Wrapped:

@@ -116,10 +116,10 @@ def record(
     """
     try:
         data = json.loads(text)
-        surrounding = data.get("surrounding") or {}
+        baggage = data.get("baggage") or {}
     except (ValueError, AttributeError, TypeError):
         raise HookError(f"record {seq} was changed: verify() says what else was") from None
     return Record(
         seq=seq, id=f"{run}-{seq}", source=source, type=f"hookbus.{type}", subject=hook, time=time,
-        data=data, run=run, surrounding=surrounding,
+        data=data, run=run, baggage=baggage,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from .._keywords import named_options
 from .._views.html import Pictured, titled
 from .._views.tables import columns, html_table, text_table
 from ._journal import Journal
-from ._judges import Asked, Judge, NotJudged, Past, guards
+from ._judges import Asked, CannotJudge, Judge, Past, guards
 from ._senders import kind_of
 from ._words import Record
 
@@ -22,7 +22,7 @@ SHOWN = 50
 
 
 @attrs.frozen(kw_only=True)
-class Difference:
+class VerdictChange:
     """A call that today's guards see in another way.
 
     Attributes:
@@ -46,7 +46,7 @@ class Difference:
 
 
 @attrs.frozen(kw_only=True)
-class Unjudged:
+class NotJudged:
     """A guard that could not be asked about some calls: how many, and why."""
 
     hook: str
@@ -66,8 +66,8 @@ class Replay(Pictured):
     """
 
     calls: int
-    differences: tuple[Difference, ...]
-    not_judged: tuple[Unjudged, ...]
+    differences: tuple[VerdictChange, ...]
+    not_judged: tuple[NotJudged, ...]
 
     def __str__(self) -> str:
         parts = [self._sum()]
@@ -102,7 +102,7 @@ def replay(journal: Journal, bus: Bus) -> Replay:
     and no other receiver; each guard sees the arguments that the call had in the end, a stand-in
     for the sender, and what held around the call.
 
-    A guard that keeps count, such as `guards.limit`, counts these calls: give a bus of its own the
+    A guard that keeps count, such as `guards.rate_limit`, counts these calls: give a bus of its own the
     guards that are to be tried.
 
     Args:
@@ -140,7 +140,7 @@ class _Call:
         data = started.data
         self.run, self.id, self.hook = started.run, data["call_id"], data["hook"]
         self.names, self.sender = tuple(data["arguments"]), kind_of(data["sender"])
-        self.surrounding = started.surrounding
+        self.baggage = started.baggage
         values = data.get("values")
         self.values = dict(values) if isinstance(values, dict) else None
         self.then: tuple[str, str, str | None] = "allowed", "", None
@@ -157,7 +157,7 @@ class _Call:
 
     @property
     def past(self) -> Past:
-        return Past(self.names, self.values, self.surrounding)
+        return Past(self.names, self.values, self.baggage)
 
 
 class _Court:
@@ -168,7 +168,7 @@ class _Court:
         self._judges: dict[tuple[str, str], list[tuple[Judge, Asked]]] = {}
         self._by_connection: dict[int, Judge] = {}
         self._calls = 0
-        self._differences: list[Difference] = []
+        self._differences: list[VerdictChange] = []
         self._unjudged = Counter[tuple[str, str, str]]()
 
     def judge(self, call: _Call) -> None:
@@ -178,9 +178,9 @@ class _Court:
         for judge, asked in self._of(call.hook, call.sender):
             try:
                 if asked.why_not is not None:
-                    raise NotJudged(asked.why_not)
+                    raise CannotJudge(asked.why_not)
                 now, reason = judge.verdict(past, asked.sender)
-            except NotJudged as error:
+            except CannotJudge as error:
                 self._unjudged[call.hook, judge.name, str(error)] += 1
                 is_open = True
                 continue
@@ -192,7 +192,7 @@ class _Court:
 
     def said(self) -> Replay:
         unjudged = [
-            Unjudged(hook=hook, receiver=receiver, why=why, calls=calls)
+            NotJudged(hook=hook, receiver=receiver, why=why, calls=calls)
             for (hook, receiver, why), calls in self._unjudged.items()
         ]
         return Replay(self._calls, tuple(self._differences), tuple(unjudged))
@@ -205,7 +205,7 @@ class _Court:
             why = "it blocked the call and is no guard, and only guards are asked"
             self._unjudged[call.hook, who, why] += 1
             return
-        self._differences.append(Difference(
+        self._differences.append(VerdictChange(
             call_id=call.id, run=call.run, hook=call.hook, then=then, now=now, receiver=receiver,
             reason=reason, arguments=call.values or {},
         ))  # fmt: skip

@@ -120,7 +120,7 @@ def _over(db: sqlite3.Connection, most: int, head: int) -> int:
 def _said(through: int, hash: bytes) -> dict[str, Any]:
     return {
         "event": "Retained", "call_id": 0, "parent_id": None, "hook": "", "sender": "journal",
-        "at": time.time(), "surrounding": {}, "through": through, "hash": hash.hex(),
+        "at": time.time(), "baggage": {}, "through": through, "hash": hash.hex(),
     }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ class Record:
         time: when it happened, in seconds since 1970.
         data: all it says, as `event.as_dict()`.
         run: which `Journal` object wrote it. A call is known by `(run, data["call_id"])`.
-        surrounding: what `hookbus.surrounding` said around it.
+        baggage: what `hookbus.baggage` said around it.
     """
 
     seq: int
@@ -33,4 +33,4 @@ class Record:
     time: float
     data: dict[str, Any]
     run: str
-    surrounding: Mapping[str, Any]
+    baggage: Mapping[str, Any]

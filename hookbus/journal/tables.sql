@@ -43,7 +43,7 @@ CREATE INDEX by_intent ON chain (run, call_id, attempt, type) WHERE type = 'inte
 
 CREATE VIEW records AS
     SELECT seq, runs.id || '-' || seq AS id, source, 'hookbus.' || type AS type, hook AS subject,
-        time, data, runs.id AS run, json_extract(data, '$.surrounding') AS surrounding
+        time, data, runs.id AS run, json_extract(data, '$.baggage') AS baggage
     FROM chain JOIN runs ON runs.number = chain.run;
 
 CREATE VIEW calls AS
@@ -52,7 +52,7 @@ CREATE VIEW calls AS
         CASE type WHEN 'finished' THEN time - seconds ELSE time END AS started,
         CASE type WHEN 'finished' THEN time END AS ended,
         seconds, outcome, json_extract(data, '$.error.type') AS error, session,
-        json_extract(data, '$.surrounding.user') AS user
+        json_extract(data, '$.baggage.user') AS user
     FROM chain JOIN runs ON runs.number = chain.run
     WHERE attempt IS NULL AND (type = 'finished' OR (type = 'started' AND NOT EXISTS (
         SELECT 1 FROM chain AS last

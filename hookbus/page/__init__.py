@@ -11,11 +11,11 @@ from .._keywords import named_options
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from ..approvals import Desk, Store
+    from ..approvals import Inbox, Store
     from ..journal import Journal
 
     AnyJournal = str | os.PathLike[str] | Journal
-    AnyApprovals = str | os.PathLike[str] | Store | Desk | None
+    AnyApprovals = str | os.PathLike[str] | Store | Inbox | None
 
 __all__ = ["app", "serve"]
 
@@ -30,7 +30,7 @@ def serve(
     Args:
         journal: the file of a journal, which this or another process writes, or the journal itself.
         port: where to listen; 0 is any port that is free.
-        approvals: the file of a store, a store or a desk, whose requests are answered on the page.
+        approvals: the file of a store, a store or an inbox, whose requests are answered on the page.
         open_browser: open the address at once.
 
     Raises:

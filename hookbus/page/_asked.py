@@ -11,11 +11,11 @@ import attrs
 from .. import HookError
 from .._platform import user_name
 from .._views.values import changed
-from ..approvals import Approved, Case, Denied, Request
+from ..approvals import ApprovalRecord, Approved, Denied, Request
 
 
 class Waiting:
-    """What waits at a store or a desk, as the page shows it.
+    """What waits at a store or an inbox, as the page shows it.
 
     Args:
         approvals: where it waits; a store has a history, too.
@@ -31,19 +31,19 @@ class Waiting:
         """
         pending = self._approvals.pending()
         if any(request.id not in self._since for request in pending):
-            cases: list[Case] = getattr(self._approvals, "history", list)()
+            cases: list[ApprovalRecord] = getattr(self._approvals, "history", list)()
             self._since = {request.id: since(request, cases) for request in pending}
         return [{**_whole(request), "since": self._since[request.id]} for request in pending]
 
 
 def _whole(request: Request) -> dict[str, Any]:
     told = attrs.asdict(request)
-    for name in ("arguments", "details", "surrounding"):
+    for name in ("arguments", "details", "baggage"):
         told[name] = json.dumps(told[name], indent=2, ensure_ascii=False, default=repr)
     return told
 
 
-def since(request: Request, cases: Iterable[Case]) -> dict[str, Any] | None:
+def since(request: Request, cases: Iterable[ApprovalRecord]) -> dict[str, Any] | None:
     """Return when the same tool was last asked for, what became of that, and the first difference
     in each argument; None where it never was.
 

@@ -53,7 +53,7 @@ class Reading:
             conditions["json_extract(data, '$.outcome') = ?"] = outcome
         parts = {
             "subject": filters.get("hook"), "json_extract(data, '$.receiver')": receiver,
-            "json_extract(data, '$.surrounding.session')": filters.get("session"),
+            "json_extract(data, '$.baggage.session')": filters.get("session"),
         }  # fmt: skip
         for place, part in parts.items():
             if part:

@@ -23,7 +23,7 @@ def row(record: Any) -> dict[str, Any]:
     told = {
         "seq": record.seq, "event": event_of(record), "run": run, "call": data.get("call_id"),
         "parent": parent, "hook": record.subject, "at": record.time,
-        "session": record.surrounding.get("session"), "mark": mark_of(record),
+        "session": record.baggage.get("session"), "mark": mark_of(record),
         "error": error.get("type"), "named": named(data.get("labels")) or None,
         **{name: data.get(name) for name in _TOLD},
     }  # fmt: skip

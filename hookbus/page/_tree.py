@@ -68,7 +68,7 @@ def _call(record: Any) -> dict[str, Any]:
     """Return the line of a call, as its first record tells it; that may be its end."""
     data, sender = record.data, brief(record.data.get("sender") or "")
     which = title(record.subject, data.get("labels"))
-    around = [*_fact("arguments", data.get("values")), *_fact("surrounding", record.surrounding)]
+    around = [*_fact("arguments", data.get("values")), *_fact("baggage", record.baggage)]
     return {
         "call": data["call_id"], "parent": data.get("parent_id"), "hook": record.subject,
         "what": f"{which}({', '.join(data.get('arguments') or ())})",
@@ -93,7 +93,7 @@ def _mark(record: Any) -> dict[str, Any]:
     what, facts = event, [*_fact("record", data)]
     if event in _SAID:
         what, facts = _SAID[event]({**data, "receiver": brief(data.get("receiver") or "")})
-    words = {"Asked": data.get("answer"), "Attempted": data.get("outcome")}
+    words = {"Invoked": data.get("answer"), "Attempted": data.get("outcome")}
     return {
         "what": what, "word": mark_of(record) or words.get(event) or event.lower(),
         "start": record.time - (seconds or 0.0), "seconds": seconds, "facts": facts, "end": [],
@@ -135,7 +135,7 @@ def _attempted(data: Mapping[str, Any]) -> _Said:
 
 
 _SAID: Final[Mapping[str, Callable[[Mapping[str, Any]], _Said]]] = {
-    "Mutated": _mutated, "Blocked": _blocked, "Failed": _failed, "Asked": _asked,
+    "Mutated": _mutated, "Blocked": _blocked, "Failed": _failed, "Invoked": _asked,
     "Attempted": _attempted,
 }  # fmt: skip
 

@@ -90,7 +90,7 @@ class PluginApi:
         self._wirings.append(Wiring(signal, receiver, sender, options))
         return receiver
 
-    def plug(self, obj: object) -> None:
+    def register(self, obj: object) -> None:
         """Ask for a connection of every method of `obj` that `receives` marks.
 
         Raises:

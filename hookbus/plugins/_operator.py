@@ -12,7 +12,7 @@ import attrs
 from hookbus._connections.options import POLICIES, ROLES, options_of
 from hookbus.exceptions import HookError, did_you_mean
 
-OVERRIDABLE: Final = ("priority", "timeout", "on_error", "enforce")
+OVERRIDABLE: Final = ("priority", "timeout", "on_error", "shadow")
 
 
 @attrs.frozen
@@ -76,17 +76,17 @@ def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, 
     """Say whose word stands for one receiver on a signal of this phase.
 
     `on_error` reaches only the roles that have a choice: a guard blocks, an observer is isolated,
-    an around raises. `enforce` reaches guards.
+    an around raises. `shadow` reaches guards.
     """
     role = author.get("role") or ROLES[phase][0]
     options, changed, kept = dict(author), list[str](), list[str]()
     for name, value in operator.items():
         if name == "timeout" and role == "around":
             continue  # it has no deadline
-        if name == "enforce" and role != "guard":
+        if name == "shadow" and role != "guard":
             continue  # only a guard can be in shadow
-        if name == "enforce" and author.get("locked") and value is False:
-            kept.append("enforce=False does not reach it: it is locked")
+        if name == "shadow" and author.get("locked") and value is True:
+            kept.append("shadow=True does not reach it: it is locked")
             continue
         if name == "on_error" and value not in POLICIES[role]:
             if role == "guard":
@@ -100,11 +100,11 @@ def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, 
     return Standing(options, ", ".join(notes) or None, "; ".join(kept) or None)
 
 
-_KEPT: Final = {"on_error": "not on_error: a guard blocks", "enforce": "not enforce: it is locked"}
+_KEPT: Final = {"on_error": "not on_error: a guard blocks", "shadow": "not shadow: it is locked"}
 
 
 def _default_of(name: str, role: str) -> Any:
-    defaults = {"priority": 0, "timeout": None, "enforce": True}
+    defaults = {"priority": 0, "timeout": None, "shadow": False}
     return defaults.get(name, POLICIES[role][0])
 
 
@@ -121,4 +121,4 @@ def _check(where: str, options: Mapping[str, Any]) -> None:
                 f"{where} has {name!r}{did_you_mean(str(name), (*OVERRIDABLE, 'receivers'))}"
             )
     # Of which role a receiver is, shows when it is connected.
-    options_of(**{"role": "guard", **options} if "enforce" in options else options)
+    options_of(**{"role": "guard", **options} if "shadow" in options else options)

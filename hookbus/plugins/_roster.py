@@ -18,7 +18,7 @@ from ._diagnostics import Diagnostic, Status
 from ._discovery import Candidate, again, find
 from ._loading import Loaded, load
 from ._operator import Word
-from ._requirements import check_surroundings, circle_through, in_load_order
+from ._requirements import check_baggage, circle_through, in_load_order
 from ._selection import Selection
 from ._settings import fill
 from ._slot import Slot
@@ -168,7 +168,7 @@ class Roster:
                 f"its id was {slot.id!r} and is {manifest.id!r} now",
                 "unload it, then load it under its new id",
             )
-        check_surroundings(manifest, os.environ)
+        check_baggage(manifest, os.environ)
         self._check_required(manifest.id, manifest.plugins)
         self._check_names_are_free(slot, manifest.provides)
         settings = fill(manifest.settings, self.settings.get(manifest.id, {}))

@@ -46,8 +46,8 @@ def load_plugins(
         enable: these are on, though their manifest may say otherwise.
         settings: plugin id to its settings, checked against its manifest.
         overrides: plugin id to `priority`, `timeout` (seconds) and `on_error` for its receivers,
-            `enforce` for its guards, and under `receivers` the same by name of a receiver. They
-            stand over what the plugin says; a guard always blocks, unless `enforce` is False.
+            `shadow` for its guards, and under `receivers` the same by name of a receiver. They
+            stand over what the plugin says; a guard always blocks, unless `shadow` is True.
 
     Raises:
         HookError: if an argument makes no sense, or the bus has plugins already; nothing is loaded

@@ -11,7 +11,7 @@ import pytest
 
 from hookbus import Ask, Block, Bus, HookBlocked, HookError, Replace, hookable
 from hookbus.approvals import ApprovalPending, Approved, Denied, Parked, Request, terminal
-from hookbus.events import Asked, Blocked, Failed, Mutated
+from hookbus.events import Blocked, Failed, Invoked, Mutated
 from hookbus.testing import record
 
 
@@ -302,7 +302,7 @@ def test_using_a_remembered_yes_does_not_make_it_longer(bus):
 
 
 def test_in_shadow_nobody_is_asked(bank, bus):
-    @bus.signal("pre_pay").connect_via(role="guard", enforce=False)
+    @bus.signal("pre_pay").connect_via(role="guard", shadow=True)
     def trial(account, to):
         return Ask(f"pay {to}?")
 
@@ -333,7 +333,7 @@ def test_only_a_guard_of_pre_may_ask(bank, bus, phase, role):
 def test_every_step_is_told(bank, bus, asks):
     told = []
     bus.approver(lambda request: Approved("ada"))
-    bus.events.connect(lambda bus, event: told.append(event), kinds=Asked, weak=False)
+    bus.events.connect(lambda bus, event: told.append(event), kinds=Invoked, weak=False)
     bank.pay("bob", 500)
     assert [(event.receiver.rpartition(".")[2], event.answer, event.by) for event in told] == [
         ("large", "asked", None), ("large", "approved", "ada"),
@@ -404,7 +404,7 @@ def test_an_async_approver_closes_a_plain_call_unless_that_awaits(bus):
     with pytest.raises(HookBlocked, match="the hook is a plain def: write a plain def approver"):
         pay("bob")
 
-    @hookable("pay", bus=bus, awaits=True)
+    @hookable("pay", bus=bus, async_receivers=True)
     def pay_and_wait(to):
         return to
 

@@ -11,10 +11,10 @@ from operator import attrgetter
 
 import pytest
 
-from hookbus import Ask, HookBlocked, hookable, surrounding
-from hookbus.approvals import ApprovalPending, Approved, Denied, Desk, Store
-from hookbus.events import Asked
-from hookbus.guards import tools
+from hookbus import Ask, HookBlocked, baggage, hookable
+from hookbus.approvals import ApprovalPending, Approved, Denied, Inbox, Store
+from hookbus.events import Invoked
+from hookbus.guards import tool_policy
 
 from .conftest import COLOURS
 
@@ -122,7 +122,7 @@ def test_the_person_is_asked_once_for_all_layers(bus, asked, colour, names):
 
 def test_each_layer_tells_who_approved(bus, asked):
     told = []
-    bus.events.connect(lambda bus, event: told.append(event), kinds=Asked, weak=False)
+    bus.events.connect(lambda bus, event: told.append(event), kinds=Invoked, weak=False)
     layers(server_class(bus))[0].call(ARGUMENTS)
     assert [(event.receiver, event.answer, event.by) for event in told] == [
         ("careful", "asked", None), ("careful", "approved", "ada")
@@ -168,11 +168,11 @@ def test_arguments_that_the_body_changed_in_place_are_other_arguments(bus, asked
 
 def test_other_baggage_is_asked_about_where_the_approval_is_bound_to_it(bus, asked, guard):
     def hand_on(call, arguments):
-        with surrounding(user="eve"):
+        with baggage(user="eve"):
             return call(arguments)
 
     server, _ = layers(server_class(bus), ("bank_pay", "pay"), hand_on)
-    with surrounding(user="ada"):
+    with baggage(user="ada"):
         server.call(ARGUMENTS)
     assert asked == ["run bank_pay?", "run pay?"]
     bus.signal("pre_tool_call").disconnect(guard)
@@ -368,7 +368,7 @@ def test_another_approver_is_asked_and_without_one_the_call_inside_is_blocked(bu
 
 
 def test_a_guard_that_knows_layers_keeps_its_questions_beside_one_that_does_not(bus, asked):
-    bus.plug(tools(ask="*"))
+    bus.register(tool_policy(ask="*"))
     server, _ = layers(
         server_class(bus), ("bank_pay", "pay"), lambda call, given: [call(given) for _ in range(2)]
     )
@@ -390,9 +390,9 @@ def test_a_parked_call_that_is_made_again_hands_on(bus, guard, tmp_path, colour)
         run(server.call(ARGUMENTS))
 
 
-async def test_at_a_desk_one_request_waits_for_all_layers(bus, guard):
-    desk = bus.approver(Desk())
+async def test_at_an_inbox_one_request_waits_for_all_layers(bus, guard):
+    inbox = bus.approver(Inbox())
     server, ran = layers(server_class(bus, "async"))
     call = asyncio.create_task(server.call(ARGUMENTS))
-    desk.answer((await desk.next()).id, Approved("ada"))
-    assert await call == "done" and ran == [*NAMES] and desk.pending() == []
+    inbox.answer((await inbox.next()).id, Approved("ada"))
+    assert await call == "done" and ran == [*NAMES] and inbox.pending() == []

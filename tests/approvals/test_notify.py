@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from hookbus import Ask, Bus, HookError, hookable, surrounding
+from hookbus import Ask, Bus, HookError, baggage, hookable
 from hookbus.approvals import ApprovalPending, Parked, notify
 from hookbus.events import Blocked
 
@@ -64,7 +64,7 @@ def pay(bus):
         return to
 
     def parked(to, pin="4711-0815"):
-        with surrounding(user="ada"), pytest.raises(ApprovalPending) as pending:
+        with baggage(user="ada"), pytest.raises(ApprovalPending) as pending:
             pay(to, pin)
         return pending.value.id
 

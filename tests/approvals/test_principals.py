@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from hookbus import Ask, Bus, HookBlocked, HookError, hookable, surrounding
-from hookbus.approvals import ApprovalPending, Approved, Denied, Desk, Store, terminal
+from hookbus import Ask, Bus, HookBlocked, HookError, baggage, hookable
+from hookbus.approvals import ApprovalPending, Approved, Denied, Inbox, Store, terminal
 
 OTHERS = {
     "another user": {"user": "eve"},
@@ -48,7 +48,7 @@ def call(bus, tools, about):
         return Ask(about["question"], code=about["code"])
 
     known = {name: about[name] for name in ("user", "session") if about[name] is not None}
-    with surrounding(**known), bus.signal("pre_pay").connected_to(
+    with baggage(**known), bus.signal("pre_pay").connected_to(
         guard, role="guard", name=about["guard"]
     ):
         return tools[about["account"]](about["to"], about["amount"])
@@ -76,7 +76,7 @@ def test_no_call_of_another_spends_an_approval_of_a_store(bank, tmp_path, other)
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 def test_no_call_of_another_is_folded_into_a_request_or_covered_by_what_is_remembered(bank, other):
     bus, tools, ran = bank
-    desk = bus.approver(Desk(), timeout=10)
+    inbox = bus.approver(Inbox(), timeout=10)
     results = {}
 
     def run(name, about):
@@ -89,18 +89,18 @@ def test_no_call_of_another_is_folded_into_a_request_or_covered_by_what_is_remem
         thread = threading.Thread(target=run, args=(name, about))
         thread.start()
         until = time.monotonic() + 10
-        while len(desk.pending()) < waiting and time.monotonic() < until:
+        while len(inbox.pending()) < waiting and time.monotonic() < until:
             time.sleep(0.001)
         return thread
 
     one = begin("first", FIRST, 1)
-    first = desk.pending()[0].id
-    desk.answer(first, Approved("grace", remember=60))
+    first = inbox.pending()[0].id
+    inbox.answer(first, Approved("grace", remember=60))
     one.join()
     assert call(bus, tools, FIRST) == "paid"  # it is remembered for the same call
     two = begin("second", FIRST | other, 1)
-    [request] = desk.pending()
-    desk.answer(request.id, Denied("grace", "not this one"))
+    [request] = inbox.pending()
+    inbox.answer(request.id, Denied("grace", "not this one"))
     two.join()
     assert results["first"] == "paid" and "not this one" in results["second"]
 
@@ -130,14 +130,14 @@ def test_an_approval_may_be_bound_to_less_and_the_person_sees_to_what(bank, tmp_
         lambda sender, amount: Ask("pay?", bind=("user",)), role="guard", weak=False
     )
     pay = tools["giro"]
-    with surrounding(user="ada", session="s-1"), pytest.raises(ApprovalPending) as waiting:
+    with baggage(user="ada", session="s-1"), pytest.raises(ApprovalPending) as waiting:
         pay("ann", 500)
     [request] = store.pending()
-    assert request.bound == {"user": "ada"} and request.surrounding["session"] == "s-1"
+    assert request.bound == {"user": "ada"} and request.baggage["session"] == "s-1"
     store.answer(waiting.value.id, Approved("grace"))
-    with surrounding(user="eve", session="s-1"), pytest.raises(ApprovalPending):
+    with baggage(user="eve", session="s-1"), pytest.raises(ApprovalPending):
         pay("ann", 500)
-    with surrounding(user="ada", session="s-2"):
+    with baggage(user="ada", session="s-2"):
         assert pay("ann", 500) == "paid"
 
 

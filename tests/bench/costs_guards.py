@@ -42,7 +42,7 @@ def rows() -> Iterator[Row]:
 def _cases(make: Callable[[], tuple[Any, Check, dict[str, Any]]]) -> dict[str, Case]:
     guard, is_fine, arguments = make()
     bus = Bus()
-    bus.plug(guard)
+    bus.register(guard)
 
     class Bare:
         def reply(self, name: str, arguments: dict[str, Any]) -> Any:
@@ -72,7 +72,7 @@ def _tools() -> tuple[Any, Check, dict[str, Any]]:
         return not any(p.match(name) for p in denied) and any(p.match(name) for p in allowed)
 
     lists = {"allow": ["read_*", "list_*", "send"], "deny": ["delete_*", "drop_*"]}
-    return guards.tools(**lists), is_fine, MAIL
+    return guards.tool_policy(**lists), is_fine, MAIL
 
 
 def _inside() -> tuple[Any, Check, dict[str, Any]]:
@@ -81,7 +81,7 @@ def _inside() -> tuple[Any, Check, dict[str, Any]]:
     def is_fine(name: str, arguments: dict[str, Any]) -> bool:
         return os.path.realpath(arguments["path"]).startswith(here + os.sep)
 
-    return guards.inside(here), is_fine, FILE
+    return guards.paths_within(here), is_fine, FILE
 
 
 def _public_hosts() -> tuple[Any, Check, dict[str, Any]]:
@@ -119,7 +119,7 @@ def _limit() -> tuple[Any, Check, dict[str, Any]]:
             made.append(now)
             return len(made) <= 10_000_000
 
-    return guards.limit(10_000_000, per=1), is_fine, MAIL
+    return guards.rate_limit(10_000_000, per=1), is_fine, MAIL
 
 
 class Pages(dict[str, Any]):
@@ -158,7 +158,7 @@ def _redact() -> tuple[Any, Check, dict[str, Any]]:
 def _provenance() -> tuple[Any, Check, dict[str, Any]]:
     said = "please write to ada lovelace about the meeting"
     guard = guards.provenance({"send": "to"})
-    guard.heard(said)
+    guard.trust(said)
 
     def is_fine(name: str, arguments: dict[str, Any]) -> bool:
         return name != "send" or arguments["to"].casefold() in said
@@ -174,7 +174,7 @@ def _quarantine() -> tuple[Any, Check, dict[str, Any]]:
 
 
 _GUARDS = {
-    "tools": _tools, "inside": _inside, "public_hosts": _public_hosts, "schema": _schema,
+    "tool_policy": _tools, "paths_within": _inside, "public_hosts": _public_hosts, "schema": _schema,
     "limit": _limit, "no_loops": _no_loops, "together": _together,
     "redact": _redact, "provenance": _provenance, "quarantine": _quarantine,
 }  # fmt: skip

@@ -20,7 +20,7 @@ class Agent:
     def reply(self, msg):
         return msg
 
-    @hookable(guarded=True)
+    @hookable(require_guard=True)
     def pay(self, amount):
         return amount
 
@@ -62,7 +62,7 @@ class Child(Agent):
         return "uncovered"
 
 
-@hookable(guarded=True)
+@hookable(require_guard=True)
 def transfer(amount):
     return amount
 

@@ -18,7 +18,7 @@ import time
 from contextlib import closing, suppress
 from pathlib import Path
 
-from hookbus import Block, Bus, HookBlocked, hookable, surrounding
+from hookbus import Block, Bus, HookBlocked, baggage, hookable
 from hookbus.journal import Journal
 
 from .conftest import environment
@@ -74,7 +74,7 @@ def agents(bus):
 def played(send, number):
     """Make one call."""
     to = {0: "eve", 50: "carl", 51: "carl"}.get(number % 100, "ada")
-    with suppress(HookBlocked, ValueError), surrounding(session=f"s-{number // 100}"):
+    with suppress(HookBlocked, ValueError), baggage(session=f"s-{number // 100}"):
         send(to, number)
 
 

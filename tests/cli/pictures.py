@@ -26,7 +26,7 @@ SIZES = {"terminal-80.svg": 80, "terminal-wide.svg": 132}
 FONT = re.compile(r"@font-face \{.*?\}", re.DOTALL)
 
 PROGRAM = """
-from hookbus import Block, HookBlocked, hookable, signal, surrounding
+from hookbus import Block, HookBlocked, hookable, signal, baggage
 
 class Mailbox:
     @hookable
@@ -56,7 +56,7 @@ def archive(mailbox, result):
 
 if __name__ == "__main__":
     agent = Agent()
-    with surrounding(session="s-17", user="ada"):
+    with baggage(session="s-17", user="ada"):
         agent.reply("my pin is 4711")
         try:
             agent.reply("the KEY is 12")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from hookbus import Ask, Bus, hookable, surrounding
+from hookbus import Ask, Bus, baggage, hookable
 from hookbus.approvals import ApprovalPending, Store
 
 
@@ -26,7 +26,7 @@ def pay(folder):
 @pytest.fixture
 def waiting(pay):
     """The id of a request."""
-    with surrounding(session="s-9"), pytest.raises(ApprovalPending) as pending:
+    with baggage(session="s-9"), pytest.raises(ApprovalPending) as pending:
         pay(500, "Ada\x1b[2J")
     return pending.value.id
 
@@ -45,7 +45,7 @@ def test_what_waits_is_listed_and_shown_in_full(hookbus, waiting):
 def test_a_yes_lets_the_call_through_once(hookbus, pay, waiting):
     code, out, _ = hookbus("approvals", "approve", waiting, "--by", "ada")
     assert code == 0 and out.startswith("approved: pay 500")
-    with surrounding(session="s-9"):
+    with baggage(session="s-9"):
         assert pay(500, "Ada\x1b[2J") == "paid 500"
         with pytest.raises(ApprovalPending):
             pay(500, "Ada\x1b[2J")
@@ -57,7 +57,7 @@ def test_a_yes_lets_the_call_through_once(hookbus, pay, waiting):
 
 def test_a_no_is_told_with_its_reason(hookbus, pay, waiting):
     assert hookbus("approvals", "deny", waiting, "--reason", "not her", "--by", "bo")[0] == 0
-    with surrounding(session="s-9"), pytest.raises(Exception, match="not her"):
+    with baggage(session="s-9"), pytest.raises(Exception, match="not her"):
         pay(500, "Ada\x1b[2J")
     assert hookbus("approvals")[1] == "nothing waits for a yes\n"
     code, _, err = hookbus("approvals", "approve", waiting)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, hookable, surrounding
+from hookbus import Block, Bus, HookBlocked, baggage, hookable
 from hookbus._cli.when import moment
 from hookbus.journal import Journal
 from tests.cli.conftest import environment
@@ -49,9 +49,9 @@ def night(folder):
     bus.signal("post_send").connect(archive, role="observe", name="archive")
     with Journal(folder / NIGHT) as journal:
         journal.attach(bus)
-        with surrounding(session="s-1"):
+        with baggage(session="s-1"):
             pay(3)
-        with surrounding(session='s-"2"'), pytest.raises(HookBlocked):
+        with baggage(session='s-"2"'), pytest.raises(HookBlocked):
             pay(500)
         with pytest.raises(ValueError, match="unlucky"):
             pay(13)

@@ -84,7 +84,7 @@ def test_every_user_task_succeeds_without_hooks_and_with_onlookers_in_every_phas
     assert [task for task in tasks if not play(attacked.pair(task)).utility] == []
 
     bus, onlookers, ledger = Bus(), Onlookers(), Ledger()
-    bus.plug(onlookers)
+    bus.register(onlookers)
     with hooked_runtime(bus), bus.events.connected_to(ledger):
         played = [play(attacked.pair(task)) for task in tasks]
 

@@ -8,7 +8,7 @@ from .run import environment
 HOOKED = """
 import asyncio, time
 from hookbus import Ask, default_bus, hookable, signal
-from hookbus.approvals import Desk, terminal
+from hookbus.approvals import Inbox, terminal
 from hookbus.testing import record
 
 class Bank:
@@ -83,13 +83,13 @@ def test_where_nobody_can_type_the_call_is_blocked(run):
     assert "paid" not in printed
 
 
-def test_a_later_cell_answers_what_waits_at_a_desk(run):
-    run("default_bus.approver(None); desk = default_bus.approver(Desk()); bank = Bank()")
+def test_a_later_cell_answers_what_waits_at_a_inbox(run):
+    run("default_bus.approver(None); inbox = default_bus.approver(Inbox()); bank = Bank()")
     run("tasks = [asyncio.create_task(bank.send(to)) for to in ('Ada', 'Eve')]\n"
         "await asyncio.sleep(0.01)")  # fmt: skip
-    printed, _ = run("terminal.attend(desk)", "yes", "no")
+    printed, _ = run("terminal.answer_pending(inbox)", "yes", "no")
     assert "to Ada?" in printed and "to Eve?" in printed
-    printed, _ = run("print(await tasks[0], desk.pending(), await asyncio.wait([tasks[1]]) and "
+    printed, _ = run("print(await tasks[0], inbox.pending(), await asyncio.wait([tasks[1]]) and "
                      "tasks[1].exception().reason)")  # fmt: skip
     assert "sent to Ada []" in printed and "denied by" in printed
 

@@ -57,7 +57,7 @@ def guarded(bus):
     def no_leak(_, name):
         return Block("it is outside", code="outside") if name == "leak" else None
 
-    @pre.connect_via(role="guard", name="shadow", enforce=False)
+    @pre.connect_via(role="guard", name="shadow", shadow=True)
     def shadow(_, name):
         return Block("it might be") if name == "search" else None
 

@@ -11,7 +11,7 @@ import pytest
 import structlog
 from pythonjsonlogger.json import JsonFormatter
 
-from hookbus import Bus, HookError, exporters, hookable, report, surrounding
+from hookbus import Bus, HookError, baggage, exporters, hookable, report
 from hookbus.events import Finished
 
 from .calls import all_ways, guarded, hooks_on
@@ -134,7 +134,7 @@ def test_a_limit_that_is_none_is_refused(tmp_path, given):
 
 def test_each_call_is_one_line_of_a_level_that_says_how_it_ended(bus, caplog):
     bus.events.connect(exporters.log.Logging())
-    with caplog.at_level(logging.INFO, "hookbus.calls"), surrounding(session="s-1"):
+    with caplog.at_level(logging.INFO, "hookbus.calls"), baggage(session="s-1"):
         all_ways(bus)
     said = {record.getMessage().partition(" of ")[0]: record for record in caplog.records}
     levels = {name: record.levelname for name, record in said.items()}
@@ -154,7 +154,7 @@ def test_each_call_is_one_line_of_a_level_that_says_how_it_ended(bus, caplog):
     assert "blocked after" in said["tool_call leak"].getMessage()
     assert "no_leak blocked: it is outside" in said["tool_call leak"].getMessage()
     assert "raised LookupError after" in said["tool_call breaks"].getMessage()
-    assert said["tool_call leak"].hookbus["surrounding"] == {"session": "s-1"}
+    assert said["tool_call leak"].hookbus["baggage"] == {"session": "s-1"}
     assert (
         said["tool_call inner"].hookbus["parent_id"] == said["model_stream m-1"].hookbus["call_id"]
     )

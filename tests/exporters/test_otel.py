@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from hookbus import Bus, HookError, exporters, hookable, surrounding
+from hookbus import Bus, HookError, baggage, exporters, hookable
 from hookbus.events import KINDS, Finished
 from hookbus.exporters import _under_way
 
@@ -65,7 +65,7 @@ def parent_of(span, spans):
 def test_calls_of_the_vocabulary_are_spans_as_the_conventions_have_them(bus, memory):
     ends = []
     bus.events.connect(lambda bus, event: ends.append(int(event.at * 1e9)), kinds=Finished)
-    with surrounding(session="s-1"):
+    with baggage(session="s-1"):
         hooks_on(bus).run(Tool("ada"), "x")
     assert [span.end_time for span in memory.get_finished_spans()] == ends
     spans = by_name(memory)
@@ -182,9 +182,9 @@ def test_what_receivers_did_are_events_of_the_span(bus, memory):
     [span] = memory.get_finished_spans()
     told = [(event.name, event.attributes["hookbus.receiver"]) for event in span.events]
     assert told == [
-        ("hookbus.changed", "adds"), ("hookbus.asked", "adds"), ("hookbus.asked", "no_leak"),
-        ("hookbus.blocked", "shadow"), ("hookbus.asked", "shadow"), ("hookbus.failed", "archive"),
-        ("hookbus.asked", "archive"),
+        ("hookbus.changed", "adds"), ("hookbus.invoked", "adds"), ("hookbus.invoked", "no_leak"),
+        ("hookbus.blocked", "shadow"), ("hookbus.invoked", "shadow"), ("hookbus.failed", "archive"),
+        ("hookbus.invoked", "archive"),
     ]  # fmt: skip
     blocked, asked, failed = span.events[3:6]
     assert blocked.attributes["hookbus.enforced"] is False

@@ -219,11 +219,11 @@ def test_it_is_refused_where_it_cannot_work(house):
             connect(lambda bus, event=None: None, background=True)
     for limit in (0, 1.5, True, None):
         with pytest.raises(HookError, match="must be a whole number from 1"):
-            Bus(background=limit)
+            Bus(max_background=limit)
 
 
 async def test_what_is_over_the_bound_is_dropped_counted_and_told_with_its_call(gate):
-    house, started = House(background=3), []
+    house, started = House(max_background=3), []
     house.bus.events.connect(lambda bus, event: started.append(event.call_id), kinds=events.Started)
     house.observe("pre_think", lambda agent: gate.wait(), name="slow")
     assert {house.agent.think("hi") for _ in range(10)} == {"hi"}

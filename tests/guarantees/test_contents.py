@@ -123,7 +123,7 @@ def test_without_an_enforcing_guard_or_with_sealed_false_nothing_is_sealed(kind)
     assert called(kind, agent, {})["to"] == "eve"
     bus = Bus()
     agent = agent_of(kind, bus, dict)
-    bus.signal("pre_pay").connect(fine, role="guard", enforce=False)
+    bus.signal("pre_pay").connect(fine, role="guard", shadow=True)
     bus.signal("around_pay").connect(around_of(kind, write))
     assert called(kind, agent, {})["to"] == "eve"
 
@@ -177,7 +177,7 @@ def test_the_hosts_on_block_and_a_hookable_override_have_the_last_word_of_it():
     bus = Bus()
 
     class Agent:
-        @hookable("pay", bus=bus, blocked=lambda blocked: f"no: {blocked.verdict.code}")
+        @hookable("pay", bus=bus, on_block=lambda blocked: f"no: {blocked.verdict.code}")
         def pay(self, arguments):
             return "paid"
 
@@ -221,7 +221,7 @@ def test_a_result_that_is_changed_after_a_guard_of_post_judged_it_is_withheld(
     with pytest.raises(HookBlocked, match=r"result\['text'\]"):
         called(kind, agent, {})
     assert not is_heard or (told[-1].outcome, told[-1].error) == ("blocked", None)
-    hosted = agent_of(kind, bus, lambda arguments: {"text": []}, blocked=lambda blocked: "withheld")
+    hosted = agent_of(kind, bus, lambda arguments: {"text": []}, on_block=lambda blocked: "withheld")
     assert called(kind, hosted, {}) == "withheld"
 
 

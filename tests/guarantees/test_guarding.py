@@ -81,21 +81,21 @@ def breaks(bank, **kwargs):
     raise RuntimeError("secret")
 
 
-# -- guarded=True ----------------------------------------------------------------------------------
+# -- require_guard=True ----------------------------------------------------------------------------------
 
 
 def test_a_guarded_hook_that_nobody_watches_blocks_every_call(bus, colour):
-    Bank, heard = make(bus, colour, guarded=True), []
+    Bank, heard = make(bus, colour, require_guard=True), []
     assert is_blocked(colour, Bank())
     bus.events.connect(lambda bus, event: heard.append(event), kinds=Blocked)
-    with pytest.raises(HookBlocked, match="pay was blocked by guarded=True: .*connect one to pre_"):
+    with pytest.raises(HookBlocked, match="pay was blocked by require_guard=True: .*connect one to pre_"):
         call(colour, Bank())
-    assert [event.receiver for event in heard] == ["guarded=True"]
-    assert [row.receiver for row in explain(Bank().pay)] == ["guarded=True"]
+    assert [event.receiver for event in heard] == ["require_guard=True"]
+    assert [row.receiver for row in explain(Bank().pay)] == ["require_guard=True"]
 
 
 def test_a_guard_opens_a_guarded_hook_and_its_going_closes_it(bus, colour):
-    Bank = make(bus, colour, guarded=True)
+    Bank = make(bus, colour, require_guard=True)
     for sender in (Bank, ANY, object):
         connection = bus.signal("pre_pay").connected_to(agrees, sender=sender, role="guard")
         assert call(colour, Bank()) == [1]
@@ -111,26 +111,26 @@ def test_a_guard_opens_a_guarded_hook_and_its_going_closes_it(bus, colour):
     "options",
     [
         {"role": "guard", "when": {"amount": "*"}},
-        {"role": "guard", "enforce": False},
+        {"role": "guard", "shadow": True},
         {"role": "modify", "on_error": "block"},
         {"role": "observe"},
     ],
 )
 def test_what_does_not_watch_over_every_call_opens_nothing(bus, colour, options):
-    Bank = make(bus, colour, guarded=True)
+    Bank = make(bus, colour, require_guard=True)
     bus.signal("pre_pay").connect(agrees, sender=Bank, **options)
     assert is_blocked(colour, Bank())
 
 
 def test_a_guard_of_one_object_opens_the_hook_for_that_object_only(bus, colour):
-    Bank = make(bus, colour, guarded=True)
+    Bank = make(bus, colour, require_guard=True)
     one, other = Bank(), Bank()
     bus.signal("pre_pay").connect(agrees, sender=one, role="guard")
     assert call(colour, one) == [1] and is_blocked(colour, other)
 
 
 def test_a_guard_of_another_phase_or_of_an_unrelated_class_opens_nothing(bus):
-    Bank, Other = make(bus, "sync", guarded=True), type("Other", (), {})
+    Bank, Other = make(bus, "sync", require_guard=True), type("Other", (), {})
     bus.signal("post_pay").connect(agrees, sender=Bank, role="guard")
     bus.signal("pre_pay").connect(agrees, sender=Other, role="guard")
     assert is_blocked("sync", Bank())
@@ -139,37 +139,37 @@ def test_a_guard_of_another_phase_or_of_an_unrelated_class_opens_nothing(bus):
 def test_a_replace_of_a_modifier_does_not_pass_a_guarded_hook(bus):
     from hookbus import Replace
 
-    Bank = make(bus, "sync", guarded=True)
+    Bank = make(bus, "sync", require_guard=True)
     bus.signal("pre_pay").connect(lambda bank: Replace("paid"), sender=Bank)
     assert is_blocked("sync", Bank())
 
 
 def test_guarded_is_inherited_until_an_override_says_otherwise(bus, colour):
-    Bank = make(bus, colour, guarded=True)
+    Bank = make(bus, colour, require_guard=True)
     Heir = type("Heir", (Bank,), {"pay": hookable("pay", bus=bus)(body_of(colour))})
-    said = hookable("pay", bus=bus, guarded=False)(body_of(colour))
+    said = hookable("pay", bus=bus, require_guard=False)(body_of(colour))
     Free = type("Free", (Bank,), {"pay": said})
     assert is_blocked(colour, Heir()) and call(colour, Free()) == [1]
 
 
 def test_a_guarded_function_and_a_guarded_staticmethod_are_closed_too(bus):
-    @hookable("pay", bus=bus, guarded=True)
+    @hookable("pay", bus=bus, require_guard=True)
     def pay():
         return 1
 
     class Bank:
         @staticmethod
-        @hookable("pay", bus=bus, guarded=True)
+        @hookable("pay", bus=bus, require_guard=True)
         def pay():
             return 1
 
         @classmethod
-        @hookable("transfer", bus=bus, guarded=True)
+        @hookable("transfer", bus=bus, require_guard=True)
         def transfer(cls):
             return 1
 
     for closed in (pay, Bank.pay, Bank().pay, Bank.transfer):
-        with pytest.raises(HookBlocked, match="guarded=True"):
+        with pytest.raises(HookBlocked, match="require_guard=True"):
             closed()
     bus.signal("pre_pay").connect(agrees, sender=pay, role="guard")
     bus.signal("pre_transfer").connect(agrees, sender=Bank, role="guard")
@@ -179,7 +179,7 @@ def test_a_guarded_function_and_a_guarded_staticmethod_are_closed_too(bus):
 
 
 def test_an_attempt_that_repeats_does_not_pass_a_guarded_hook(bus):
-    Bank = make(bus, "sync", guarded=True)
+    Bank = make(bus, "sync", require_guard=True)
 
     def twice(bank, call_next):
         for amount in (1, 2):
@@ -193,8 +193,8 @@ def test_an_attempt_that_repeats_does_not_pass_a_guarded_hook(bus):
 
 def test_what_is_hookable_already_is_not_guarded_by_a_second_decorator_in_silence(bus):
     with pytest.raises(HookError, match="say its options where it is made"):
-        hookable("pay", bus=bus, guarded=True)(make(bus, "sync").pay)
-    for wrong in ({"guarded": 1}, {"blocked": "no"}, {"blocked": body_of("async")}):
+        hookable("pay", bus=bus, require_guard=True)(make(bus, "sync").pay)
+    for wrong in ({"require_guard": 1}, {"on_block": "no"}, {"on_block": body_of("async")}):
         with pytest.raises(HookError, match="must be"):
             hookable("pay", bus=bus, **wrong)
 
@@ -211,19 +211,19 @@ def test_require_names_what_is_bare_and_why_each_guard_does_not_count(bus):
         (pre, {"sender": Sub}, "is connected to the class Sub only"),
         (pre, {"sender": one}, "is connected to Bank at .* only"),
         (pre, {"sender": Bank, "when": {"amount": "1"}}, "has a when="),
-        (pre, {"sender": Bank, "enforce": False}, "is in shadow"),
+        (pre, {"sender": Bank, "shadow": True}, "is in shadow"),
         (post, {"sender": Bank}, "is on post_pay"),
     ]
     for signal, options, why in rows:
         with signal.connected_to(agrees, role="guard", **options):
             said = f"no guard that watches over every call of Bank: .*agrees .*not count: it {why}"
             with pytest.raises(HookError, match=said):
-                bus.require("pay")
+                bus.require_guard("pay")
     with pre.connected_to(agrees, sender=Bank, role="guard") as connection:
-        bus.require("pay")
+        bus.require_guard("pay")
         connection.disable()
         with pytest.raises(HookError, match="is disabled"):
-            bus.require("pay")
+            bus.require_guard("pay")
 
 
 def test_require_judges_the_sender_it_is_given_with_its_own_guards(bus):
@@ -231,15 +231,15 @@ def test_require_judges_the_sender_it_is_given_with_its_own_guards(bus):
     Sub, one = type("Sub", (Bank,), {}), Bank()
     bus.signal("pre_pay").connect(agrees, sender=one, role="guard")
     bus.signal("pre_pay").connect(agrees, sender=Sub, role="guard")
-    bus.require("pay", sender=one)
-    bus.require("pay", sender=Sub)
-    bus.require("pay", sender=Sub())
+    bus.require_guard("pay", sender=one)
+    bus.require_guard("pay", sender=Sub)
+    bus.require_guard("pay", sender=Sub())
     for bare in (Bank, Bank()):
         with pytest.raises(HookError, match="no guard"):
-            bus.require("pay", sender=bare)
+            bus.require_guard("pay", sender=bare)
     for stranger in (object(), int, len, ANY):
         with pytest.raises(HookError, match="has no hookable 'pay'"):
-            bus.require("pay", sender=stranger)
+            bus.require_guard("pay", sender=stranger)
 
 
 def test_require_asks_of_every_class_and_every_function_that_declares_the_hook(bus):
@@ -252,15 +252,15 @@ def test_require_asks_of_every_class_and_every_function_that_declares_the_hook(b
     bus.signal("pre_pay").connect(agrees, sender=Bank, role="guard")
     bus.signal("pre_pay").connect(agrees, sender=Shop, role="guard")
     with pytest.raises(HookError, match="every call of .*pay_all:"):
-        bus.require("pay")
+        bus.require_guard("pay")
     bus.signal("pre_pay").connect(agrees, sender=pay_all, role="guard")
-    bus.require("pay")
+    bus.require_guard("pay")
     with pytest.raises(HookError, match="post_pay"):
-        bus.require("pay", phase="post")
+        bus.require_guard("pay", phase="post")
     with pytest.raises(HookError, match="phase='around' has no guards"):
-        bus.require("pay", phase="around")
+        bus.require_guard("pay", phase="around")
     with pytest.raises(HookError, match="did you mean 'pay'"):
-        bus.require("apy")
+        bus.require_guard("apy")
 
 
 def test_require_does_not_pass_an_override_that_nothing_sees(bus):
@@ -269,7 +269,7 @@ def test_require_does_not_pass_an_override_that_nothing_sees(bus):
     Sly = type("Sly", (Bank,), {"pay": lambda self: 0})
     unseen = f"{Sly.__name__}.pay, which overrides a hookable: nothing sees it"
     with pytest.raises(HookError, match=unseen):
-        bus.require("pay")
+        bus.require_guard("pay")
 
 
 def test_a_guard_of_a_metaclass_watches_over_its_classes_and_not_over_their_objects(bus):
@@ -278,10 +278,10 @@ def test_a_guard_of_a_metaclass_watches_over_its_classes_and_not_over_their_obje
     Bank = Meta("Bank", (), {"pay": pay, "transfer": classmethod(transfer)})
     bus.signal("pre_pay").connect(agrees, sender=Meta, role="guard")
     bus.signal("pre_transfer").connect(agrees, sender=Meta, role="guard")
-    bus.require("transfer", sender=Bank)
+    bus.require_guard("transfer", sender=Bank)
     for sender in (None, Bank, Bank()):
         with pytest.raises(HookError, match="no guard"):
-            bus.require("pay", sender=sender)
+            bus.require_guard("pay", sender=sender)
 
 
 # -- what the caller of a blocked call gets --------------------------------------------------------
@@ -290,7 +290,7 @@ def test_a_guard_of_a_metaclass_watches_over_its_classes_and_not_over_their_obje
 @pytest.mark.parametrize("guard", [refuses, breaks])
 def test_blocked_says_what_the_caller_of_a_blocked_call_gets(bus, colour, guard):
     asked = []
-    Bank = make(bus, colour, blocked=lambda blocked: asked.append(blocked) or str(blocked))
+    Bank = make(bus, colour, on_block=lambda blocked: asked.append(blocked) or str(blocked))
     bus.signal("pre_pay").connect(guard, sender=Bank, role="guard", name="limit")
     answer = call(colour, Bank())
     (said,) = asked
@@ -300,7 +300,7 @@ def test_blocked_says_what_the_caller_of_a_blocked_call_gets(bus, colour, guard)
 
 
 def test_a_result_of_the_verdict_goes_before_what_the_host_says(bus, colour):
-    Bank = make(bus, colour, blocked=lambda blocked: "host")
+    Bank = make(bus, colour, on_block=lambda blocked: "host")
     bus.signal("pre_pay").connect(
         lambda bank: Block("no", result="verdict"), sender=Bank, role="guard"
     )
@@ -309,7 +309,7 @@ def test_a_result_of_the_verdict_goes_before_what_the_host_says(bus, colour):
 
 def test_blocked_serves_guards_of_post_and_modifiers_that_close(bus):
     for phase, options in (("post", {"role": "guard"}), ("pre", {"on_error": "block"})):
-        Bank = make(bus, "sync", blocked=lambda blocked: blocked.reason)
+        Bank = make(bus, "sync", on_block=lambda blocked: blocked.reason)
         with bus.signal(f"{phase}_pay").connected_to(breaks, sender=Bank, **options):
             assert "failed: RuntimeError" in Bank().pay()
 
@@ -319,13 +319,13 @@ def test_blocked_that_fails_lets_the_block_out_and_says_so(bus, colour, caplog):
         return "never"
 
     for wrong in (lambda blocked: 1 / 0, lambda blocked: late(blocked)):
-        Bank = make(bus, colour, blocked=wrong)
+        Bank = make(bus, colour, on_block=wrong)
         bus.signal("pre_pay").connect(refuses, sender=Bank, role="guard")
         with pytest.raises(HookBlocked, match="no"):
             call(colour, Bank())
     said = [record.getMessage() for record in caplog.records]
-    assert "blocked= of pay raised ZeroDivisionError (" in said[0]
-    assert "blocked= of pay returned an awaitable (" in said[1]
+    assert "on_block= of pay raised ZeroDivisionError (" in said[0]
+    assert "on_block= of pay returned an awaitable (" in said[1]
 
 
 def test_blocked_never_serves_the_block_of_a_nested_call(bus):
@@ -333,7 +333,7 @@ def test_blocked_never_serves_the_block_of_a_nested_call(bus):
     bus.signal("pre_pay").connect(refuses, sender=Inner, role="guard")
 
     class Outer:
-        @hookable("shop", bus=bus, blocked=lambda blocked: "outer")
+        @hookable("shop", bus=bus, on_block=lambda blocked: "outer")
         def shop(self):
             return Inner().pay()
 
@@ -346,7 +346,7 @@ def test_blocked_is_inherited_and_an_interrupt_in_it_goes_out(bus):
     def interrupted(blocked):
         raise KeyboardInterrupt
 
-    Bank = make(bus, "sync", blocked=interrupted)
+    Bank = make(bus, "sync", on_block=interrupted)
     Heir = type("Heir", (Bank,), {"pay": hookable("pay", bus=bus)(body_of("sync"))})
     bus.signal("pre_pay").connect(refuses, sender=Bank, role="guard")
     with pytest.raises(KeyboardInterrupt):
@@ -367,12 +367,12 @@ def test_a_guard_in_shadow_is_told_of_and_stops_nothing(colour, phase, is_heard)
     signal = bus.signal(f"{phase}_pay")
     for guard in (breaks, refuses, breaks, lambda bank: "odd"):
         name = f"shadow {guard.__name__}"
-        with signal.connected_to(guard, sender=Bank, role="guard", enforce=False, name=name):
+        with signal.connected_to(guard, sender=Bank, role="guard", shadow=True, name=name):
             assert call(colour, Bank()) == [2]
     if is_heard:
         bus.events.connect(lambda bus, event: heard.append(event), kinds=(Blocked, Failed))
     for i, guard in enumerate((breaks, refuses, lambda bank: "odd", lambda bank: breaks(bank))):
-        signal.connect(guard, sender=Bank, role="guard", enforce=False, name=f"shadow{i}")
+        signal.connect(guard, sender=Bank, role="guard", shadow=True, name=f"shadow{i}")
     assert call(colour, Bank()) == [2]
     if is_heard:
         told = [(event.receiver, type(event).__name__, event.enforced) for event in heard]
@@ -391,7 +391,7 @@ def test_one_of_many_guards_is_in_shadow_and_every_block_of_the_others_is_told(c
     signal = bus.signal("pre_pay")
     for i in range(20):
         guard = (lambda bank: Block("no")) if i == 10 else lambda bank: None
-        signal.connect(guard, sender=Bank, role="guard", enforce=i != 10, name=str(i))
+        signal.connect(guard, sender=Bank, role="guard", shadow=i == 10, name=str(i))
     assert call(colour, Bank()) == [1]
     signal.connect(refuses, sender=Bank, role="guard", name="last")
     bus.events.connect(lambda bus, event: heard.append(event), kinds=(Blocked,))
@@ -401,7 +401,7 @@ def test_one_of_many_guards_is_in_shadow_and_every_block_of_the_others_is_told(c
 
 def test_a_guard_in_shadow_is_said_to_be_one(bus):
     Bank = make(bus, "sync")
-    bus.signal("pre_pay").connect(refuses, sender=Bank, role="guard", enforce=False)
+    bus.signal("pre_pay").connect(refuses, sender=Bank, role="guard", shadow=True)
     (row,) = explain(Bank().pay)
     assert row.shadow is True and "shadow" in str(explain(Bank().pay))
     assert any("in shadow, and blocks nothing: refuses" in each for each in report(bus).findings)
@@ -409,10 +409,10 @@ def test_a_guard_in_shadow_is_said_to_be_one(bus):
 
 def test_only_guards_can_be_in_shadow(bus):
     for options in ({}, {"role": "observe"}, {"role": "modify", "on_error": "block"}):
-        with pytest.raises(HookError, match="enforce=False puts a guard in shadow"):
-            bus.signal("pre_pay").connect(refuses, enforce=False, **options)
-    with pytest.raises(HookError, match="enforce='no' must be True or False"):
-        bus.signal("pre_pay").connect(refuses, role="guard", enforce="no")
+        with pytest.raises(HookError, match="shadow=True puts a guard in shadow"):
+            bus.signal("pre_pay").connect(refuses, shadow=True, **options)
+    with pytest.raises(HookError, match="shadow='no' must be True or False"):
+        bus.signal("pre_pay").connect(refuses, role="guard", shadow="no")
 
 
 def test_the_deadline_of_a_guard_in_shadow_ends_only_the_guard(bus):
@@ -420,7 +420,7 @@ def test_the_deadline_of_a_guard_in_shadow_ends_only_the_guard(bus):
         await asyncio.sleep(60)
 
     Bank = make(bus, "async")
-    bus.signal("pre_pay").connect(slow, sender=Bank, role="guard", enforce=False, timeout=0.01)
+    bus.signal("pre_pay").connect(slow, sender=Bank, role="guard", shadow=True, timeout=0.01)
     assert call("async", Bank()) == [1]
 
 
@@ -456,10 +456,10 @@ def test_an_override_that_comes_after_the_guard_is_logged_once_when_it_passes_on
         bus.signal("post_pay").connect(lambda bank: None, name="another plan")
     [said] = caplog.messages
     assert "agrees (" in said and "does not wholly guard" in said and "Child.pay, " in said
-    bus.require("pay")
+    bus.require_guard("pay")
     bus.signal("post_pay").connect(agrees, role="guard")
     with pytest.raises(HookError, match="pay is guarded, but .*Child.pay, .*passes to super"):
-        bus.require("pay", phase="post")
+        bus.require_guard("pay", phase="post")
 
 
 def test_a_mixin_ahead_of_a_hookable_is_an_override(bus):
@@ -469,18 +469,18 @@ def test_a_mixin_ahead_of_a_hookable_is_an_override(bus):
     with pytest.warns(HookWarning, match=r"Mixin.pay \(ahead of it in Mixed\), .*nothing sees it"):
         bus.signal("pre_pay").connect(refuses, sender=Bank, role="guard")
     with pytest.raises(HookError, match="Mixin.pay"):
-        bus.require("pay")
+        bus.require_guard("pay")
     from hookbus import hook_overrides
 
     hook_overrides(Bank)
     assert is_blocked("sync", Mixed())
-    bus.require("pay")
+    bus.require_guard("pay")
 
 
 def test_hook_overrides_makes_present_and_future_overrides_hookable(bus, colour, recwarn):
     from hookbus import hook_overrides
 
-    Bank = make(bus, colour, guarded=True, blocked=lambda blocked: "closed")
+    Bank = make(bus, colour, require_guard=True, on_block=lambda blocked: "closed")
     Present = type("Present", (Bank,), {"pay": body_of(colour)})
     assert hook_overrides(Bank) is Bank
     Future = type("Future", (Present,), {"pay": body_of(colour)})
@@ -490,7 +490,7 @@ def test_hook_overrides_makes_present_and_future_overrides_hookable(bus, colour,
     for cls in (Bank, Present, Future):
         assert call(colour, cls()) == [1]
     assert not recwarn.list and bus.uncovered() == []
-    bus.require("pay")
+    bus.require_guard("pay")
 
 
 def test_hook_overrides_needs_a_class_with_hookable_methods():
@@ -517,4 +517,4 @@ def test_what_is_abstract_needs_no_guard_as_nobody_can_call_it(bus, colour):
     Account = type("Account", (), {"pay": hookable("pay", bus=bus)(abstract)})
     Bank = type("Bank", (Account,), {"pay": hookable("pay", bus=bus)(body_of(colour))})
     bus.signal("pre_pay").connect(agrees, sender=Bank, role="guard")
-    bus.require("pay")
+    bus.require_guard("pay")

@@ -182,7 +182,7 @@ def test_what_cannot_be_asked_for_its_class_neither_breaks_a_call_nor_opens_it(b
     assert is_blocked(colour, Agent()) and not is_blocked(colour, Free())
     bus.signal("pre_reply").connect(blocks, sender=Free, role="guard")
     assert is_blocked(colour, Free())
-    bus.require("reply")
+    bus.require_guard("reply")
 
 
 def test_a_class_that_takes_no_attribute_from_python_is_guarded_as_what_it_has_become(

@@ -155,7 +155,7 @@ def test_one_receiver_that_is_connected_from_two_sides_at_once_has_both_connecti
                 if lines == line:
                     layers.append(None)
                     layers[0] = fresh.signal.connected_to(
-                        fresh.blocks, sender=fresh.Agent, role="guard", enforce=False
+                        fresh.blocks, sender=fresh.Agent, role="guard", shadow=True
                     )
             return trace
 

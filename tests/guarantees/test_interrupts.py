@@ -7,10 +7,10 @@ from contextvars import copy_context
 import pytest
 
 import hookbus
-from hookbus import Bus, hookable, surrounding
+from hookbus import Bus, baggage, hookable
 
 HOUSE = os.path.dirname(hookbus.__file__)
-FILES = ("listeners.py", "broadcast.py", "_surroundings.py", "story", "telling.py")
+FILES = ("listeners.py", "broadcast.py", "_baggage.py", "story", "telling.py")
 
 
 def interrupted_at(line, run):
@@ -74,10 +74,10 @@ def test_no_listener_is_deaf_after_an_interrupt_at_any_line(listener):
 def test_no_signal_is_mute_and_nothing_is_around_after_an_interrupt_at_any_line():
     bus, heard = Bus(), []
     pay = hookable("pay", bus=bus)(lambda: "paid")
-    bus.signal("pre_pay").connect(lambda pay, surrounding: heard.append({**surrounding}))
+    bus.signal("pre_pay").connect(lambda pay, baggage: heard.append({**baggage}))
 
     def run():
-        with bus.signal("pre_pay").muted(), surrounding(user="ada"):
+        with bus.signal("pre_pay").muted(), baggage(user="ada"):
             pay()
 
     line = 1

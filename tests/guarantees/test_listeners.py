@@ -12,7 +12,7 @@ import attrs
 import pytest
 
 import hookbus
-from hookbus import Bus, HookError, events, surrounding
+from hookbus import Bus, HookError, baggage, events
 
 from ._cells import ROWS, TARGETS
 from ._colours import make_agent, take
@@ -132,9 +132,9 @@ def breaks_as_guard(agent):
 def test_a_listener_hears_the_kinds_it_names_and_without_them_all_but_asked(bus):
     heard = {name: [] for name in ("all", "some", "asked")}
     bus.events.connect(lambda bus, event: heard["all"].append(type(event)))
-    assert bus.heard == frozenset(events.KINDS) - {events.Asked}
+    assert bus.heard == frozenset(events.KINDS) - {events.Invoked}
     with bus.events.connected_to(
-        lambda bus, event: heard["asked"].append(type(event)), kinds=events.Asked
+        lambda bus, event: heard["asked"].append(type(event)), kinds=events.Invoked
     ):
         assert bus.heard == frozenset(events.KINDS)
     bus.events.connect_via(kinds=(events.Blocked, events.Failed))(
@@ -142,9 +142,9 @@ def test_a_listener_hears_the_kinds_it_names_and_without_them_all_but_asked(bus)
     )
     for kind in events.KINDS:
         bus.events.tell(bus, made(kind))
-    assert heard["all"] == [kind for kind in events.KINDS if kind is not events.Asked]
+    assert heard["all"] == [kind for kind in events.KINDS if kind is not events.Invoked]
     assert heard["some"] == [events.Blocked, events.Failed] and heard["asked"] == []
-    assert bus.heard == frozenset(events.KINDS) - {events.Asked}
+    assert bus.heard == frozenset(events.KINDS) - {events.Invoked}
 
 
 def made(kind):
@@ -167,29 +167,29 @@ def test_a_listener_is_called_by_position_whatever_its_parameters_are_called(bus
 
 @pytest.mark.parametrize("kinds", [events.Event, "Blocked", (events.Blocked, int), ()])
 def test_kinds_are_classes_of_events(bus, kinds):
-    with pytest.raises(HookError, match="write classes of hookbus.events: Started, Asked"):
+    with pytest.raises(HookError, match="write classes of hookbus.events: Started, Invoked"):
         bus.events.connect(lambda bus, event: None, kinds=kinds)
     with pytest.raises(HookError, match="connect to bus.events"):
         bus.signal("pre_reply").connect(lambda agent: None, kinds=kinds)
     assert not bus.heard and not bus.events.receivers
 
 
-def test_an_event_is_frozen_and_keeps_the_surrounding_that_it_was_made_in():
-    with surrounding(user="ada"), surrounding(session=1) as around:
+def test_an_event_is_frozen_and_keeps_the_baggage_that_it_was_made_in():
+    with baggage(user="ada"), baggage(session=1) as around:
         for kind in events.KINDS:
             fields = {
                 field.name: 0 for field in attrs.fields(kind) if field.default is attrs.NOTHING
             }
             event = kind(**fields)
             assert (
-                event.surrounding == {"user": "ada", "session": 1} and event.surrounding is around
+                event.baggage == {"user": "ada", "session": 1} and event.baggage is around
             )
             assert pickle.loads(pickle.dumps(event)) == event and hash(event) == hash(
                 kind(**fields)
             )
             with pytest.raises(attrs.exceptions.FrozenInstanceError):
                 event.hook = "other"
-    assert made(events.Lost).surrounding == {}
+    assert made(events.Lost).baggage == {}
 
 
 def test_a_call_with_two_receivers_and_a_listener_goes_through_twelve_functions_at_most():

@@ -11,7 +11,7 @@ from hookbus import Bus, HookBlocked, events, hookable
 bus, failures = Bus(), []
 
 class Agent:
-    @hookable("say", bus=bus, awaits=True)
+    @hookable("say", bus=bus, async_receivers=True)
     def say(self, msg):
         return msg
 

@@ -160,7 +160,7 @@ def test_what_another_receiver_raises_is_its_failure_by_its_role(colour, odd, ro
     else:
         options = {
             "modify": {}, "guard": {"role": "guard"}, "block": {"on_error": "block"},
-            "shadow": {"role": "guard", "enforce": False}, "raise": {"on_error": "raise"},
+            "shadow": {"role": "guard", "shadow": True}, "raise": {"on_error": "raise"},
         }[role]  # fmt: skip
         bus.signal("pre_reply").connect(fails, **options)
     got = outcome(lambda: take(colour, agent, "hi"))

@@ -19,7 +19,7 @@ def bus():
 
 @pytest.fixture
 def work(bus):
-    @hookable("work", bus=bus, awaits=True)
+    @hookable("work", bus=bus, async_receivers=True)
     def work():
         return "done"
 

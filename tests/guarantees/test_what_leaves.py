@@ -357,7 +357,7 @@ OURS = tuple(
         "answer call result marks type plan body seat0 r0 error item _x out waiting view draft left outcome leaving "  # noqa: E501
         "replaced fresh fresh_ fired fired_ rescue raised dropped source advance value index end thrown nest next_0 "  # noqa: E501
         "outermost attempt patch clock seat receiver many0 when0 kept held0 opened_0 began began_0 turn_0 inside deeper "  # noqa: E501
-        "values first names context surrounding sender around0 HookContext ENCLOSING Call Attempt call_reply PLAIN "  # noqa: E501
+        "values first names context baggage sender around0 HookContext ENCLOSING Call Attempt call_reply PLAIN "  # noqa: E501
     ).split()
 )
 BUILTINS = tuple(

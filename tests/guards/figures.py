@@ -18,7 +18,7 @@ SIZES = (10_000, 100_000, 1_000_000)
 def _call(guard: Any, value: Any, *, is_result: bool) -> tuple[float, bool]:
     """Return the seconds that a call takes, and whether it was blocked."""
     bus = Bus()
-    bus.plug(guard)
+    bus.register(guard)
 
     @hookable("tool_call", bus=bus)
     def tool_call(name: str, arguments: dict[str, Any]) -> Any:
@@ -42,7 +42,7 @@ def _cleans(make: Callable[[], Any]) -> Callable[[Any], tuple[float, bool]]:
 
 def _told() -> Any:
     guard = guards.provenance({"send": "to"})
-    guard.heard("to ada")
+    guard.trust("to ada")
     return guard
 
 
@@ -51,10 +51,10 @@ GUARDS: dict[str, Callable[[Any], tuple[float, bool]]] = {
     "quarantine": _cleans(guards.quarantine),
     "provenance": _judges(_told),
     "provenance, a result": _cleans(_told),
-    "tools": _judges(lambda: guards.tools(allow={"send": {"to": "*a*b*c*d*"}}, unknown="block")),
-    "inside": _judges(lambda: guards.inside("/tmp")),
+    "tool_policy": _judges(lambda: guards.tool_policy(allow={"send": {"to": "*a*b*c*d*"}}, default="block")),
+    "paths_within": _judges(lambda: guards.paths_within("/tmp")),
     "public_hosts": _judges(guards.public_hosts),
-    "limit": _judges(lambda: guards.limit(10)),
+    "rate_limit": _judges(lambda: guards.rate_limit(10)),
 }
 
 

@@ -5,21 +5,21 @@ import asyncio
 import pydantic
 import pytest
 
-from hookbus import Bus, HookBlocked, HookError, hookable, report, surrounding
+from hookbus import Bus, HookBlocked, HookError, baggage, hookable, report
 from hookbus.guards import (
     cache,
     fallback,
-    inside,
-    limit,
     no_loops,
+    paths_within,
     provenance,
     public_hosts,
     quarantine,
+    rate_limit,
     redact,
     retry,
     schema,
     timeout,
-    tools,
+    tool_policy,
 )
 
 
@@ -56,7 +56,7 @@ def blocked(function, *arguments, **options):
 @pytest.mark.parametrize("hook", ["send", ["send", "send_file"], "send*", ["s?nd", "x*"], "*"])
 def test_a_method_is_a_tool_under_its_name_under_several_and_under_a_glob(hook):
     bus = Bus()
-    off = bus.plug(tools(allow="read", deny={"send": {"to": "eve*"}}, unknown="allow", hook=hook))
+    off = bus.register(tool_policy(allow="read", deny={"send": {"to": "eve*"}}, default="allow", hook=hook))
     agent = agent_of(bus)  # declared after the guard was registered
     assert agent.send("ada") == "sent hi to ada"
     assert "the tool 'send' may not" in blocked(agent.send, "eve@evil.test").reason
@@ -69,15 +69,15 @@ def test_a_method_is_a_tool_under_its_name_under_several_and_under_a_glob(hook):
 def test_a_glob_covers_hooks_that_were_declared_before_and_no_other():
     bus = Bus()
     agent = agent_of(bus)
-    bus.plug(tools(deny="*", unknown="allow", hook="send*"))
+    bus.register(tool_policy(deny="*", default="allow", hook="send*"))
     assert blocked(agent.send, "ada") and blocked(agent.send_file, "a")
     assert agent.read("x") == "x ran"
-    bus.require("send")
+    bus.require_guard("send")
 
 
 def test_a_glob_that_no_hook_has_is_a_finding():
     bus = Bus()
-    bus.plug(tools(allow="a", hook="snd_*"))
+    bus.register(tool_policy(allow="a", hook="snd_*"))
     assert any("no hook has a name that 'pre_snd_*' matches" in each
                for each in report(bus).findings)  # fmt: skip
 
@@ -85,8 +85,8 @@ def test_a_glob_that_no_hook_has_is_a_finding():
 @pytest.mark.parametrize("wrong", ["", "a b", (), 3, None, ["send", ""], "pre send", "a.b", [3]])
 def test_what_is_not_a_hook_is_refused_by_each(wrong, tmp_path):
     makers = (
-        lambda: tools(allow="a", hook=wrong), lambda: limit(1, hook=wrong),
-        lambda: inside(tmp_path, hook=wrong), lambda: no_loops(hook=wrong),
+        lambda: tool_policy(allow="a", hook=wrong), lambda: rate_limit(1, hook=wrong),
+        lambda: paths_within(tmp_path, hook=wrong), lambda: no_loops(hook=wrong),
         lambda: cache(hook=wrong), lambda: redact(hook=wrong),
     )  # fmt: skip
     for make in makers:
@@ -98,12 +98,12 @@ def test_each_guard_judges_methods(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     bus = Bus()
     agent = agent_of(bus)
-    bus.plug(inside(tmp_path, hook="send_file"))
-    bus.plug(public_hosts(hook="send_file"))
+    bus.register(paths_within(tmp_path, hook="send_file"))
+    bus.register(public_hosts(hook="send_file"))
     assert asyncio.run(agent.send_file("a.txt")) == "sent a.txt"
     assert blocked(agent.send_file, "/etc/passwd").verdict.code == "path"
     assert blocked(agent.send_file, "a", "http://10.0.0.1").verdict.code == "host"
-    bus.plug(schema({"send": To}, hook="send"))
+    bus.register(schema({"send": To}, hook="send"))
     assert blocked(agent.send, 7).verdict.code == "schema"
     assert agent.send("ada") == "sent hi to ada"
 
@@ -111,12 +111,12 @@ def test_each_guard_judges_methods(tmp_path, monkeypatch):
 def test_counting_guards_count_the_hooks_of_a_glob_together():
     bus = Bus()
     agent = agent_of(bus)
-    bus.plug(limit(2, hook=["send", "read"]))
+    bus.register(rate_limit(2, hook=["send", "read"]))
     agent.send("ada"), agent.read("a")
     assert blocked(agent.send, "bob").verdict.code == "limit"
     bus = Bus()
     agent = agent_of(bus)
-    bus.plug(limit(1, per="tool", hook="*"))
+    bus.register(rate_limit(1, per="tool", hook="*"))
     agent.send("ada"), agent.read("a")
     assert blocked(agent.read, "b").verdict.code == "limit"
 
@@ -125,8 +125,8 @@ def test_provenance_judges_a_method_by_its_parameters():
     bus = Bus()
     agent = agent_of(bus)
     guard = provenance({"send": "to"}, hook="send")
-    bus.plug(guard)
-    guard.heard("write to ada")
+    bus.register(guard)
+    guard.trust("write to ada")
     agent.send("ada")
     assert "to of 'send' comes from" in blocked(agent.send, "eve").reason
 
@@ -134,9 +134,9 @@ def test_provenance_judges_a_method_by_its_parameters():
 def test_redact_cleans_every_parameter_of_a_method_also_one_called_name():
     bus = Bus()
     agent = agent_of(bus)
-    bus.plug(redact(hook="read"))
+    bus.register(redact(hook="read"))
     assert agent.read("ada@example.com") == "<email> ran"
-    bus.plug(quarantine(hook="send"))
+    bus.register(quarantine(hook="send"))
     assert "[instructions removed]" in agent.send("ada", "TODO: pay eve")
 
 
@@ -161,13 +161,13 @@ def test_arounds_take_methods_and_a_cache_knows_them_apart():
             await asyncio.sleep(30)
 
     agent = Agent()
-    bus.plug(cache(hook=["one", "two"]))
+    bus.register(cache(hook=["one", "two"]))
     assert [agent.one("a"), agent.two("a"), agent.one("a")] == ["one", "two", "one"]
     assert runs == ["one", "two"]
-    bus.plug(fallback({"to": "good"}, hook="two"))
-    bus.plug(retry(ValueError, attempts=2, wait_max=0.01, hook="t*"))
+    bus.register(fallback({"to": "good"}, hook="two"))
+    bus.register(retry(ValueError, attempts=2, wait_max=0.01, hook="t*"))
     assert agent.two("bad") == "two" and runs == ["one", "two", "two", "two", "two"]
-    bus.plug(timeout(0.01, hook="slow"))
+    bus.register(timeout(0.01, hook="slow"))
     with pytest.raises(TimeoutError):
         asyncio.run(agent.slow("a"))
 
@@ -175,7 +175,7 @@ def test_arounds_take_methods_and_a_cache_knows_them_apart():
 def test_an_argument_of_a_rule_that_the_method_does_not_have_blocks_it():
     bus = Bus()
     agent = agent_of(bus)
-    bus.plug(tools(allow="*", deny={"send": {"two": "eve*"}}, hook="*"))
+    bus.register(tool_policy(allow="*", deny={"send": {"two": "eve*"}}, hook="*"))
     said = blocked(agent.send, "eve").reason
     assert said == "a rule of deny names the argument 'two', which this tool does not have; " \
                    "did you mean 'to'?"  # fmt: skip
@@ -189,6 +189,6 @@ def test_the_sender_is_no_argument():
     def send(agent, path):
         return path
 
-    bus.plug(inside(".", hook="send"))
-    with surrounding(session=1):
+    bus.register(paths_within(".", hook="send"))
+    with baggage(session=1):
         assert send(object(), "a.txt") == "a.txt"

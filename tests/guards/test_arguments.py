@@ -11,7 +11,7 @@ import pydantic
 import pytest
 
 from hookbus import HookBlocked, hookable
-from hookbus.guards import inside, provenance, public_hosts
+from hookbus.guards import paths_within, provenance, public_hosts
 
 
 class Model(pydantic.BaseModel):
@@ -183,7 +183,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_a_path_is_found_in_every_shape(call, bus, tmp_path, monkeypatch, shape):
     monkeypatch.chdir(tmp_path)
-    bus.plug(inside(tmp_path))
+    bus.register(paths_within(tmp_path))
     with pytest.raises(HookBlocked) as error:
         call("read", files=shape("/etc/passwd"))
     assert error.value.verdict.code == "path" and "/etc" not in error.value.reason
@@ -193,7 +193,7 @@ def test_a_path_is_found_in_every_shape(call, bus, tmp_path, monkeypatch, shape)
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_an_address_is_found_in_every_shape(call, bus, shape):
-    bus.plug(public_hosts())
+    bus.register(public_hosts())
     with pytest.raises(HookBlocked) as error:
         call("fetch", urls=shape("http://10.0.0.1/"))
     assert error.value.verdict.code == "host" and call.made == []
@@ -202,8 +202,8 @@ def test_an_address_is_found_in_every_shape(call, bus, shape):
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_a_value_the_user_never_said_is_found_in_every_shape(call, bus, shape):
     guard = provenance({"send": "recipients"})
-    bus.plug(guard)
-    guard.heard("send it to ada")
+    bus.register(guard)
+    guard.trust("send it to ada")
     with pytest.raises(HookBlocked) as error:
         call("send", recipients=shape("eve@evil.test"))
     assert error.value.verdict.code == "provenance" and call.made == []
@@ -211,7 +211,7 @@ def test_a_value_the_user_never_said_is_found_in_every_shape(call, bus, shape):
 
 def test_fields_of_objects_are_found_by_their_name(call, bus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    bus.plug(inside(tmp_path))
+    bus.register(paths_within(tmp_path))
     box = dataclasses.make_dataclass("Box", ["path"])
     call("read", box=box("a.txt"), choice=enum.Enum("E", "A").A)
     for bad in (box("/etc/passwd"), [{"deep": box(["/etc"])}]):
@@ -248,7 +248,7 @@ class Computed(pydantic.BaseModel):
 
 def test_a_property_is_judged_where_its_name_is_covered(call, bus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    bus.plug(inside(tmp_path))
+    bus.register(paths_within(tmp_path))
     call("read", box=[Moved("a.txt"), Computed(root="a.txt")])
     for bad in (Moved("/etc"), Computed(root="/etc"), [Moved("/etc")]):
         with pytest.raises(HookBlocked, match="path is outside the folders"):
@@ -263,7 +263,7 @@ class Field(enum.Enum):
 
 @pytest.mark.parametrize("name", [b"path", Field.PATH, Text("path")], ids=repr)
 def test_a_key_that_is_no_plain_string_is_a_name_too(call, bus, tmp_path, name):
-    bus.plug(inside(tmp_path))
+    bus.register(paths_within(tmp_path))
     with pytest.raises(HookBlocked, match="outside the folders"):
         call("read", box={name: "/etc/passwd"})
 
@@ -285,8 +285,8 @@ class Sly(str):
 
 
 def test_what_a_class_of_strings_says_of_them_counts_for_nothing(call, bus, tmp_path):
-    bus.plug(inside(tmp_path))
-    bus.plug(public_hosts())
+    bus.register(paths_within(tmp_path))
+    bus.register(public_hosts())
     for name, bad in (("path", Sly("/etc/passwd")), (Sly("path"), "/etc"), ("url", Sly("//a@b"))):
         with pytest.raises(HookBlocked):
             call.given("read", {name: bad})
@@ -294,8 +294,8 @@ def test_what_a_class_of_strings_says_of_them_counts_for_nothing(call, bus, tmp_
 
 
 def test_plain_data_beside_the_arguments_of_a_tool_is_judged_and_objects_are_not(bus, tmp_path):
-    bus.plug(inside(tmp_path))
-    bus.plug(public_hosts())
+    bus.register(paths_within(tmp_path))
+    bus.register(public_hosts())
     ran = []
 
     @hookable("tool_call", bus=bus)
@@ -344,9 +344,9 @@ def test_an_object_that_cannot_be_looked_into_is_a_block(
     call, bus, tmp_path, make
 ):
     value = make()
-    guards = inside(tmp_path), public_hosts(), provenance({"read": "recipient"})
+    guards = paths_within(tmp_path), public_hosts(), provenance({"read": "recipient"})
     for guard in guards:
-        off = bus.plug(guard)
+        off = bus.register(guard)
         with pytest.raises(HookBlocked, match="cannot be looked into"):
             call("read", box=value)
         off()
@@ -366,7 +366,7 @@ class CountedOnce(ReadOnce):
 
 @pytest.mark.parametrize("make", [iter, lambda items: CountedOnce()])
 def test_an_iterator_is_left_as_it_was(call, bus, tmp_path, make):
-    bus.plug(inside(tmp_path))
+    bus.register(paths_within(tmp_path))
     items = make(["/etc/passwd"])
     with pytest.raises(HookBlocked):
         call("read", paths=items)
@@ -374,7 +374,7 @@ def test_an_iterator_is_left_as_it_was(call, bus, tmp_path, make):
 
 
 def test_values_that_are_too_many_or_hold_themselves_are_a_block(call, bus, tmp_path, monkeypatch):
-    bus.plug(inside(tmp_path))
+    bus.register(paths_within(tmp_path))
     circle = []
     circle.append(circle)
     shared = ["x"]
@@ -387,7 +387,7 @@ def test_values_that_are_too_many_or_hold_themselves_are_a_block(call, bus, tmp_
 
 
 def test_collections_that_lead_to_each_other_are_looked_through_or_a_block(call, bus, tmp_path):
-    bus.plug(inside(tmp_path))
+    bus.register(paths_within(tmp_path))
     one, other = Batch(None), Batch(None)
     one.target, other.target = other, one
     with pytest.raises(HookBlocked, match="nested more than 50 deep"):
@@ -395,7 +395,7 @@ def test_collections_that_lead_to_each_other_are_looked_through_or_a_block(call,
 
 
 def test_addresses_of_a_library_are_read_as_their_string(call, bus):
-    bus.plug(public_hosts())
+    bus.register(public_hosts())
     address = pydantic.TypeAdapter(pydantic.HttpUrl).validate_python
     call("fetch", url=address("https://8.8.8.8/"))
     with pytest.raises(HookBlocked, match="public host"):
@@ -404,8 +404,8 @@ def test_addresses_of_a_library_are_read_as_their_string(call, bus):
 
 def test_a_megabyte_of_small_mappings_is_looked_through(bus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    bus.plug(inside(tmp_path))
-    bus.plug(public_hosts())
+    bus.register(paths_within(tmp_path))
+    bus.register(public_hosts())
     ran = []
 
     @hookable("tool_call", bus=bus)

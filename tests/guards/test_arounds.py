@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, hookable, surrounding
-from hookbus.guards import cache, fallback, limit, retry, timeout
+from hookbus import Block, Bus, HookBlocked, HookError, baggage, hookable
+from hookbus.guards import cache, fallback, rate_limit, retry, timeout
 
 
 class Fails:
@@ -53,7 +53,7 @@ def attempt(request, flaky):
 
 
 def again(bus, **options):
-    return bus.plug(retry(hook="try_call", wait_initial=0.001, wait_max=0.002, **options))
+    return bus.register(retry(hook="try_call", wait_initial=0.001, wait_max=0.002, **options))
 
 
 def test_a_call_that_raises_is_made_again_and_then_raises(attempt, bus):
@@ -69,7 +69,7 @@ def test_a_call_that_raises_is_made_again_and_then_raises(attempt, bus):
 
 
 def test_guards_judge_every_attempt_and_a_block_is_not_made_again(attempt, bus):
-    bus.plug(limit(2, hook="try_call"))
+    bus.register(rate_limit(2, hook="try_call"))
     again(bus, attempts=5)
     with pytest.raises(HookBlocked, match="used up"):
         attempt(Fails(*[OSError()] * 4))
@@ -89,7 +89,7 @@ def test_what_a_hook_further_inside_blocks_is_not_made_again(attempt, bus):
 
 
 def test_the_next_way_is_tried_and_the_last_raises(attempt, bus):
-    bus.plug(fallback({"model": "small"}, {"model": "tiny", "name": "y"}, hook="try_call"))
+    bus.register(fallback({"model": "small"}, {"model": "tiny", "name": "y"}, hook="try_call"))
     assert attempt(Fails(OSError("1"), ValueError("2"))) == "done"
     assert attempt.made == [("x", "large"), ("x", "small"), ("y", "tiny")]
     with pytest.raises(OSError, match="3"):
@@ -97,7 +97,7 @@ def test_the_next_way_is_tried_and_the_last_raises(attempt, bus):
 
 
 def test_a_way_that_is_blocked_ends_the_call(attempt, bus):
-    bus.plug(fallback({"model": "forbidden"}, {"model": "small"}, hook="try_call"))
+    bus.register(fallback({"model": "forbidden"}, {"model": "small"}, hook="try_call"))
 
     @bus.signal("pre_try_call").connect_via(role="guard")
     def judge(sender, model):
@@ -109,8 +109,8 @@ def test_a_way_that_is_blocked_ends_the_call(attempt, bus):
 
 
 def test_each_attempt_has_its_time_and_the_next_way_is_tried(bus):
-    bus.plug(fallback({"seconds": 0}, hook="wait"))
-    bus.plug(timeout(0.05, hook="wait"))
+    bus.register(fallback({"seconds": 0}, hook="wait"))
+    bus.register(timeout(0.05, hook="wait"))
 
     @hookable("wait", bus=bus)
     async def wait(seconds):
@@ -124,7 +124,7 @@ def test_each_attempt_has_its_time_and_the_next_way_is_tried(bus):
 
 
 def test_a_deadline_for_a_plain_function_is_refused(bus):
-    bus.plug(timeout(1, hook="wait"))
+    bus.register(timeout(1, hook="wait"))
     with pytest.raises(HookError, match="is async, but"):
 
         @hookable("wait", bus=bus)
@@ -135,7 +135,7 @@ def test_a_deadline_for_a_plain_function_is_refused(bus):
 
 
 def test_a_result_is_given_again_and_each_has_its_own(call, bus):
-    bus.plug(cache())
+    bus.register(cache())
     call.result = {"rows": [1]}
     first = call("read", path="a", deep={"x": [1, 2]})
     first["rows"].append(2)
@@ -153,10 +153,10 @@ def test_other_users_sessions_and_senders_have_none_of_it(bus):
             made.append((self, path))
             return path
 
-    bus.plug(cache(hook="look"))
+    bus.register(cache(hook="look"))
     agent = Agent()
     for user, session in (("ada", 1), ("bob", 1), ("ada", 2), ("ada", 1)):
-        with surrounding(user=user, session=session):
+        with baggage(user=user, session=session):
             agent.look("a")
     assert len(made) == 3
     Agent().look("a"), agent.look("a"), agent.look("a")
@@ -164,16 +164,16 @@ def test_other_users_sessions_and_senders_have_none_of_it(bus):
 
 
 def test_guards_are_asked_for_what_is_given_again(call, bus):
-    bus.plug(cache())
+    bus.register(cache())
     assert call("read") == call("read") == "done"
-    bus.plug(limit(1))
+    bus.register(rate_limit(1))
     call("read")
     with pytest.raises(HookBlocked, match="used up"):
         call("read")
 
 
 def test_what_raises_or_has_no_key_or_no_copy_runs_each_time(call, bus):
-    bus.plug(cache())
+    bus.register(cache())
     call.result = OSError("x")
     for _ in range(2):
         with pytest.raises(OSError, match="x"):
@@ -192,17 +192,17 @@ def test_the_labels_of_a_tool_call_are_no_part_of_its_key(bus):
     def tool_call(name, arguments, call_id):
         made.append(call_id)
 
-    bus.plug(cache())
+    bus.register(cache())
     tool_call("read", {}, 1), tool_call("read", {}, 2)
     assert made == [1]
 
 
 def test_a_result_gets_too_old_and_too_many(call, bus):
-    off = bus.plug(cache(0.2))
+    off = bus.register(cache(0.2))
     call("read"), call("read"), time.sleep(0.3), call("read")
     assert len(call.made) == 2
     off()
-    bus.plug(cache(size=1))
+    bus.register(cache(size=1))
     call("a"), call("b"), call("a")
     assert len(call.made) == 5
 
@@ -232,6 +232,6 @@ def test_what_is_none_is_refused(make, words):
 
 def test_a_bus_of_its_own_has_its_own(call):
     other = Bus()
-    other.plug(cache())
+    other.register(cache())
     call("read"), call("read")
     assert len(call.made) == 2

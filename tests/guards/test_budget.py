@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import attrs
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, Replace, hookable, surrounding
+from hookbus import Block, Bus, HookBlocked, HookError, Replace, baggage, hookable
 from hookbus.guards import budget
 
 
@@ -61,14 +61,14 @@ def model(request, bus):
 
 
 def test_what_was_used_counts_and_not_what_was_reserved(model, bus):
-    bus.plug(budget(tokens=500))
+    bus.register(budget(tokens=500))
     model.use = (100, 50)
     assert model(200)["usage"]["output_tokens"] == 50
     assert model.free() == 350
 
 
 def test_what_could_be_too_much_does_not_run_and_costs_nothing(model, bus):
-    bus.plug(budget(tokens=100))
+    bus.register(budget(tokens=100))
     for call in (lambda: model(101), lambda: model(10, "x" * 400), lambda: model(60, n=2)):
         with pytest.raises(HookBlocked, match="the budget of 100 tokens a session is used up") as e:
             call()
@@ -77,14 +77,14 @@ def test_what_could_be_too_much_does_not_run_and_costs_nothing(model, bus):
 
 
 def test_a_model_that_uses_more_than_it_may_uses_up_the_rest(model, bus):
-    bus.plug(budget(tokens=100))
+    bus.register(budget(tokens=100))
     model.use = (90, 90)
     model(10)
     assert model.free() == 0
 
 
 def test_what_raised_or_said_nothing_has_used_what_it_reserved(model, bus):
-    bus.plug(budget(tokens=1000))
+    bus.register(budget(tokens=1000))
     model.use = OSError("lost")
     with pytest.raises(OSError, match="lost"):
         model(99)
@@ -103,14 +103,14 @@ def test_what_raised_or_said_nothing_has_used_what_it_reserved(model, bus):
     ],
 )
 def test_what_was_used_is_found_where_frameworks_say_it(model, bus, say):
-    bus.plug(budget(tokens=500))
+    bus.register(budget(tokens=500))
     model.use = say(30, 20)
     model(300)
     assert model.free() == 450
 
 
 def test_what_did_not_run_has_used_nothing(model, bus):
-    bus.plug(budget(tokens=100))
+    bus.register(budget(tokens=100))
     for phase, verdict, role in (
         ("pre", Block("no"), "guard"),
         ("pre", Replace("cached"), "modify"),
@@ -125,7 +125,7 @@ def test_what_did_not_run_has_used_nothing(model, bus):
 
 
 def test_an_answer_that_a_guard_withholds_was_used(model, bus):
-    bus.plug(budget(tokens=100))
+    bus.register(budget(tokens=100))
     model.use = (20, 20)
     with bus.signal("post_model_call").connected_to(lambda sender: Block("no"), role="guard"):
         with pytest.raises(HookBlocked):
@@ -134,7 +134,7 @@ def test_an_answer_that_a_guard_withholds_was_used(model, bus):
 
 
 def test_each_attempt_is_reckoned(model, bus):
-    bus.plug(budget(tokens=100))
+    bus.register(budget(tokens=100))
 
     def twice(sender, call_next):
         async def both():
@@ -155,9 +155,9 @@ def test_each_attempt_is_reckoned(model, bus):
 
 
 def test_sessions_and_users_have_theirs_and_those_without_share_one(model, bus):
-    bus.plug(budget(tokens=100, per="user"))
+    bus.register(budget(tokens=100, per="user"))
     for user in ("ada", "bob", 7, "7"):
-        with surrounding(user=user):
+        with baggage(user=user):
             assert model.free() == 100
             model.use = (50, 50)
             model(90)
@@ -166,11 +166,11 @@ def test_sessions_and_users_have_theirs_and_those_without_share_one(model, bus):
 
 
 def test_money_is_reckoned_by_the_price_of_the_model(model, bus):
-    bus.plug(budget(money=0.01))
+    bus.register(budget(money=0.01))
     model.use = (1000, 100)
     named = SimpleNamespace(model_name="gpt-4o")
     for name in ("gpt-4o", "openai/gpt-4o", named):  # 0.0035 dollars each
-        with surrounding(session=str(name)):
+        with baggage(session=str(name)):
             model(600, model=name)
             model(600, model=name)
             with pytest.raises(HookBlocked, match=r"the budget of \$0.01 a session is used up"):
@@ -179,14 +179,14 @@ def test_money_is_reckoned_by_the_price_of_the_model(model, bus):
 
 @pytest.mark.parametrize("name", ["a model that nobody sells", "openai/none", None, object()])
 def test_a_model_without_a_price_is_blocked(model, bus, name):
-    bus.plug(budget(money=Decimal("1")))
+    bus.register(budget(money=Decimal("1")))
     with pytest.raises(HookBlocked, match="no price is known for the model"):
         model(model=name)
     assert model.made == 0
 
 
 def test_an_answer_of_any_length_is_blocked_and_the_model_itself_may_say_how_long(bus):
-    bus.plug(budget(tokens=100))
+    bus.register(budget(tokens=100))
     model = Models(bus, "sync")
     for options in ({}, None, {"max_tokens": None}, {"max_tokens": "10"}):
         with pytest.raises(HookBlocked, match="no max_tokens says what the call may use"):
@@ -198,7 +198,7 @@ def test_an_answer_of_any_length_is_blocked_and_the_model_itself_may_say_how_lon
 
 
 def test_a_stream_has_used_what_it_reserved(bus):
-    bus.plug(budget(tokens=100, hook="model_stream"))
+    bus.register(budget(tokens=100, hook="model_stream"))
 
     @hookable("model_stream", bus=bus)
     def stream(model, messages, options):
@@ -213,7 +213,7 @@ def test_a_stream_has_used_what_it_reserved(bus):
 def test_it_is_never_over_in_threads_side_by_side_and_in_tasks():
     count = 100_000 if os.environ.get("HOOKBUS_LONG") else 4_000
     bus, spent = Bus(), []
-    bus.plug(budget(tokens=1000))
+    bus.register(budget(tokens=1000))
 
     @hookable("model_call", bus=bus)
     def model_call(model, messages, options):
@@ -234,7 +234,7 @@ def test_it_is_never_over_in_threads_side_by_side_and_in_tasks():
         thread.join()
     assert 970 <= sum(spent) <= 1000
 
-    bus.plug(budget(tokens=500, hook="other_call"))
+    bus.register(budget(tokens=500, hook="other_call"))
 
     @hookable("other_call", bus=bus)
     async def other_call(model, messages, options):
@@ -277,7 +277,7 @@ def test_an_amount_that_is_none_is_refused(options, words):
 ])  # fmt: skip
 def test_whatever_makes_an_answer_longer_is_reserved_or_blocks(options):
     bus = Bus()
-    bus.plug(budget(tokens=1_000))
+    bus.register(budget(tokens=1_000))
 
     class Model:
         max_tokens = 10
@@ -305,7 +305,7 @@ class Plain:
 @pytest.mark.parametrize("message", [Message("x" * 10_000), SimpleNamespace(content="x" * 10_000)])
 def test_a_message_is_counted_whole_however_it_is_shown(message):
     bus = Bus()
-    bus.plug(budget(tokens=1_000))
+    bus.register(budget(tokens=1_000))
 
     @hookable("model_call", bus=bus)
     def model_call(model, messages, options):

@@ -82,7 +82,7 @@ def streaming(request, bus):
 def used(request, bus):
     """A function that returns what a budget of 1,000 tokens has used of it."""
     spent = budget(tokens=1000)
-    bus.plug(spent)
+    bus.register(spent)
     if request.param == "held back":  # until a guard has judged the answer as a whole
         bus.signal("post_model_call").connect(lambda sender, result: None, role="guard")
 
@@ -115,7 +115,7 @@ def test_a_stream_that_breaks_off_costs_what_was_reserved(streaming, used):
 
 
 def test_a_stream_that_its_reader_leaves_costs_what_was_reserved(streaming, bus):
-    bus.plug(budget(tokens=1000))
+    bus.register(budget(tokens=1000))
     read, model = streaming
     assert read(1) == ["a"] and model.closed == 1
     assert 1000 - Models(bus, "sync").free() == 51
@@ -130,7 +130,7 @@ def test_a_stream_that_a_guard_blocks_costs_nothing(streaming, used, bus):
 
 
 def test_a_stream_that_would_be_too_much_is_not_asked_for(streaming, bus):
-    bus.plug(budget(tokens=100))
+    bus.register(budget(tokens=100))
     read, model = streaming
     model.parts = ["a"]
     read()

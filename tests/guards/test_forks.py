@@ -138,11 +138,11 @@ def test_a_child_calls_through_every_ready_guard_whose_lock_was_held():
         return {"usage": {"input_tokens": 1, "output_tokens": 1}}
 
     several = [
-        guards.limit(10), guards.limit(10, storage="memory://"), guards.redact(reversible="pay"),
+        guards.rate_limit(10), guards.rate_limit(10, storage="memory://"), guards.redact(reversible="pay"),
         guards.provenance({"send": "to"}), guards.budget(tokens=1000), guards.cache(),
     ]  # fmt: skip
     for guard in several:
-        bus.plug(guard)
+        bus.register(guard)
     tool_call("read", {})
 
     def work():
@@ -157,7 +157,7 @@ def test_a_child_calls_through_every_ready_guard_whose_lock_was_held():
 
 def test_children_that_are_forked_while_threads_count_calls_are_answered():
     bus = Bus()
-    bus.plug(guards.limit(10**9))
+    bus.register(guards.rate_limit(10**9))
 
     @hookable("tool_call", bus=bus)
     def tool_call(name, arguments):
@@ -181,7 +181,7 @@ def test_children_that_are_forked_while_threads_count_calls_are_answered():
 
 
 def test_a_child_asks_approvers_whose_locks_were_held(monkeypatch):
-    desk, terminal = approvals.Desk(), approvals.terminal
+    inbox, terminal = approvals.Inbox(), approvals.terminal
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
     bus = Bus()
 
@@ -191,26 +191,26 @@ def test_a_child_asks_approvers_whose_locks_were_held(monkeypatch):
 
     bus.signal("pre_pay").connect(lambda pay: Ask("pay?"), role="guard", weak=False)
 
-    def at_the_desk():
-        bus.approver(desk, timeout=0.05)
+    def at_the_inbox():
+        bus.approver(inbox, timeout=0.05)
         with contextlib.suppress(HookBlocked):
             pay(3)
-        desk.pending()
+        inbox.pending()
 
     def at_the_terminal():
         bus.approver(terminal)
         with contextlib.redirect_stdout(io.StringIO()):
             assert pay(3) == 3
 
-    with held_by_another_thread(*locks_of(desk, terminal)):
-        assert in_a_child(at_the_desk)
+    with held_by_another_thread(*locks_of(inbox, terminal)):
+        assert in_a_child(at_the_inbox)
         assert in_a_child(at_the_terminal)
 
 
 def test_a_child_uses_threads_and_loops_whose_locks_were_held():
     bus, seen = Bus(), []
 
-    @hookable("pay", bus=bus, awaits=True)
+    @hookable("pay", bus=bus, async_receivers=True)
     def pay(sum):
         return sum
 

@@ -35,7 +35,7 @@ def tool(bus):
 @pytest.mark.parametrize("make", [redact, quarantine])
 def test_every_crafted_text_is_answered_or_its_call_is_blocked(bus, tool, make):
     assert len(HOSTILE) >= 40
-    bus.plug(make())
+    bus.register(make())
     for what, hostile in HOSTILE.items():
         tool.result = hostile(4_000)
         try:
@@ -46,7 +46,7 @@ def test_every_crafted_text_is_answered_or_its_call_is_blocked(bus, tool, make):
 
 @pytest.mark.parametrize("make", [redact, quarantine])
 def test_ordinary_texts_pass_as_they_are(bus, tool, make):
-    bus.plug(make(timeout=60))
+    bus.register(make(timeout=60))
     for what, benign in BENIGN.items():
         if make is quarantine and what == "HTML":
             continue  # tagged blocks go
@@ -56,7 +56,7 @@ def test_ordinary_texts_pass_as_they_are(bus, tool, make):
 
 @pytest.mark.parametrize("what", SLOW)
 def test_what_takes_too_long_is_withheld(bus, tool, what):
-    bus.plug(redact(timeout=0.001))
+    bus.register(redact(timeout=0.001))
     tool.result = HOSTILE[what](300_000)
     with pytest.raises(HookBlocked, match="TimeoutError"):
         tool.call("read", {})
@@ -66,7 +66,7 @@ def test_what_takes_too_long_is_withheld(bus, tool, what):
 
 
 def test_a_text_that_quarantine_cannot_look_through_in_its_time_is_withheld(bus, tool):
-    bus.plug(quarantine(timeout=0.001))
+    bus.register(quarantine(timeout=0.001))
     tool.result = HOSTILE["announcements in paragraphs"](300_000)
     with pytest.raises(HookBlocked, match="TimeoutError"):
         tool.call("read", {})
@@ -93,7 +93,7 @@ def clock(monkeypatch):
 def test_arguments_and_result_of_a_call_have_one_deadline_and_the_time_of_others_is_not_in_it(
     bus, clock, tool
 ):
-    bus.plug(redact(timeout=1))
+    bus.register(redact(timeout=1))
     steps = []
 
     @bus.signal("pre_tool_call").connect_via(role="guard")
@@ -116,7 +116,7 @@ GUARD = redact(hook="model_stream")
 
 def stream_of(pieces, guard=GUARD):
     bus = Bus()
-    bus.plug(guard)
+    bus.register(guard)
 
     @hookable("model_stream", bus=bus)
     def stream():

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from hookbus import Bus, HookBlocked, hookable, surrounding
+from hookbus import Bus, HookBlocked, baggage, hookable
 from hookbus.approvals import Approved
-from hookbus.guards import budget, limit, no_loops, provenance, retry, tools
+from hookbus.guards import budget, no_loops, provenance, rate_limit, retry, tool_policy
 
 
 class Layers:
@@ -75,11 +75,11 @@ def asked(bus):
 
 @pytest.mark.parametrize("names", [NAMES, ("pay", "pay", "pay"), ("mcp__bank.pay", "pay")])
 def test_a_person_is_asked_once_and_it_is_counted_once(bus, layers, asked, names):
-    bus.plug(tools(ask="*"))
-    bus.plug(limit(2))
-    bus.plug(no_loops(1))
+    bus.register(tool_policy(ask="*"))
+    bus.register(rate_limit(2))
+    bus.register(no_loops(1))
     made = layers(bus, *names)
-    with surrounding(session=1):
+    with baggage(session=1):
         assert made.call(ARGS) == "done" and made.call({"to": "bob"}) == "done"
         assert len(asked) == 2 and asked[0] == f"call {names[0]!r}?"
         with pytest.raises(HookBlocked) as error:
@@ -88,7 +88,7 @@ def test_a_person_is_asked_once_and_it_is_counted_once(bus, layers, asked, names
 
 
 def test_lists_judge_every_layer(bus, layers, asked):
-    bus.plug(tools(ask="*_pay", deny="pay", unknown="block"))
+    bus.register(tool_policy(ask="*_pay", deny="pay", default="block"))
     made = layers(bus, *NAMES)
     with pytest.raises(HookBlocked, match="the tool 'pay'"):
         made.call(ARGS)
@@ -96,7 +96,7 @@ def test_lists_judge_every_layer(bus, layers, asked):
 
 
 def test_a_layer_that_was_only_allowed_takes_no_question_away(bus, layers, asked):
-    bus.plug(tools(allow="bank_pay", ask="pay"))
+    bus.register(tool_policy(allow="bank_pay", ask="pay"))
     layers(bus, "bank_pay", "pay").call(ARGS)
     assert asked == ["call 'pay'?"]
 
@@ -110,8 +110,8 @@ def test_a_layer_that_was_only_allowed_takes_no_question_away(bus, layers, asked
     ids=repr,
 )  # fmt: skip
 def test_another_tool_or_other_arguments_are_another_call(bus, layers, asked, names, arguments):
-    bus.plug(tools(ask="*"))
-    bus.plug(limit(1, per="user"))
+    bus.register(tool_policy(ask="*"))
+    bus.register(rate_limit(1, per="user"))
     inside = lambda call, given: call(arguments or given)  # noqa: E731
     with pytest.raises(HookBlocked) as error:
         layers(bus, *names, inside=inside).call(ARGS)
@@ -124,8 +124,8 @@ def test_arguments_that_the_body_changed_do_not_make_another_call_equal(
     bus, layers, asked, given, asks
 ):
     if asks:
-        bus.plug(tools(ask="*"))
-    bus.plug(limit(1))
+        bus.register(tool_policy(ask="*"))
+    bus.register(rate_limit(1))
 
     def inside(call, arguments):
         arguments["to"] = "eve"  # what the outer call was judged with, changed in place
@@ -136,8 +136,8 @@ def test_arguments_that_the_body_changed_do_not_make_another_call_equal(
 
 
 def test_the_second_call_in_a_row_inside_an_equal_one_is_another(bus, asked):
-    bus.plug(tools(ask="*"))
-    bus.plug(limit(3))
+    bus.register(tool_policy(ask="*"))
+    bus.register(rate_limit(3))
 
     def inside(call, arguments):
         return [call(arguments) for _ in range(5)]
@@ -150,7 +150,7 @@ def test_the_second_call_in_a_row_inside_an_equal_one_is_another(bus, asked):
 
 
 def test_a_tool_that_calls_itself_is_counted_each_time(bus):
-    bus.plug(limit(3))
+    bus.register(rate_limit(3))
 
     class Tool:
         @hookable("tool_call", bus=bus)
@@ -162,7 +162,7 @@ def test_a_tool_that_calls_itself_is_counted_each_time(bus):
 
 
 def test_two_tools_that_call_each_other_are_counted(bus):
-    bus.plug(limit(3))
+    bus.register(rate_limit(3))
     ran = []
 
     class Tool:
@@ -179,7 +179,7 @@ def test_two_tools_that_call_each_other_are_counted(bus):
 
 
 def test_a_call_after_the_outer_one_has_ended_is_another(bus, asked):
-    bus.plug(tools(ask="*"))
+    bus.register(tool_policy(ask="*"))
     kept = []
 
     def inside(call, arguments):
@@ -195,8 +195,8 @@ def test_a_call_after_the_outer_one_has_ended_is_another(bus, asked):
 
 
 def test_each_retry_of_the_outer_call_counts_and_hands_on_one_call(bus):
-    bus.plug(retry(ValueError, attempts=3, wait_initial=0.001, wait_max=0.001))
-    bus.plug(limit(3))
+    bus.register(retry(ValueError, attempts=3, wait_initial=0.001, wait_max=0.001))
+    bus.register(rate_limit(3))
     fails = [ValueError(), ValueError(), None]
 
     def inside(call, arguments):
@@ -209,7 +209,7 @@ def test_each_retry_of_the_outer_call_counts_and_hands_on_one_call(bus):
 
 
 def test_a_call_between_two_equal_ones_makes_them_two(bus, asked):
-    bus.plug(tools(ask="*pay", allow="helper"))
+    bus.register(tool_policy(ask="*pay", allow="helper"))
     between = Layers(bus, "helper", "pay")
     between.inside = lambda call, arguments: call(ARGS)
     made = Layers(bus, "bank_pay", "x")
@@ -219,14 +219,14 @@ def test_a_call_between_two_equal_ones_makes_them_two(bus, asked):
 
 
 def test_provenance_asks_once(bus, asked, layers):
-    bus.plug(provenance({"*pay": "to"}))
+    bus.register(provenance({"*pay": "to"}))
     layers(bus, *NAMES).call(ARGS)
     assert len(asked) == 1
 
 
 def test_a_model_call_inside_an_equal_one_uses_its_budget_once():
     bus = Bus()
-    bus.plug(budget(tokens=200))
+    bus.register(budget(tokens=200))
 
     class Model:
         def __init__(self, inner=None):
@@ -245,7 +245,7 @@ def test_a_model_call_inside_an_equal_one_uses_its_budget_once():
 
 
 def test_a_stream_has_its_inner_call_too(bus, asked):
-    bus.plug(tools(ask="*"))
+    bus.register(tool_policy(ask="*"))
 
     class Server:
         @hookable("tool_call", bus=bus)
@@ -275,7 +275,7 @@ def test_a_question_that_an_edited_call_no_longer_has_takes_none_away(bus):
         edited = {**request.arguments, "arguments": {"to": "ada"}}
         return Approved("ada", arguments=edited if len(asked) == 1 else None)
 
-    bus.plug(tools(allow="*", ask={"*pay": {"to": "x*"}}))
+    bus.register(tool_policy(allow="*", ask={"*pay": {"to": "x*"}}))
     made = Layers(bus, "bank_pay", "pay", inside=lambda call, arguments: call({"to": "x"}))
     made.call({"to": "x"})
     assert asked == ["call 'bank_pay'?", "call 'pay'?"]

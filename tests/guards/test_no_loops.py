@@ -2,7 +2,7 @@
 
 import pytest
 
-from hookbus import Block, HookBlocked, HookError, surrounding
+from hookbus import Block, HookBlocked, HookError, baggage
 from hookbus.guards import no_loops, retry
 
 
@@ -20,7 +20,7 @@ def made(call, *names, **arguments):
 
 
 def test_the_same_call_runs_three_times_in_a_row_and_then_the_model_is_told(call, bus):
-    bus.plug(no_loops())
+    bus.register(no_loops())
     assert made(call, *["read"] * 6, path="a", n={"x": 1, "y": 2}) == [True] * 3 + [False] * 3
     with pytest.raises(HookBlocked, match="3 times in a row.*try something else"):
         call("read", n={"y": 2, "x": 1}, path="a")
@@ -30,14 +30,14 @@ def test_the_same_call_runs_three_times_in_a_row_and_then_the_model_is_told(call
 
 @pytest.mark.parametrize("length", [2, 3, 4])
 def test_a_cycle_of_up_to_four_calls_is_one(call, bus, length):
-    bus.plug(no_loops(2))
+    bus.register(no_loops(2))
     cycle = [f"tool_{number}" for number in range(length)]
     assert made(call, *cycle * 3) == [True] * (3 * length - 1) + [False]
     assert made(call, "other", *cycle) == [True] * (length + 1)
 
 
 def test_a_longer_cycle_and_other_arguments_are_none(call, bus):
-    bus.plug(no_loops(1))
+    bus.register(no_loops(1))
     assert all(made(call, *[f"tool_{number}" for number in range(5)] * 4))
     for number in range(9):
         call("read", page=number)
@@ -48,7 +48,7 @@ def test_a_longer_cycle_and_other_arguments_are_none(call, bus):
 
 
 def test_calls_that_are_blocked_count_and_so_do_tools_that_do_not_exist(call, bus):
-    bus.plug(no_loops(2))
+    bus.register(no_loops(2))
     no = lambda sender: Block("there is no such tool", code="unknown")  # noqa: E731
     bus.signal("pre_tool_call").connect(no, role="guard")
     codes = []
@@ -60,14 +60,14 @@ def test_calls_that_are_blocked_count_and_so_do_tools_that_do_not_exist(call, bu
 
 
 def test_sessions_and_users_have_loops_of_their_own(call, bus):
-    off = bus.plug(no_loops(1))
+    off = bus.register(no_loops(1))
     for session in (1, "1", 2, None):
-        with surrounding(session=session):
+        with baggage(session=session):
             assert made(call, "read", "read") == [True, False]
     off()
-    bus.plug(no_loops(1, per="user"))
+    bus.register(no_loops(1, per="user"))
     for user in ("ada", "bob"):
-        with surrounding(user=user, session="s"):
+        with baggage(user=user, session="s"):
             assert made(call, "read", "read") == [True, False]
 
 
@@ -83,8 +83,8 @@ def test_a_span_that_is_none_is_refused():
 
 
 def test_a_retry_of_a_call_is_that_call(call, bus):
-    bus.plug(no_loops(1))
-    bus.plug(retry(ValueError, attempts=4, wait_initial=0.001, wait_max=0.001))
+    bus.register(no_loops(1))
+    bus.register(retry(ValueError, attempts=4, wait_initial=0.001, wait_max=0.001))
     call.result = ValueError("down")
     with pytest.raises(ValueError, match="down"):
         call("read")

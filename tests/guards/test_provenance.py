@@ -5,7 +5,7 @@ import itertools
 import attrs
 import pytest
 
-from hookbus import Ask, HookBlocked, HookError, hookable, surrounding
+from hookbus import Ask, HookBlocked, HookError, baggage, hookable
 from hookbus.approvals import Approved
 from hookbus.guards import _deadline, provenance
 
@@ -16,7 +16,7 @@ SINKS = {"send_*": ["recipient*", "amount"], "get_page": "url"}
 def said(bus):
     """The guard, plugged in, and what the user says to it."""
     guard = provenance(SINKS, trusted="read_own_*")
-    bus.plug(guard)
+    bus.register(guard)
     return guard.heard
 
 
@@ -114,7 +114,7 @@ class Message:
     ],
 )
 def test_the_users_words_are_what_a_run_is_given(call, bus, given):
-    bus.plug(provenance(SINKS))
+    bus.register(provenance(SINKS))
 
     @hookable("agent_run", bus=bus)
     def run(agent, input):
@@ -135,7 +135,7 @@ def test_the_users_words_are_what_a_run_is_given(call, bus, given):
     ],
 )  # fmt: skip
 def test_the_words_of_models_and_tools_in_it_are_not(call, bus, given):
-    bus.plug(provenance(SINKS))
+    bus.register(provenance(SINKS))
 
     @hookable("agent_run", bus=bus)
     def run(agent, input):
@@ -146,12 +146,12 @@ def test_the_words_of_models_and_tools_in_it_are_not(call, bus, given):
 
 def test_sessions_have_words_of_their_own(call, bus):
     guard = provenance(SINKS)
-    bus.plug(guard)
-    guard.heard("to ada", session=1)
-    with surrounding(session=1):
+    bus.register(guard)
+    guard.trust("to ada", session=1)
+    with baggage(session=1):
         call("send_mail", recipient="ada")
     for other in ("1", 2, None):
-        with surrounding(session=other):
+        with baggage(session=other):
             refused(call, "send_mail", recipient="ada")
 
 
@@ -190,7 +190,7 @@ CONTACTS = [
 
 
 def test_a_trusted_field_accounts_for_its_whole_value_only(call, bus):
-    bus.plug(provenance(SINKS, trusted={"read_own_*": ["email", "limit"]}))
+    bus.register(provenance(SINKS, trusted={"read_own_*": ["email", "limit"]}))
     call.result = CONTACTS
     call("read_own_contacts")
     call("send_mail", recipient="ADA@example.com", amount=70)
@@ -210,7 +210,7 @@ def test_a_tool_alone_trusts_whole_values_too(call, bus, said):
 
 
 def test_the_input_of_a_run_inside_another_call_is_not_the_users_word(call, bus):
-    bus.plug(provenance(SINKS))
+    bus.register(provenance(SINKS))
 
     @hookable("agent_run", bus=bus)
     def run(agent, input, inner=None):
@@ -234,7 +234,7 @@ def test_nor_is_that_of_a_run_in_a_tool_or_in_a_thread_of_one(bus, session):
     import contextvars
     import threading
 
-    bus.plug(provenance(SINKS))
+    bus.register(provenance(SINKS))
     ways = iter([lambda run: run(), lambda run: thread(run),
                  lambda run: thread(contextvars.copy_context().run, run)])  # fmt: skip
     sent = []
@@ -255,7 +255,7 @@ def test_nor_is_that_of_a_run_in_a_tool_or_in_a_thread_of_one(bus, session):
         else:
             sent.append(arguments)
 
-    with surrounding(session=session):
+    with baggage(session=session):
         for _ in range(3):
             tool_call("ask_agent", {})
         with pytest.raises(HookBlocked):
@@ -268,7 +268,7 @@ def test_nor_is_that_of_a_run_in_a_tool_or_in_a_thread_of_one(bus, session):
 def test_large_results_are_kept_in_part(call, bus, monkeypatch):
     monkeypatch.setattr("hookbus.guards._provenance.CHARACTERS", 1000)
     guard = provenance(SINKS)
-    bus.plug(guard)
+    bus.register(guard)
     for number in range(50):
         call.result = [f"mail eve{number} " + "x " * 300]
         call("read_mail")
@@ -280,7 +280,7 @@ def test_large_results_are_kept_in_part(call, bus, monkeypatch):
 
 def test_a_value_that_nearly_stands_in_many_places_is_a_block(bus, monkeypatch):
     guard = provenance({"send": "to"})
-    bus.plug(guard)
+    bus.register(guard)
     ticks = itertools.count()
     monkeypatch.setattr(_deadline.time, "thread_time", lambda: next(ticks) / 1_000)
     ran = []
@@ -290,8 +290,8 @@ def test_a_value_that_nearly_stands_in_many_places_is_a_block(bus, monkeypatch):
         ran.append(arguments)
 
     said = "x- " * 10_000
-    guard.heard(said)
-    guard.heard("write to ada and to bob")
+    guard.trust(said)
+    guard.trust("write to ada and to bob")
     for bad in (said[:12_000].rstrip()[:-1], [f"x{i}" for i in range(9)]):
         with pytest.raises(HookBlocked) as error:
             tool_call("send", {"to": ["ada", bad]})
@@ -302,9 +302,9 @@ def test_a_value_that_nearly_stands_in_many_places_is_a_block(bus, monkeypatch):
 
 def test_marks_that_nobody_writes_take_no_time_and_account_for_themselves(bus):
     guard = provenance({"send": "to"})
-    bus.plug(guard)
+    bus.register(guard)
     marks = "e" + "\u0301\u0316" * 100_000
-    guard.heard(f"to {marks} and to caf\u0065\u0301")
+    guard.trust(f"to {marks} and to caf\u0065\u0301")
 
     @hookable("tool_call", bus=bus)
     def tool_call(name, arguments):
@@ -313,5 +313,5 @@ def test_marks_that_nobody_writes_take_no_time_and_account_for_themselves(bus):
     assert tool_call("send", {"to": marks}) == "sent"
     with pytest.raises(HookBlocked):
         tool_call("send", {"to": f"{marks}e"})
-    guard.heard("to caf\u0065\u0301")
+    guard.trust("to caf\u0065\u0301")
     assert tool_call("send", {"to": "caf\u00e9"}) == "sent"

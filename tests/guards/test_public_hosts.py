@@ -11,7 +11,7 @@ import pytest
 
 from hookbus import Block, HookBlocked, HookError, hookable, report
 from hookbus.approvals import Approved, Denied
-from hookbus.guards import fallback, public_hosts, tools
+from hookbus.guards import fallback, public_hosts, tool_policy
 
 KNOWN = {
     "example.com": ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"],
@@ -125,7 +125,7 @@ def test_none_of_the_tricks_reaches_a_host_that_is_not_public():
 
 
 def test_public_hosts_go_through(call, bus):
-    bus.plug(public_hosts())
+    bus.register(public_hosts())
     assert len(FINE) >= 30
     for url in FINE:
         call("fetch", url=url)
@@ -140,7 +140,7 @@ def test_public_hosts_go_through(call, bus):
     ids=repr,
 )  # fmt: skip
 def test_names_are_found_at_any_depth_and_what_stands_under_them(call, bus, arguments):
-    bus.plug(public_hosts())
+    bus.register(public_hosts())
     with pytest.raises(HookBlocked) as error:
         call.given("fetch", arguments)
     assert error.value.verdict.code == "host" and "10.0.0.1" not in error.value.reason
@@ -148,14 +148,14 @@ def test_names_are_found_at_any_depth_and_what_stands_under_them(call, bus, argu
 
 
 def test_report_names_the_arguments_that_look_like_an_address_and_are_not_judged(call, bus):
-    bus.plug(public_hosts(arguments="url"))
+    bus.register(public_hosts(arguments="url"))
     call("get", page="HTTPS://evil.test/x", server="10.0.0.1:80", text="see http://a.test", n=7)
     found = [each for each in report(bus).findings if "is not judged" in each]
     assert [each.split("argument ")[1].split()[0] for each in found] == ["'page'", "'server'"]
 
 
 def test_what_the_operator_allows_is_reached(call, bus):
-    bus.plug(public_hosts(allow=["localhost", "10.0.0.1", "::1"]))
+    bus.register(public_hosts(allow=["localhost", "10.0.0.1", "::1"]))
     for url in ("http://localhost:8080/x", "http://LOCALHOST", "http://10.0.0.1", "http://[::1]/",
                 "http://evil.test"):  # fmt: skip
         call("fetch", url=url)
@@ -168,7 +168,7 @@ def test_a_name_server_that_does_not_answer_is_a_no(call, bus, monkeypatch):
     monkeypatch.setattr("hookbus.guards._hosts.LOOKUP_SECONDS", 0.05)
     released = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: released.wait(20))
-    bus.plug(public_hosts())
+    bus.register(public_hosts())
     with pytest.raises(HookBlocked):
         call("fetch", url="http://example.com")
     released.set()
@@ -196,10 +196,10 @@ def looked_up(monkeypatch):
 @pytest.mark.parametrize("is_first", [True, False])
 def test_no_name_is_looked_up_before_all_other_guards_have_agreed(call, bus, looked_up, is_first):
     if is_first:
-        bus.plug(public_hosts())
+        bus.register(public_hosts())
     bus.signal("pre_tool_call").connect(lambda sender: Block("no"), role="guard", priority=-1e9)
     if not is_first:
-        bus.plug(public_hosts())
+        bus.register(public_hosts())
     with pytest.raises(HookBlocked, match="no"):
         call("fetch", url="https://secret-data.example.com")
     assert looked_up == []
@@ -207,8 +207,8 @@ def test_no_name_is_looked_up_before_all_other_guards_have_agreed(call, bus, loo
 
 @pytest.mark.parametrize("answer", [None, Denied("ada", "no"), Approved("ada")], ids=repr)
 def test_nor_before_a_person_has_approved(call, bus, looked_up, answer):
-    bus.plug(public_hosts())
-    bus.plug(tools(ask="fetch"))
+    bus.register(public_hosts())
+    bus.register(tool_policy(ask="fetch"))
     if answer is not None:
         bus.approver(lambda request: answer)
     if isinstance(answer, Approved):
@@ -221,8 +221,8 @@ def test_nor_before_a_person_has_approved(call, bus, looked_up, answer):
 
 
 def test_a_name_that_an_around_puts_in_is_looked_up_too(call, bus, looked_up):
-    bus.plug(public_hosts())
-    bus.plug(fallback({"arguments": {"url": "https://evil.test"}}))
+    bus.register(public_hosts())
+    bus.register(fallback({"arguments": {"url": "https://evil.test"}}))
     call.result = ValueError("down")
     with pytest.raises(HookBlocked, match="does not lead to a public host"):
         call("fetch", url="https://example.com")
@@ -243,7 +243,7 @@ def test_the_loop_goes_on_while_a_name_is_looked_up(bus, monkeypatch):
         return [(0, 0, 0, "", ("8.8.8.8", port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    bus.plug(public_hosts())
+    bus.register(public_hosts())
 
     @hookable("tool_call", bus=bus)
     async def fetch(name, arguments):
@@ -261,7 +261,7 @@ def test_the_loop_goes_on_while_a_name_is_looked_up(bus, monkeypatch):
 
 @pytest.mark.parametrize("url", ["https://example.com", "https://evil.test"])
 def test_streams_are_judged_before_their_first_item(bus, looked_up, url):
-    bus.plug(public_hosts(hook=["stream", "stream_async"]))
+    bus.register(public_hosts(hook=["stream", "stream_async"]))
 
     @hookable(bus=bus)
     def stream(url):

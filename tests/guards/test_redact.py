@@ -19,7 +19,7 @@ import pydantic.v1
 import pytest
 from pydantic import BaseModel, PrivateAttr
 
-from hookbus import Bus, HookBlocked, HookError, Replace, hookable, report, surrounding
+from hookbus import Bus, HookBlocked, HookError, Replace, baggage, hookable, report
 from hookbus.guards import redact
 from tests.guards.canaries import BYTES, KINDS, TEXT, canaries, core
 
@@ -48,7 +48,7 @@ def test_an_encoding_hides_nothing(guard, encoding):
 
 @pytest.mark.parametrize("encoding", BYTES)
 def test_bytes_are_looked_into_whichever_encoding_they_are_in(call, bus, encoding):
-    bus.plug(redact())
+    bus.register(redact())
     for _, secret in canaries(14, seed=3):
         call.result = {"body": f"x {secret} y".encode(encoding)}
         said = call("read")["body"]
@@ -65,7 +65,7 @@ def split(draw, text):
 def test_nothing_that_is_split_over_the_items_of_a_stream_escapes(colour):
     bus, draw, pieces = Bus(), random.Random(4), []
     guard = redact(hook="model_stream")
-    bus.plug(guard)
+    bus.register(guard)
 
     @hookable("model_stream", bus=bus)
     def stream():
@@ -93,7 +93,7 @@ def test_nothing_that_is_split_over_the_items_of_a_stream_escapes(colour):
 def test_every_split_in_two_and_letter_by_letter():
     bus, pieces = Bus(), []
     guard = redact(hook="model_stream")
-    bus.plug(guard)
+    bus.register(guard)
 
     @hookable("model_stream", bus=bus)
     def stream():
@@ -107,7 +107,7 @@ def test_every_split_in_two_and_letter_by_letter():
 
 def test_words_that_are_nothing_leave_a_stream_at_once():
     bus, seen = Bus(), []
-    bus.plug(redact(hook="model_stream"))
+    bus.register(redact(hook="model_stream"))
 
     @hookable("model_stream", bus=bus)
     def stream():
@@ -121,7 +121,7 @@ def test_words_that_are_nothing_leave_a_stream_at_once():
 
 def test_a_stream_that_might_be_one_secret_without_end_ends():
     bus = Bus()
-    bus.plug(redact(hook="model_stream"))
+    bus.register(redact(hook="model_stream"))
 
     @hookable("model_stream", bus=bus)
     def stream():
@@ -137,7 +137,7 @@ def test_a_stream_that_might_be_one_secret_without_end_ends():
 
 def test_items_that_are_no_texts_are_redacted_each_for_itself_and_the_return_value_too():
     bus = Bus()
-    bus.plug(redact(hook="model_stream"))
+    bus.register(redact(hook="model_stream"))
 
     @hookable("model_stream", bus=bus)
     def stream():
@@ -165,7 +165,7 @@ def test_arguments_and_results_of_all_shapes(call, bus):
     class Attrs:
         number: object
 
-    bus.plug(redact())
+    bus.register(redact())
     call.result = {
         CARD: [CARD, (CARD, {CARD})], "model": Model(number=CARD), "data": Data([CARD]),
         "attrs": Attrs(CARD), "number": int(CARD.replace(" ", "")), "bytes": CARD.encode(),
@@ -223,7 +223,7 @@ class CachedModel(BaseModel):
 
 @pytest.mark.parametrize("kind", [PostInit, Slotted, Cached, CachedModel])
 def test_what_an_object_keeps_besides_its_fields_is_redacted_in_a_copy(call, bus, kind):
-    bus.plug(redact())
+    bus.register(redact())
     call.result = kind(number=CARD)
     values = [getattr(call.result, name, None) for name in ("shown", "again", "_kept")]
     got = call("read")
@@ -245,7 +245,7 @@ def test_a_slot_of_a_property_that_was_not_asked_for_stays_empty(call, bus):
             asked.append(1)
             return self.number
 
-    bus.plug(redact())
+    bus.register(redact())
     call.result = Slow(CARD)
     got = call("read")
     assert asked == [] and got.slow == "<card>"
@@ -274,7 +274,7 @@ def test_other_forms_in_letters_that_only_look_alike_are_found(guard, secret):
 
 
 def test_what_is_lazy_is_redacted_as_it_is_read(call, bus):
-    bus.plug(redact())
+    bus.register(redact())
 
     async def texts():
         yield CARD[:9]
@@ -302,7 +302,7 @@ def test_many_texts_become_what_each_would_alone(guard):
     def tool_call(name, arguments):
         return result
 
-    bus.plug(redact())
+    bus.register(redact())
     for _ in range(20):
         draw.shuffle(texts)
         result[:] = texts
@@ -310,7 +310,7 @@ def test_many_texts_become_what_each_would_alone(guard):
 
 
 def test_what_has_nothing_in_it_is_the_very_object(call, bus):
-    bus.plug(redact())
+    bus.register(redact())
     call.result = {"a": [1, "two", (3,)], "b": 1_700_000_000_000}
     assert call("read") is call.result
 
@@ -327,7 +327,7 @@ def test_what_only_looks_like_it_stays(guard, fine):
 
 
 def test_an_exception_loses_its_texts_and_keeps_its_type(call, bus):
-    bus.plug(redact())
+    bus.register(redact())
     call.result = ConnectionError(f"cannot pay with {CARD}", 7)
     call.result.__cause__ = ValueError(CARD)
     call.result.add_note(f"the card: {CARD}")
@@ -342,7 +342,7 @@ def test_an_exception_that_keeps_its_text_elsewhere_is_replaced(call, bus):
         def __str__(self):
             return CARD
 
-    bus.plug(redact())
+    bus.register(redact())
     call.result = Odd()
     with pytest.raises(HookError, match="^Odd, with a text that was redacted$"):
         call("pay")
@@ -350,8 +350,8 @@ def test_an_exception_that_keeps_its_text_elsewhere_is_replaced(call, bus):
 
 def test_a_tool_that_may_gets_the_value_back_in_its_session(call, bus):
     guard = redact(reversible=["pay*"])
-    bus.plug(guard)
-    with surrounding(session=1):
+    bus.register(guard)
+    with baggage(session=1):
         call.result = {"card": CARD, "mail": "ada@example.com", "again": [CARD]}
         found = call("read")
         card, mail = found["card"], found["mail"]
@@ -360,7 +360,7 @@ def test_a_tool_that_may_gets_the_value_back_in_its_session(call, bus):
         call.result = "done"
         call("pay_bill", text=f"use {card} or <card-9> <b> or {mail}", list=[card])
         call("send", text=f"use {card}")
-    with surrounding(session=2):
+    with baggage(session=2):
         call("pay_bill", text=card)
     given = [arguments for name, arguments in call.made[1:]]
     assert given == [
@@ -380,7 +380,7 @@ def test_a_token_of_a_session_that_is_forgotten_restores_nothing_that_came_later
 
 
 def test_what_others_replace_and_change_is_redacted_too(call, bus):
-    bus.plug(redact())
+    bus.register(redact())
     with bus.signal("post_tool_call").connected_to(lambda sender, result: CARD):
         assert call("read") == "<card>"
     with bus.signal("pre_tool_call").connected_to(lambda sender: Replace(CARD)):
@@ -391,13 +391,13 @@ def test_what_others_replace_and_change_is_redacted_too(call, bus):
 
 
 def test_own_patterns_alone(call, bus):
-    bus.plug(redact(secrets=False, personal=False, patterns=r"EMP-\d{4,}"))
+    bus.register(redact(secrets=False, personal=False, patterns=r"EMP-\d{4,}"))
     call.result = f"EMP-12345 has {CARD}"
     assert call("read") == f"<private> has {CARD}"
 
 
 def test_a_pattern_that_takes_too_long_blocks(call, bus):
-    bus.plug(redact(secrets=False, personal=False, patterns=r"(?:a|a)*b(?:a|aa)*c(?:a|aa)*d"))
+    bus.register(redact(secrets=False, personal=False, patterns=r"(?:a|a)*b(?:a|aa)*c(?:a|aa)*d"))
     call.result = "ab" + "a" * 60 + "c" + "a" * 60
     with pytest.raises(HookBlocked, match="TimeoutError"):
         call("read")
@@ -405,7 +405,7 @@ def test_a_pattern_that_takes_too_long_blocks(call, bus):
 
 @pytest.mark.parametrize("deep", [100, 100_000])
 def test_what_is_nested_too_deep_and_keys_that_would_be_one_block(call, bus, deep):
-    bus.plug(redact())
+    bus.register(redact())
     nested = []
     for _ in range(deep):
         nested = [nested]
@@ -474,7 +474,7 @@ HELD = {
 
 @pytest.mark.parametrize("make, read", HELD.values(), ids=HELD)
 def test_a_text_is_redacted_in_what_holds_it_and_the_original_stays(call, bus, make, read):
-    bus.plug(redact())
+    bus.register(redact())
     card, plain = make("4111 1111 1111 1111"), make("nothing here")
     call("send", card=card, plain=plain)
     sent = call.made[0][1]
@@ -483,7 +483,7 @@ def test_a_text_is_redacted_in_what_holds_it_and_the_original_stays(call, bus, m
 
 
 def test_a_number_of_a_card_is_redacted_whatever_class_it_has(call, bus):
-    bus.plug(redact())
+    bus.register(redact())
     call("send", a=4111111111111111, b=Decimal("4111111111111111"), c="card_4111111111111111")
     assert call.made[0][1] == {"a": "<card>", "b": "<card>", "c": "card_<card>"}
 
@@ -502,7 +502,7 @@ class Opaque:
 
 
 def test_what_it_cannot_look_into_is_reported_and_a_text_it_cannot_change_blocks(call, bus):
-    bus.plug(redact())
+    bus.register(redact())
     call("send", connection=Opaque(), items=iter([1]), function=print)
     text = str(report(bus).findings)
     assert "objects of Opaque went past unseen" in text and "list_iterator" in text

@@ -5,7 +5,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from hookbus import HookBlocked, HookError
-from hookbus.guards import limit, schema
+from hookbus.guards import rate_limit, schema
 
 
 class To(BaseModel):
@@ -24,7 +24,7 @@ class Read(BaseModel):
 
 
 def test_a_call_that_fits_goes_through_unchanged(call, bus):
-    bus.plug(schema({"pay": Pay, "read": Read}))
+    bus.register(schema({"pay": Pay, "read": Read}))
     call("pay", to={"name": "ada"}, amount=3)
     call("read", path="x")
     assert call.made == [("pay", {"to": {"name": "ada"}, "amount": 3}), ("read", {"path": "x"})]
@@ -44,7 +44,7 @@ def test_a_call_that_fits_goes_through_unchanged(call, bus):
     ids=repr,
 )  # fmt: skip
 def test_a_call_that_does_not_fit_is_told_by_names_and_without_values(call, bus, arguments, said):
-    bus.plug(schema({"pay": Pay}))
+    bus.register(schema({"pay": Pay}))
     with pytest.raises(HookBlocked) as error:
         call.given("pay", arguments)
     reason = error.value.reason
@@ -53,11 +53,11 @@ def test_a_call_that_does_not_fit_is_told_by_names_and_without_values(call, bus,
 
 
 def test_a_tool_without_a_model_is_blocked_and_one_model_is_for_all(call, bus):
-    unplug = bus.plug(schema({"read": Read}))
+    unregister = bus.register(schema({"read": Read}))
     with pytest.raises(HookBlocked, match="no schema says what 'reed' takes; did you mean 'read'"):
         call("reed", path="x")
-    unplug()
-    bus.plug(schema(Read))
+    unregister()
+    bus.register(schema(Read))
     call("anything", path="x")
     with pytest.raises(HookBlocked):
         call("anything", url="x")
@@ -77,7 +77,7 @@ class Order(pydantic.BaseModel):
 
 @pytest.mark.parametrize("box", [{1: "evil", "1": "good"}, {1: "x"}, {None: "x"}, {True: "x"}])
 def test_keys_that_json_would_make_strings_are_refused(call, bus, box):
-    bus.plug(schema(Order))
+    bus.register(schema(Order))
     call("order", box={"1": "good"})
     with pytest.raises(HookBlocked, match="no JSON"):
         call("order", box=box)
@@ -85,8 +85,8 @@ def test_keys_that_json_would_make_strings_are_refused(call, bus, box):
 
 
 def test_what_would_be_written_without_end_is_refused_at_once(call, bus):
-    bus.plug(schema(Order))
-    bus.plug(limit(3))
+    bus.register(schema(Order))
+    bus.register(rate_limit(3))
     shared = ["x"]
     for _ in range(60):
         shared = [shared, {"a": shared}]

@@ -7,7 +7,7 @@ import pytest
 
 from hookbus import Ask, Block, Bus, HookBlocked, HookError, hookable, report
 from hookbus.approvals import Approved
-from hookbus.guards import inside, limit, public_hosts, redact, together, tools
+from hookbus.guards import paths_within, public_hosts, rate_limit, redact, together, tool_policy
 
 
 def async_call(bus):
@@ -22,7 +22,7 @@ def async_call(bus):
 
 
 def test_all_must_agree_in_plain_and_awaited_hooks(call, bus, tmp_path):
-    off = bus.plug(together(tools(allow="read", unknown="block"), inside(tmp_path)))
+    off = bus.register(together(tool_policy(allow="read", default="block"), paths_within(tmp_path)))
     call("read", path=str(tmp_path / "a"))
     for name, path in (("write", str(tmp_path)), ("read", "/etc/passwd")):
         with pytest.raises(HookBlocked, match="tool_call was blocked by together"):
@@ -51,7 +51,7 @@ def test_guards_of_an_awaited_hook_wait_side_by_side_and_a_block_ends_the_others
             await met.wait()  # not passed unless both are at it
             return Block("no") if arguments["bad"] else Block("never")
 
-        bus.plug(together(slow, quick))
+        bus.register(together(slow, quick))
         with pytest.raises(HookBlocked, match="no"):
             await call("read", {"bad": True})
         assert asyncio.all_tasks() == before
@@ -71,7 +71,7 @@ def test_the_callers_cancellation_ends_all_of_them():
             events.append("ended")
 
     async def main():
-        bus.plug(together(slow, lambda sender: None))
+        bus.register(together(slow, lambda sender: None))
         task = asyncio.ensure_future(call("read", {}))
         await asyncio.sleep(0.01)
         task.cancel()
@@ -87,7 +87,7 @@ def test_the_callers_cancellation_ends_all_of_them():
               lambda sender: Block],
 )  # fmt: skip
 def test_one_that_fails_or_answers_oddly_blocks(call, bus, wrong):
-    bus.plug(together(lambda sender: None, wrong))
+    bus.register(together(lambda sender: None, wrong))
     with pytest.raises(HookBlocked, match="guard failed"):
         call("read")
     assert call.made == []
@@ -103,7 +103,7 @@ def test_an_async_guard_of_a_plain_hook_blocks():
     async def guard(sender):
         return None
 
-    bus.plug(together(guard, lambda sender: None))
+    bus.register(together(guard, lambda sender: None))
     with pytest.raises(HookBlocked, match="guard failed"):
         call("read", {})
     assert ran == []
@@ -117,14 +117,14 @@ def test_those_that_ask_are_asked_about_in_one_question(call, bus):
         asked.append(request.question)
         return Approved("ada")
 
-    bus.plug(together(lambda sender: Ask("sure?"), tools(ask="pay"), lambda sender, **rest: None))
+    bus.register(together(lambda sender: Ask("sure?"), tool_policy(ask="pay"), lambda sender, **rest: None))
     call("pay")
     assert asked == ["sure? And: call 'pay'?"] and len(call.made) == 1
 
 
 def test_what_guards_do_besides_is_done_too(call, bus, monkeypatch, tmp_path):
     monkeypatch.setattr("socket.getaddrinfo", lambda *a, **k: [(0, 0, 0, "", ("10.0.0.1", 1))])
-    bus.plug(together(public_hosts(), redact(), limit(3, storage="memory://"), inside(tmp_path)))
+    bus.register(together(public_hosts(), redact(), rate_limit(3, storage="memory://"), paths_within(tmp_path)))
     with pytest.raises(HookBlocked, match="does not lead to a public host"):
         call("fetch", url="http://evil.test")
     call("fetch", text="ada@example.com", target="/etc/x")
@@ -138,14 +138,14 @@ def test_what_guards_do_besides_is_done_too(call, bus, monkeypatch, tmp_path):
 def test_a_plain_guard_with_a_deadline_holds_up_no_loop():
     bus, held = Bus(), threading.Event()
     call, ran = async_call(bus)
-    guard = limit(3, storage="memory://")
+    guard = rate_limit(3, storage="memory://")
     name, function, options = next(each for each in guard.receivers if each[0].startswith("pre_"))
 
     def waits(sender, ctx):
         held.wait(5)
 
     guard.receivers[guard.receivers.index((name, function, options))] = (name, waits, options)
-    bus.plug(together(guard, lambda sender: None))
+    bus.register(together(guard, lambda sender: None))
 
     async def main():
         task = asyncio.ensure_future(call("read", {}))
@@ -158,7 +158,7 @@ def test_a_plain_guard_with_a_deadline_holds_up_no_loop():
 
 
 @pytest.mark.parametrize(
-    "wrong", [(), (tools(allow="a"),), (tools(allow="a"), 3), (tools, tools(allow="a")),
+    "wrong", [(), (tool_policy(allow="a"),), (tool_policy(allow="a"), 3), (tool_policy, tool_policy(allow="a")),
               (lambda: None, lambda sender: None)],
 )  # fmt: skip
 def test_what_are_not_two_guards_is_refused(wrong):

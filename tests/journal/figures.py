@@ -17,8 +17,8 @@ from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
 
-from hookbus import Block, Bus, HookBlocked, hookable, surrounding
-from hookbus.events import KINDS, Asked
+from hookbus import Block, Bus, HookBlocked, baggage, hookable
+from hookbus.events import KINDS, Invoked
 from hookbus.journal import Journal, replay
 from hookbus.journal._chain import bound, columns, row_of
 
@@ -141,7 +141,7 @@ def attached(folder):
     one, other = mailbox(journaled), mailbox(dropped)
 
     def drop(bus, event):
-        if type(event) is not Asked or event.answer in ("asked", "approved", "answered"):
+        if type(event) is not Invoked or event.answer in ("asked", "approved", "answered"):
             bound(b"", 1, "run", "source", row_of(event.as_dict()).data)
 
     dropped.events.connect(drop, kinds=KINDS)
@@ -167,7 +167,7 @@ def night(folder, calls):
     with Journal(path) as journal:
         journal.attach(bus)
         for i in range(calls):
-            with suppress(HookBlocked), surrounding(session=f"s-{i // 100}"):
+            with suppress(HookBlocked), baggage(session=f"s-{i // 100}"):
                 box.send("eve" if i % 100 == 0 else "ada", i)
             if i % (calls // 10) == calls // 10 - 1:
                 grew.append(memory())

@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 
-from hookbus import Bus, hookable, surrounding
+from hookbus import Bus, baggage, hookable
 from hookbus.journal import Journal
 
 
@@ -53,7 +53,7 @@ def numbers():
     """Yield numbers of this process's own, each around what is done with it."""
     for i in range(10**9):
         number = f"{os.getpid()}-{i}"
-        with surrounding(number=number):
+        with baggage(number=number):
             yield number
 
 
@@ -75,7 +75,7 @@ def write_async(path, durability, notes, ready):
     _, _, pay, _ = hooks(path, durability, notes)
 
     async def one(number):
-        with surrounding(number=number):
+        with baggage(number=number):
             await pay(number)
         notes.add("returned", number)
 
@@ -131,9 +131,9 @@ def problems(path, durability):
     by_type = {kind: [] for kind in ("intent", "outcome", "started", "finished")}
     for record in kept:
         by_type[record.type.removeprefix("hookbus.")].append(record)
-    numbers = {kind: Counter(record.surrounding["number"] for record in records)
+    numbers = {kind: Counter(record.baggage["number"] for record in records)
                for kind, records in by_type.items()}  # fmt: skip
-    looked = {record.surrounding["number"] for record in by_type["finished"]
+    looked = {record.baggage["number"] for record in by_type["finished"]
               if record.subject == "look"}  # fmt: skip
     intents, outcomes = numbers["intent"], numbers["outcome"]
     found += [f"{number} ran without an intent" for number in said["ran"] - intents.keys()]
@@ -143,7 +143,7 @@ def problems(path, durability):
               if record.id not in said["handed"]]  # fmt: skip
     found += [f"{number} has an outcome and no intent" for number in outcomes - intents]
     alone = {record.id for record in by_type["intent"]
-             if record.surrounding["number"] not in outcomes}  # fmt: skip
+             if record.baggage["number"] not in outcomes}  # fmt: skip
     if alone != unfinished:
         found.append(f"{len(alone)} intents without an outcome, {len(unfinished)} unfinished")
     if [record.seq for record in kept] != [*range(1, len(kept) + 1)]:

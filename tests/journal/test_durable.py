@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, Replace, hookable, surrounding
+from hookbus import Block, Bus, HookBlocked, HookError, Replace, baggage, hookable
 from hookbus.events import Finished
 from hookbus.guards import retry
 from hookbus.journal import Journal
@@ -113,7 +113,7 @@ def test_a_cancelled_call_passes_the_cancellation_on_and_is_kept(journal, bank):
 @pytest.mark.parametrize("way", ["pay", "pay_async"])
 def test_each_attempt_has_an_intent_and_an_outcome_of_its_own(journal, bank, way):
     journal.durable("pay", bus=bank.bus)
-    bank.bus.plug(retry(LookupError, attempts=3, wait_initial=0.001, hook="pay"))
+    bank.bus.register(retry(LookupError, attempts=3, wait_initial=0.001, hook="pay"))
     with pytest.raises(LookupError):
         bank.pay("nobody", way=way)
     assert kept(journal) == [
@@ -222,14 +222,14 @@ def test_intents_and_outcomes_say_no_more_than_the_redactors_of_the_bus_leave(
 ):
     journal.durable("pay", bus=bank.bus)
     bank.bus.redact(names="*secret*", patterns="canary-[0-9]+")
-    with surrounding(session="canary-17", my_secret="canary", user="ada"):
+    with baggage(session="canary-17", my_secret="canary", user="ada"):
         bank.pay("canary-4711", "canary")
     bank.bus.redact(function=lambda name, value: 1 / 0)
-    with surrounding(user="canary"):
+    with baggage(user="canary"):
         bank.pay("ada")
         monkeypatch.setattr("hookbus._connections.redaction.redacted", lambda *_: 1 / 0)
         bank.pay("ada")
-    said = [each.surrounding for each in journal.records()]
+    said = [each.baggage for each in journal.records()]
     assert said[0] == {"session": "<redacted>", "my_secret": "<redacted>", "user": "ada"}
     assert said[2] == {"user": "<could not be redacted>"}
     assert said[4] == said[5] == {} and [*journal.records()][5].data["sender"] == "unknown"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from hookbus import Bus, HookBlocked, HookError, hookspec, modes, surrounding
+from hookbus import Bus, HookBlocked, HookError, baggage, hookspec, modes
 from hookbus.journal import Journal, Record
 
 from .conftest import WAYS, Bank
@@ -33,7 +33,7 @@ def run(code, *args, **environment):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_happens_is_kept_in_order_with_everything_that_json_can_say(path, bank, way):
-    with Journal(path) as journal, surrounding(session="s-1"):
+    with Journal(path) as journal, baggage(session="s-1"):
         journal.attach(bank.bus)
         bank.pay("ada", way=way)
         with pytest.raises(HookBlocked):
@@ -47,7 +47,7 @@ def test_what_happens_is_kept_in_order_with_everything_that_json_can_say(path, b
     ]  # fmt: skip
     assert [record.seq for record in kept] == [1, 2, 3, 4, 5, 6, 7]
     assert {record.subject for record in kept} == {"pay"}
-    assert {record.surrounding["session"] for record in kept} == {"s-1"}
+    assert {record.baggage["session"] for record in kept} == {"s-1"}
     assert len({record.id for record in kept}) == 7 and len({record.run for record in kept}) == 1
     assert all(abs(record.time - time.time()) < 60 for record in kept)
     blocked = kept[3].data

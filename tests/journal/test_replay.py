@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hookbus import Ask, Block, Bus, HookBlocked, HookError, hookable, surrounding
+from hookbus import Ask, Block, Bus, HookBlocked, HookError, baggage, hookable
 from hookbus.approvals import Approved
 from hookbus.journal import Journal, replay
 
@@ -33,7 +33,7 @@ def night(path):
     def modest(teller, amount):
         return Block(f"{amount} is much") if amount > 5 else None
 
-    with Journal(path) as journal, surrounding(user="ada"):
+    with Journal(path) as journal, baggage(user="ada"):
         journal.attach(bank.bus)
         for amount in range(10):
             try:
@@ -62,8 +62,8 @@ def test_the_same_guard_sees_no_difference_and_a_changed_one_sees_exactly_it(nig
     assert found.calls == 10 and found.differences == () and found.not_judged == ()
     assert str(found) == "10 calls: no difference"
 
-    def changed(teller, amount, surrounding):
-        assert surrounding["user"] == "ada"
+    def changed(teller, amount, baggage):
+        assert baggage["user"] == "ada"
         return Block(f"{amount} is little") if amount < 2 or amount == 9 else None
 
     found = replay(night, guarded(changed, name="changed"))
@@ -101,7 +101,7 @@ def test_guards_in_shadow_async_late_conditional_and_failing_ones_are_judged_as_
 
     bus = Bus()
     connect = bus.signal("pre_pay").connect
-    connect(slow, role="guard", name="slow", enforce=False)
+    connect(slow, role="guard", name="slow", shadow=True)
     connect(fails, role="guard", name="fails", when={"amount": "4"})
     connect(lambda teller: Block("never"), role="guard", when=lambda amount: amount < 0)
     hung = connect(lambda teller, amount: amount == 2 and asyncio.run(asyncio.sleep(0.2)) or None,
@@ -149,7 +149,7 @@ def test_a_guard_that_asks_and_one_that_asked_are_told_from_a_block(path):
 def test_without_values_the_guards_that_need_them_are_not_judged_and_others_are(path, bank):
     with Journal(path) as journal:
         journal.attach(bank.bus)
-        with surrounding(user="eve"):
+        with baggage(user="eve"):
             bank.pay("ada")
         bank.pay("ada")
 
@@ -165,8 +165,8 @@ def test_without_values_the_guards_that_need_them_are_not_judged_and_others_are(
         def by_condition(teller):
             raise AssertionError("it is not asked")
 
-        def by_user(teller, surrounding):
-            return Block("eve") if surrounding.get("user") == "eve" else None
+        def by_user(teller, baggage):
+            return Block("eve") if baggage.get("user") == "eve" else None
 
         bus = Bus()
         for guard in (by_value, by_all, by_context, by_user):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hookbus import HookBlocked, HookError, surrounding
+from hookbus import HookBlocked, HookError, baggage
 from hookbus.journal import Checkpoint, Journal
 
 from .conftest import Bank
@@ -19,7 +19,7 @@ LONG = bool(os.environ.get("HOOKBUS_LONG"))
 def written(path, calls=3):
     """Make a journal in which something of everything has happened."""
     bank = Bank(values=True)
-    with Journal(path) as journal, surrounding(session="ä"):
+    with Journal(path) as journal, baggage(session="ä"):
         journal.attach(bank.bus)
         journal.durable("pay", bus=bank.bus)
         for i in range(calls):

@@ -104,11 +104,11 @@ def nothing_to_override(bus, Agent):
     class Person: ...
 
 
-@TOPIC.mistake("`guarded=1`")
+@TOPIC.mistake("`require_guard=1`")
 def guarded_by_a_number(bus, Agent):
-    hookable("pay", bus=bus, guarded=1)
+    hookable("pay", bus=bus, require_guard=1)
 
 
-@TOPIC.mistake('`blocked="no"`: a text')
+@TOPIC.mistake('`on_block="no"`: a text')
 def blocked_by_a_text(bus, Agent):
-    hookable("pay", bus=bus, blocked="no")
+    hookable("pay", bus=bus, on_block="no")

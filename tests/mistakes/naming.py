@@ -22,7 +22,7 @@ made(
 made('`Block("a key", reslt="...")`', lambda Agent: Block("a key", reslt="..."))
 made('`Block("a key", "...")`: the result by position', lambda Agent: Block("a key", "..."))
 made('`Ask("pay?", cod="money")`', lambda Agent: Ask("pay?", cod="money"))
-made("`guards.limit(9, pr=60)`", lambda Agent: guards.limit(9, pr=60))
+made("`guards.rate_limit(9, pr=60)`", lambda Agent: guards.rate_limit(9, pr=60))
 made('`Journal("j.db", durabilty="full")`', lambda Agent: Journal("j.db", durabilty="full"))
 made('`Store("approvals.db", expire=60)`', lambda Agent: Store("approvals.db", expire=60))
 

@@ -1,10 +1,10 @@
-"""Overrides, `require` and `guarded=True`: what would leave a door open."""
+"""Overrides, `require_guard` and `require_guard=True`: what would leave a door open."""
 
 from hookbus import Block, default_bus, hookable
 
 from ._told import Topic
 
-TOPIC = Topic("Overrides, `require` and `guarded`", {})
+TOPIC = Topic("Overrides, `require_guard` and `require_guard`", {})
 
 
 def no_keys(agent): ...
@@ -44,29 +44,29 @@ def an_override_that_comes_later(bus, Agent):
 
 @TOPIC.mistake('`require("reply")`, and there is no guard')
 def required_and_bare(bus, Agent):
-    bus.require("reply")
+    bus.require_guard("reply")
 
 
 @TOPIC.mistake('`require("replay")`: a typo')
 def required_with_a_typo(bus, Agent):
-    bus.require("replay")
+    bus.require_guard("replay")
 
 
 @TOPIC.mistake('`require("tool_call")`, and no adapter is installed yet')
 def required_before_it_is_declared(bus, Agent):
-    bus.require("tool_call")
+    bus.require_guard("tool_call")
 
 
-@TOPIC.mistake('`require`, and what blocks was connected without `role="guard"`')
+@TOPIC.mistake('`require_guard`, and what blocks was connected without `role="guard"`')
 def required_of_a_modifier(bus, Agent):
     def no_drops(agent, msg):
         return Block("no") if "drop" in msg else None
 
     bus.signal("pre_reply").connect(no_drops, sender=Agent)
-    bus.require("reply")
+    bus.require_guard("reply")
 
 
-@TOPIC.mistake("`require`, and the guard is on `default_bus`, the hook on another bus")
+@TOPIC.mistake("`require_guard`, and the guard is on `default_bus`, the hook on another bus")
 def required_of_another_bus(bus, Agent):
     default_bus.signal("pre_look_up").connect(no_keys, role="guard")
 
@@ -74,38 +74,38 @@ def required_of_another_bus(bus, Agent):
     def look_up(msg): ...
 
     try:
-        bus.require("look_up")
+        bus.require_guard("look_up")
     finally:
         default_bus.signal("pre_look_up").disconnect(no_keys)
 
 
-@TOPIC.mistake("`require`, and the guard is on a subclass only")
+@TOPIC.mistake("`require_guard`, and the guard is on a subclass only")
 def required_of_a_subclass(bus, Agent):
     class Child(Agent): ...
 
     connected(bus, Child)
-    bus.require("reply")
+    bus.require_guard("reply")
 
 
-@TOPIC.mistake("`require`, and the guard has a `when=`")
+@TOPIC.mistake("`require_guard`, and the guard has a `when=`")
 def required_with_a_condition(bus, Agent):
     connected(bus, Agent, when={"msg": "*KEY*"})
-    bus.require("reply")
+    bus.require_guard("reply")
 
 
-@TOPIC.mistake("`require`, and the guard is on `post_reply`")
+@TOPIC.mistake("`require_guard`, and the guard is on `post_reply`")
 def required_after(bus, Agent):
     connected(bus, Agent, "post_reply")
-    bus.require("reply")
+    bus.require_guard("reply")
 
 
-@TOPIC.mistake("`require`, and the guard is in shadow")
+@TOPIC.mistake("`require_guard`, and the guard is in shadow")
 def required_in_shadow(bus, Agent):
-    connected(bus, Agent, enforce=False)
-    bus.require("reply")
+    connected(bus, Agent, shadow=True)
+    bus.require_guard("reply")
 
 
-@TOPIC.mistake("`require`, and an override goes around the guard")
+@TOPIC.mistake("`require_guard`, and an override goes around the guard")
 def required_and_overridden(bus, Agent):
     connected(bus, Agent)
 
@@ -113,12 +113,12 @@ def required_and_overridden(bus, Agent):
         def reply(self, msg): ...
 
     assert issubclass(Child, Agent)  # it lives
-    bus.require("reply")
+    bus.require_guard("reply")
 
 
-@TOPIC.mistake("`guarded=True`, and nobody guards")
+@TOPIC.mistake("`require_guard=True`, and nobody guards")
 def guarded_by_nobody(bus, Agent):
-    @hookable("pay", bus=bus, guarded=True)
+    @hookable("pay", bus=bus, require_guard=True)
     def pay(amount): ...
 
     return lambda: pay(500)

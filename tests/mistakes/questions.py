@@ -70,18 +70,18 @@ def nothing_to_replay(bus, Agent):
     return lambda: resolve.replay()
 
 
-@TOPIC.mistake("`bus.plug(Plugin)`: the class")
+@TOPIC.mistake("`bus.register(Plugin)`: the class")
 def the_class_of_a_plugin(bus, Agent):
     class Plugin:
         @receives("pre_reply")
         def look(self, agent): ...
 
-    bus.plug(Plugin)
+    bus.register(Plugin)
 
 
-@TOPIC.mistake("`bus.plug(obj)`, and nothing is marked")
+@TOPIC.mistake("`bus.register(obj)`, and nothing is marked")
 def nothing_marked(bus, Agent):
-    bus.plug(object())
+    bus.register(object())
 
 
 @TOPIC.mistake('`@receives("pre_reply", prioritty=3)`')
@@ -97,7 +97,7 @@ def a_mark_without_a_name(bus, Agent):
         @receives
         def look(self, agent): ...
 
-    bus.plug(Plugin())
+    bus.register(Plugin())
 
 
 @TOPIC.mistake('`load_plugins(user="plugins/search")`: the folder of one plugin')

@@ -80,11 +80,11 @@ def an_observer_of_a_class_that_never_calls(bus, Agent):
     return lambda: (Assistant, Agent().reply("hi"))  # it lives
 
 
-@TOPIC.mistake("a guard on one object, and `require` of another one")
+@TOPIC.mistake("a guard on one object, and `require_guard` of another one")
 def a_guard_of_another_object(bus, Agent):
     first, second = Agent(), Agent()
     bus.signal("pre_reply").connect(no_keys, sender=first, role="guard")
-    bus.require("reply", sender=second)
+    bus.require_guard("reply", sender=second)
 
 
 @TOPIC.mistake("a signal of another bus")

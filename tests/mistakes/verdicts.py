@@ -5,7 +5,7 @@ import threading
 import time
 from contextlib import suppress
 
-from hookbus import Ask, Block, Drop, HookBlocked, guards, hookable, surrounding
+from hookbus import Ask, Block, Drop, HookBlocked, baggage, guards, hookable
 
 from ._told import Topic
 
@@ -209,13 +209,13 @@ def a_guard_blocks_the_event_loop(bus, Agent):
     return lambda: asyncio.run(Agent().fetch("a"))
 
 
-@TOPIC.mistake("a thread of its own under `guards.limit(9)`, which counts by session")
+@TOPIC.mistake("a thread of its own under `guards.rate_limit(9)`, which counts by session")
 def a_thread_that_has_no_session(bus, Agent):
     @hookable("tool_call", bus=bus)
     def tool_call(name): ...
 
-    bus.plug(guards.limit(9))
-    with surrounding(session="s-17"):
+    bus.register(guards.rate_limit(9))
+    with baggage(session="s-17"):
         thread = threading.Thread(target=tool_call, args=("send",))
         thread.start()
         thread.join()
@@ -242,17 +242,17 @@ def a_guard_that_may_vanish(bus, Agent):
     guard_of(bus, Agent, no_keys, weak=True)
 
 
-@TOPIC.mistake('`enforce=False` without `role="guard"`')
+@TOPIC.mistake('`shadow=True` without `role="guard"`')
 def a_shadow_of_a_modifier(bus, Agent):
-    bus.signal("pre_reply").connect(no_keys, sender=Agent, enforce=False)
+    bus.signal("pre_reply").connect(no_keys, sender=Agent, shadow=True)
 
 
-@TOPIC.mistake("`enforce=False` left in: a guard in shadow")
+@TOPIC.mistake("`shadow=True` left in: a guard in shadow")
 def a_guard_stays_in_shadow(bus, Agent):
-    return guard_of(bus, Agent, no_keys, enforce=False)
+    return guard_of(bus, Agent, no_keys, shadow=True)
 
 
-@TOPIC.mistake('`locked=True` without `role="guard"`, or with `enforce=False`')
+@TOPIC.mistake('`locked=True` without `role="guard"`, or with `shadow=True`')
 def a_lock_on_a_modifier(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender=Agent, locked=True)
 

@@ -8,7 +8,7 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from hookbus import Ask, Block, Bus, HookBlocked, hookable, surrounding
+from hookbus import Ask, Block, Bus, HookBlocked, baggage, hookable
 from hookbus import page as pages
 from hookbus.approvals import Store
 from hookbus.journal import Journal
@@ -71,7 +71,7 @@ class Agency:
 
     def run(self, *texts, session="s-1"):
         """Run the agent on each text; what is blocked is."""
-        with surrounding(session=session):
+        with baggage(session=session):
             for text in texts:
                 self.tried(self.agent.run, text)
         self.journal.flush()

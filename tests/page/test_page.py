@@ -8,9 +8,9 @@ from uuid import uuid4
 
 import pytest
 
-from hookbus import Ask, Bus, HookBlocked, HookError, hookable, surrounding
+from hookbus import Ask, Bus, HookBlocked, HookError, baggage, hookable
 from hookbus import page as pages
-from hookbus.approvals import Denied, Desk, Store
+from hookbus.approvals import Denied, Inbox, Store
 
 from .conftest import TOKEN, Browser, serving
 
@@ -92,7 +92,7 @@ def test_a_blocked_call_says_who_blocked_it_why_and_what_only_records_say(agency
 
 
 def test_a_call_that_waits_for_an_approval_is_pending_and_refused_by_nobody(agency, browser):
-    with surrounding(session="s-pending"):
+    with baggage(session="s-pending"):
         agency.pay("Grace", 900)
     agency.journal.flush()
     for outcome in ("", "pending"):
@@ -261,10 +261,10 @@ def test_a_payload_in_any_text_is_told_as_json_alone(agency, browser):
         assert "onerror=alert" not in browser.get(browser.path + address).text
 
 
-def test_a_desk_of_this_process_is_answered_on_the_page_too(agency):
-    desk = Desk()
-    browser = Browser(pages.app(agency.journal, token=TOKEN, approvals=desk))
-    assert "waits at this desk" in browser.answers("1", answer="approve").json()["problem"]
+def test_an_inbox_of_this_process_is_answered_on_the_page_too(agency):
+    inbox = Inbox()
+    browser = Browser(pages.app(agency.journal, token=TOKEN, approvals=inbox))
+    assert "waits at this inbox" in browser.answers("1", answer="approve").json()["problem"]
 
 
 def test_without_approvals_nothing_can_be_answered(agency):

@@ -17,7 +17,7 @@ from hookbus import guards, hookable
 stock = FunctionsRuntime.run_function
 
 
-@hookable(blocked=lambda blocked: ("", blocked.reason), labels=("name",))
+@hookable(on_block=lambda blocked: ("", blocked.reason), labels=("name",))
 def tool_call(name, arguments, tool):
     runtime, env, raises = tool
     return stock(runtime, env, name, arguments, raises)
@@ -29,7 +29,7 @@ def run_function(self, env, function, kwargs, raise_on_error=False):
 
 def register(api):
     FunctionsRuntime.run_function = run_function
-    api.plug(guards.tools({rules}, unknown="block"))
+    api.register(guards.tool_policy({rules}, default="block"))
 """
 
 

@@ -43,7 +43,7 @@ BROKEN = {
     + "def register(api): api.connect('pre_reply', step, prority=1)",
     "register raised HookError (the plugin odd provides the tool 'x' twice)":
         "def register(api): [api.provide('tool', 'x', n) for n in '12']",
-    "register raised HookError (object at ": "def register(api): api.plug(object())",
+    "register raised HookError (object at ": "def register(api): api.register(object())",
     "asks for 'mgs', which reply does not have; did you mean 'msg'": "def step(agent, mgs): pass\n"
     + "def register(api): api.connect('pre_reply', step)",
     "is async, but reply is a plain def":
@@ -187,7 +187,7 @@ def test_a_plugin_registers_receivers_provides_things_and_reads_its_settings(
             def log(bus, event):
                 api.provided("service", "log").append(type(event).__name__)
 
-            api.plug(Plugin(api))
+            api.register(Plugin(api))
             api.connect("events", log)
             api.provide("tool", "search", len)
             api.provide("service", "log", [])

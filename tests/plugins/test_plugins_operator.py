@@ -50,8 +50,8 @@ def test_without_overrides_the_plugins_word_stands(loaded):
 
 
 def test_the_operator_puts_the_guards_of_a_plugin_in_shadow(loaded, agent):
-    plugins, rows = loaded({"enforce": False, "receivers": {"redact": {"on_error": "isolate"}}})
-    assert (rows["guard"].shadow, rows["guard"].operator) == (True, "enforce (was True)")
+    plugins, rows = loaded({"shadow": True, "receivers": {"redact": {"on_error": "isolate"}}})
+    assert (rows["guard"].shadow, rows["guard"].operator) == (True, "shadow (was False)")
     assert all(row.shadow is None for name, row in rows.items() if name != "guard")
     assert agent.reply("a") and plugins.diagnostics == ()
 
@@ -59,12 +59,12 @@ def test_the_operator_puts_the_guards_of_a_plugin_in_shadow(loaded, agent):
 def test_a_guard_that_its_plugin_locks_stays_in_force(load, agent, user):
     code = CODE.replace('guard, role="guard"', 'guard, role="guard", locked=True')
     user.put("a", code, hooks=["pre_reply", "around_reply"])
-    plugins = load(user=user, overrides={"a": {"enforce": False}})
+    plugins = load(user=user, overrides={"a": {"shadow": True}})
     rows = {row.receiver: row for row in explain(agent.reply)}
     assert (rows["guard"].shadow, rows["guard"].locked) == (None, True)
-    assert rows["guard"].operator == "not enforce: it is locked"
+    assert rows["guard"].operator == "not shadow: it is locked"
     [diagnostic] = plugins.diagnostics
-    assert "enforce=False does not reach it: it is locked" in str(diagnostic)
+    assert "shadow=True does not reach it: it is locked" in str(diagnostic)
 
 
 def test_the_operator_sets_options_for_all_receivers_and_for_one(loaded):

@@ -18,7 +18,7 @@ class Late:
     def by_user(self, message): return f"user of {message}"
 
 def register(api):
-    api.plug(Late())
+    api.register(Late())
     api.connect("resolve_session", by_chat)
 """
 

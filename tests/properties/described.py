@@ -117,7 +117,7 @@ class Connection(_Described):
     timed: bool = False
     is_weak: bool = False  # connected with weak=True, and kept alive
     early: bool = False  # made before the hook is declared
-    enforce: bool = True  # False puts a guard in shadow
+    shadow: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,7 +161,7 @@ class Program(_Described):
     is_listening: bool = True
     has_values: bool = False
     approves: str | None = None  # who answers for the bus says "yes" or "no"; or nobody is there
-    is_guarded: bool = False  # every hookable `work` is guarded=True
+    is_guarded: bool = False  # every hookable `work` is require_guard=True
     cuts_late: bool = (
         False  # everybody is disconnected between the call and its first await or item
     )

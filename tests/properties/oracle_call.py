@@ -33,7 +33,7 @@ class End:
 
 def is_watch(guard: Connection) -> bool:
     """Whether a guard is asked of every call, and its word counts."""
-    return guard.enforce and guard.when is None
+    return not guard.shadow and guard.when is None
 
 
 class Call:

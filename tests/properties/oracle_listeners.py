@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 UNGUARDED = (
-    "work is guarded=True and no guard watches over it: connect one to pre_work, to the class or "
+    "work is require_guard=True and no guard watches over it: connect one to pre_work, to the class or "
     "ANY, without when= and enforced"
 )
 
@@ -93,7 +93,7 @@ class Listeners:
         except Failure as failure:
             self.fails(connection, failure.kind)
             return None
-        if decided in ("ask", "block") and not connection.enforce:
+        if decided in ("ask", "block") and connection.shadow:
             reason = f"no from {receiver.name}" if decided == "block" else question(connection)
             self.say("Blocked", receiver.name, reason, receiver.phase, False)
             return None
@@ -196,7 +196,7 @@ class Listeners:
             raise Fault(kind)
         is_late = receiver.phase in ("error", "finally")
         policy = "block" if receiver.role == "guard" else connection.on_error or "isolate"
-        policy = policy if connection.enforce else "isolate"
+        policy = "isolate" if connection.shadow else policy
         if is_late or policy == "isolate":
             self._say_failed(connection, kind, "isolated")
             if self.noted:
@@ -221,7 +221,7 @@ class Listeners:
 
     def closed_for_want_of_a_guard(self) -> NoReturn:
         """Block a call of a guarded hook that no guard watches over."""
-        self._withhold("guarded=True", "pre", UNGUARDED)
+        self._withhold("require_guard=True", "pre", UNGUARDED)
 
     def _withhold(self, who: str, phase: str, reason: str, gift: Any = ABSENT) -> NoReturn:
         self.say("Blocked", who, reason, phase, True)
@@ -267,4 +267,4 @@ class Listeners:
     def _say_failed(self, connection: Connection, kind: str, action: str) -> None:
         receiver = self.program.receiver(connection.receiver)
         role = "around" if receiver.phase == "around" else receiver.role
-        self.say("Failed", receiver.name, role, receiver.phase, kind, action, connection.enforce)
+        self.say("Failed", receiver.name, role, receiver.phase, kind, action, not connection.shadow)

@@ -91,7 +91,7 @@ def _without_repeats(ordered: list[Connection]) -> list[Connection]:
     for connection in ordered:
         is_glob_or_none = connection.when in (None, "glob")
         options = (connection.priority, connection.on_error, connection.when, connection.timed)
-        options += (connection.enforce,)
+        options += (connection.shadow,)
         key = (
             (connection.receiver, options) if is_glob_or_none else connection
         )  # no two predicates are the same

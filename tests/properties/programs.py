@@ -348,7 +348,7 @@ def _connection(choose: Choose, program: Program, receiver: Receiver) -> Connect
         once=is_fit and receiver.role != "guard" and _rarely(choose),
         timed=receiver.says.kind == "hang" or (receiver.phase != "around" and _rarely(choose)),
         early=early,
-        enforce=receiver.role != "guard" or choose(True, True, True, False),
+        shadow=receiver.role == "guard" and choose(False, False, False, True),
     )
 
 

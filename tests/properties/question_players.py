@@ -85,7 +85,7 @@ async def backwards(receivers: Any, arguments: Any) -> Any:
 MODES: dict[str, Any] = {
     "void": modes.void, "broadcast": modes.broadcast, "firstresult": modes.firstresult,
     "len": len, "unique": modes.unique(str), "fold": modes.fold("x"), "two by two": two_by_two,
-    "otherwise": modes.otherwise(modes.firstresult, lambda x: ("fallback", x)),
+    "with_default": modes.with_default(modes.firstresult, lambda x: ("fallback", x)),
     "backwards": backwards,
 }  # fmt: skip
 
@@ -274,12 +274,12 @@ class Model:
                 _, value = self.turn(number, x)
                 x = x if value is None else value
             return x
-        if mode in ("firstresult", "otherwise"):
+        if mode in ("firstresult", "with_default"):
             for number in order:
                 _, value = self.turn(number, x)
                 if value is not None:
                     return value
-            return ("fallback", x) if mode == "otherwise" else None
+            return ("fallback", x) if mode == "with_default" else None
         found = [value for _, value in [self.turn(n, x) for n in order] if value is not None]
         return {"broadcast": list, "len": len, "unique": once_each}[mode](found)
 

@@ -82,7 +82,7 @@ class Stage:
         guarded = self.program.is_guarded or None
         hook: Any = lambda work: work  # noqa: E731
         if body.hookable:
-            hook = hookable("work", bus=self.bus, guarded=guarded)
+            hook = hookable("work", bus=self.bus, require_guard=guarded)
         return {"work": hook(wrap(work)) if body.is_outside else wrap(hook(work))}
 
     def _script(self, k: int, me: Any, arguments: dict[str, Any]) -> Script:
@@ -137,8 +137,8 @@ class Stage:
         options |= {"before": connection.before, "after": connection.after}
         if receiver.phase not in ("around", "finally"):
             options["role"] = receiver.role
-        if not connection.enforce:
-            options["enforce"] = False
+        if connection.shadow:
+            options["shadow"] = True
         if connection.on_error:
             options["on_error"] = connection.on_error
         if connection.when:

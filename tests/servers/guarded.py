@@ -17,7 +17,7 @@ DEADLINE = 0.5
 SLEEP = 20
 
 
-@hookable("use_tool", awaits=True)
+@hookable("use_tool", async_receivers=True)
 def use_tool(guard):
     return "the tool ran"
 

@@ -214,13 +214,13 @@ def rescues(bus: Bus, folder: Any) -> Iterator[None]:
 
 @contextmanager
 def retries(bus: Bus, folder: Any) -> Iterator[None]:
-    bus.plug(guards.retry(attempts=3, wait_initial=0.001))
+    bus.register(guards.retry(attempts=3, wait_initial=0.001))
     yield
 
 
 @contextmanager
 def falls_back(bus: Bus, folder: Any) -> Iterator[None]:
-    bus.plug(guards.fallback({"arguments": {"amount": 9, "to": "bob"}}))
+    bus.register(guards.fallback({"arguments": {"amount": 9, "to": "bob"}}))
     yield
 
 

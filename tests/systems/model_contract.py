@@ -84,7 +84,7 @@ class ModelContract:
             seen.append(self.said(messages))
             return Block("not this")
 
-        bus.require("model_call")
+        bus.require_guard("model_call")
         with pytest.raises(HookBlocked, match="not this"):
             self.run(way)
         assert self.asked == [] and len(seen) == 1 and "hello" in seen[0]

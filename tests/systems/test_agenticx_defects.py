@@ -197,9 +197,9 @@ def test_agenticx_x13_a_class_receiver_has_the_methods_it_needs(bus, agent):
         def check(self, agent, name):
             return Block("no") if name == "rm" else None
 
-    unplug = bus.plug(Plugin())
+    unregister = bus.register(Plugin())
     assert asyncio.run(agent.atool("rm", {})) == "rm done" and agent.tool("read", {}) == "read done"
     with pytest.raises(HookBlocked):
         agent.tool("rm", {})
-    unplug()
+    unregister()
     assert agent.tool("rm", {}) == "rm done"

@@ -192,13 +192,13 @@ def test_agenticx_R1_R2_R3_R4_R6_R7_a_class_of_receivers_with_priorities_for_eve
         def ended(self, agent, ctx):
             raise LookupError("nobody is hurt")
 
-    unplug = bus.plug(Careful())
+    unregister = bus.register(Careful())
     assert asyncio.run(agent.run("a task")) == "ls done" and agent.compact(3, "short") == "short"
     assert asyncio.run(agent.ask(["a", "b"])) == "1 messages"
     with pytest.raises(HookBlocked, match="no shell"):
         asyncio.run(agent.use("bash", {}))
     assert notes == [("start", "a task"), ("compacted", 3)]
-    unplug()
+    unregister()
     assert asyncio.run(agent.use("bash", {})) == "bash done"
 
 
@@ -220,7 +220,7 @@ def test_agenticx_R10_D2_a_guard_that_cannot_decide_closes_and_nobody_else_needs
     bus.signal("pre_tool_call").connect(provider, role="guard")
     with pytest.raises(HookBlocked, match="ConnectionError"):
         asyncio.run(agent.use("ls", {}))
-    bus.require("tool_call", sender=agent)  # AgenticX is imported here, without its adapter
+    bus.require_guard("tool_call", sender=agent)  # AgenticX is imported here, without its adapter
 
 
 def test_agenticx_R11_calls_at_once_are_each_asked_about(bus, agent):

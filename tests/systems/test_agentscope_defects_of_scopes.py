@@ -139,7 +139,7 @@ async def test_agentscope_d14_one_exception_a_suggestion_a_decorator_and_a_rule_
     with pytest.raises(HookError, match="not callable"):
         bus.signal("pre_reply").connect(42)
     with pytest.raises(HookError, match="did you mean 'reply'"):
-        bus.require("repyl")
+        bus.require_guard("repyl")
     ran = []
 
     @bus.signal("post_reply").connect_via(Agent)

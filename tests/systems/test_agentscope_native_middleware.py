@@ -131,12 +131,12 @@ async def test_agentscope_V1_a_middleware_class_has_the_methods_it_needs_and_no_
         def on_check_permission(self, agent, tool_call):
             return Block("not allowed") if tool_call == "rm" else None
 
-    unplug = bus.plug(Middleware())
+    unregister = bus.register(Middleware())
     agent = Agent()
     assert await agent.reply("hi") == "<re: hi>"
     with pytest.raises(HookBlocked, match="not allowed"):
         await agent._acting("rm")
-    unplug()
+    unregister()
     assert await agent.reply("hi") == "re: hi"
 
 

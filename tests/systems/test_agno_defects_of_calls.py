@@ -59,7 +59,7 @@ def test_agno_AG14_scopes_merge_and_a_guard_can_be_required(bus, Tool):
         lambda tool: None, sender=Tool, role="guard", name="of the class"
     )
     assert [row.receiver for row in explain(tool.call)] == ["own", "of the class"]
-    bus.require("tool")
+    bus.require_guard("tool")
     with bus.signal("pre_tool").muted():
         assert [row.receiver for row in explain(tool.call)] == ["own", "of the class"]
 

@@ -139,9 +139,9 @@ def test_agno_AG14_hooks_of_an_agent_and_of_its_tools_are_merged(strict, bus, ho
 
 def test_agno_AG14_that_a_guard_is_there_can_be_required(either, bus):
     with pytest.raises(HookError):
-        bus.require("tool_call")
+        bus.require_guard("tool_call")
     bus.signal("pre_tool_call").connect(lambda function: None, role="guard", name="policy")
-    bus.require("tool_call")
+    bus.require_guard("tool_call")
 
 
 @pytest.mark.parametrize("how", ["tasks", "threads"])

@@ -115,7 +115,7 @@ def test_bub_XB5_only_who_is_connected_counts_and_one_that_declines_passes_to_th
             return f"re: {message}"
 
     asked = question(bus, modes.firstresult)
-    bus.plug(Plugin())
+    bus.register(Plugin())
     assert asked() == "re: hi"
 
 
@@ -232,7 +232,7 @@ async def test_bub_XB14_call_next_reaches_whoever_is_willing_or_raises_what_the_
     def nobody():
         raise RuntimeError("no model is there")
 
-    asked = async_question(bus, modes.otherwise(modes.firstresult, nobody))
+    asked = async_question(bus, modes.with_default(modes.firstresult, nobody))
 
     async def wrap(question, call_next):
         return f"<{await call_next()}>"

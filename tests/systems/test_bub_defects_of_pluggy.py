@@ -127,9 +127,9 @@ def test_bub_XP8_plugins_that_are_equal_or_cannot_be_hashed_are_still_two(bus):
             return 1
 
     asked = question(bus, modes.broadcast)
-    unplug, _ = bus.plug(Plugin()), bus.plug(Plugin())
+    unregister, _ = bus.register(Plugin()), bus.register(Plugin())
     assert asked() == [1, 1]
-    unplug()
+    unregister()
     assert asked() == [1]
 
 

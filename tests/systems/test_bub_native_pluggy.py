@@ -49,7 +49,7 @@ def test_bub_P2_an_implementation_names_its_question_and_its_place(bus):
             return call_next()
 
     asked = question(bus, modes.broadcast)
-    bus.plug(Plugin())
+    bus.register(Plugin())
     asked()
     assert told == ["wrap", "first", "last"]
     asked.connect(lambda: None, name="last", before="first")
@@ -141,7 +141,7 @@ def test_bub_P10_names_are_checked_before_anything_is_connected(bus):
         def typo(self, mesage): ...
 
     with pytest.raises(HookError, match="'mesage'.*did you mean 'message'"):
-        bus.plug(Plugin())
+        bus.register(Plugin())
     assert asked.signal.connections() == []
 
 
@@ -179,10 +179,10 @@ def test_bub_P14_a_plugin_is_plugged_and_unplugged_as_a_whole(bus):
         def answer(self):
             return "plugged"
 
-    unplug = bus.plug(Plugin())
+    unregister = bus.register(Plugin())
     assert asked() == ["plugged"]
-    unplug()
-    unplug()
+    unregister()
+    unregister()
     assert asked() == []
 
 
@@ -226,7 +226,7 @@ def test_bub_P19_plugging_runs_no_property_and_sees_static_and_class_methods(bus
         def of_class(cls):
             return cls.__name__
 
-    bus.plug(Plugin())
+    bus.register(Plugin())
     assert asked() == ["static", "Plugin"]
 
 

@@ -45,13 +45,13 @@ async def test_bub_B16_state_is_saved_after_success_and_failure(bus, Agent):
 
 def test_bub_B17_what_nobody_answers_or_answers_with_nothing_falls_back(bus):
     none = question(
-        bus, modes.otherwise(modes.firstresult, lambda session_id: f"default:{session_id}"), "none"
+        bus, modes.with_default(modes.firstresult, lambda session_id: f"default:{session_id}"), "none"
     )
 
     def filled(answers):
         return next(filter(None, answers), None)
 
-    falsy = question(bus, modes.otherwise(filled, lambda message: message), "falsy")
+    falsy = question(bus, modes.with_default(filled, lambda message: message), "falsy")
     falsy.connect(lambda: "", name="empty")
     assert none() == "default:s" and falsy() == "hi"
 

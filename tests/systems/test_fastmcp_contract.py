@@ -128,7 +128,7 @@ class TestFastMCP(OverTheServer):
 
 
 class TestMiddleware(OverTheServer):
-    """`guarded` in front of each server; nothing of FastMCP is changed."""
+    """`require_guard` in front of each server; nothing of FastMCP is changed."""
 
     unnamed = ("*",)
 

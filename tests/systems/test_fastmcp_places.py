@@ -11,9 +11,9 @@ from fastmcp.tools import FunctionTool, Tool
 from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 from pydantic import BaseModel
 
-from hookbus import Ask, Block, Bus, HookError, Replace, guards, surrounding
+from hookbus import Ask, Block, Bus, HookError, Replace, baggage, guards
 from hookbus.adapters import fastmcp, mcp
-from hookbus.approvals import Approved, Desk, Store
+from hookbus.approvals import Approved, Inbox, Store
 from hookbus.events import Started
 from hookbus.testing import record
 
@@ -95,23 +95,23 @@ async def test_a_call_through_two_mounts_is_counted_and_asked_about_once(install
         asked.append(request.question)
         return Approved("ada")
 
-    installed.plug(guards.tools(ask="*pay"))
-    installed.plug(guards.limit(2))
+    installed.register(guards.tool_policy(ask="*pay"))
+    installed.register(guards.rate_limit(2))
     heard = heard_on(installed)
     for to in ("ann", "bob"):
         assert "paid" in text_of(await call(mall, "shop_bank_pay", amount=1, to=to))
     assert "used up" in text_of(await call(mall, "shop_bank_pay", amount=1, to="eve"))
     assert asked == ["call 'shop_bank_pay'?"] * 2 and len(heard) >= 2 * 3
-    installed.plug(guards.tools(deny="pay", unknown="allow"))
-    with surrounding(session="another"):
+    installed.register(guards.tool_policy(deny="pay", default="allow"))
+    with baggage(session="another"):
         assert "blocked" in text_of(await call(mall, "shop_bank_pay", amount=1, to="ann"))
 
 
 def through(installed: Bus, approver: str, asked: list[str], path: Any) -> Any:
-    """Have a person approve all that is asked, at once, at a desk or in a store."""
+    """Have a person approve all that is asked, at once, at an inbox or in a store."""
     if approver == "function":
         return installed.approver(lambda request: (asked.append(request.question), YES)[1])
-    place = installed.approver(Desk() if approver == "desk" else Store(path / "approvals.db"))
+    place = installed.approver(Inbox() if approver == "inbox" else Store(path / "approvals.db"))
 
     async def answer() -> None:
         for request in place.pending():
@@ -121,7 +121,7 @@ def through(installed: Bus, approver: str, asked: list[str], path: Any) -> Any:
     return answer
 
 
-@pytest.mark.parametrize("approver", ["function", "desk", "store"])
+@pytest.mark.parametrize("approver", ["function", "inbox", "store"])
 async def test_a_guard_of_ones_own_asks_once_about_a_call_through_two_mounts(
     installed, shop, tmp_path, approver
 ):
@@ -137,7 +137,7 @@ async def test_a_guard_of_ones_own_asks_once_about_a_call_through_two_mounts(
     for to in ("ann", "bob"):
         result = asyncio.ensure_future(call(mall, "shop_bank_pay", amount=1, to=to))
         while not result.done():
-            if approver == "desk":
+            if approver == "inbox":
                 await answer()
             await asyncio.sleep(0.01)
         if approver == "store":

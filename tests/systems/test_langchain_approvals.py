@@ -87,7 +87,7 @@ async def test_what_a_tool_asks_about_inside_is_no_pause_of_its_own_call(tmp_pat
     told = await contract.begin(body, [ANN], tmp_path / "saved")
     undo()
     assert store.pending()[0].id in told.answers[0]
-    assert "call_id" not in store.pending()[0].surrounding
+    assert "call_id" not in store.pending()[0].baggage
 
 
 async def test_a_program_that_calls_a_tool_is_told_what_waits(tmp_path):

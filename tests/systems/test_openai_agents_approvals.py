@@ -65,7 +65,7 @@ class TestInterruptions(PausedContract):
     def _shown(self, item: Any, saved: Any) -> dict[str, Any]:
         """The SDK shows what the model asked for; the store, what will run."""
         asked = [case.request for case in Store(saved.parent / "approvals.db").history()]
-        request = [each for each in asked if each.surrounding["call_id"] == item.call_id][-1]
+        request = [each for each in asked if each.baggage["call_id"] == item.call_id][-1]
         return {"id": request.id, "question": request.question, "tool": item.tool_name,
                 "arguments": request.arguments["arguments"]}  # fmt: skip
 
@@ -133,7 +133,7 @@ class TestItsOwnTools:
     async def test_a_yes_lets_the_call_run_once(self, bus, make, store):
         ran, agent, result = await self.begin(make)
         [item], state = result.interruptions, await self.kept(agent, result)
-        assert ran == [] and store.pending()[0].surrounding["call_id"] == item.call_id
+        assert ran == [] and store.pending()[0].baggage["call_id"] == item.call_id
         state.approve(state.get_interruptions()[0])
         result = await Runner.run(agent, state)
         assert ran == ["x"] and result.final_output == "done" and "4711" in said(agent.model)

@@ -22,7 +22,7 @@ import pytest
 
 from hookbus import Block, Bus, HookError, Replace
 from hookbus.events import Failed, Finished
-from hookbus.guards import tools
+from hookbus.guards import tool_policy
 from hookbus.testing import record
 
 from .contract import attributes_of, changes
@@ -191,8 +191,8 @@ class ToolContract:
         assert "a pin stays here" in told.answers[0] and SECRET not in told.everything
 
     def test_a_rule_for_an_argument_that_the_tool_does_not_have_is_noticed(self, bus, mode, tool):
-        guard = tools(allow="*", deny={self.pay["name"]: {"too": "eve"}})
-        bus.plug(guard)
+        guard = tool_policy(allow="*", deny={self.pay["name"]: {"too": "eve"}})
+        bus.register(guard)
         told = self.run(mode, tool, EVE)
         if {mode, "*"} & {*self.unnamed}:
             assert any("'too'" in each for each in guard.unused_rules())

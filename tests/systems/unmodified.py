@@ -31,7 +31,7 @@ RULES = """
 from hookbus import guards
 
 def register(api):
-    api.plug(guards.tools({rules}, unknown="block"))
+    api.register(guards.tool_policy({rules}, default="block"))
 """
 FILES = ("--journal", "night.journal", "--approvals", "approvals.db")
 
@@ -158,10 +158,10 @@ def source(folder: Path) -> Path:
 def check(told: Told, *, blocked: str, approved: str) -> None:
     """Look whether journal, trace, model and person know of the blocked and the approved call."""
     by = told.of(approved)["receivers"][-1]
-    assert (by["event"], by["answer"]) == ("Asked", "approved")
+    assert (by["event"], by["answer"]) == ("Invoked", "approved")
     assert told.of(approved)["outcome"] == "returned"
     block = told.of(blocked)["receivers"][-1]
-    assert (block["event"], block["receiver"]) == ("Blocked", "tools")
+    assert (block["event"], block["receiver"]) == ("Blocked", "tool_policy")
     assert f"the tool '{blocked}' may not be called so" in told.read
     assert told.shown["question"] == f"call '{approved}'?"
     spans = [each for each in told.trace if each["ph"] == "X" and each["cat"] == "tool_call"]

@@ -21,7 +21,7 @@ def by_name(message: str) -> str:
     return message
 
 
-@hookspec(modes.otherwise(modes.firstresult, by_name), bus=default_bus)
+@hookspec(modes.with_default(modes.firstresult, by_name), bus=default_bus)
 def resolve_or_name(message: str) -> str | None:
     """Which session does this message belong to?"""
 
@@ -30,7 +30,7 @@ async def by_name_later(message: str) -> str:
     return message
 
 
-@hookspec(modes.otherwise(modes.firstresult, by_name_later))
+@hookspec(modes.with_default(modes.firstresult, by_name_later))
 async def resolve_later(message: str) -> str | None:
     """Which session does this message belong to?"""
 

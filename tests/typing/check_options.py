@@ -86,7 +86,7 @@ pre.connect(bare, role="guard", when=lambda msg: msg == "a")
 pre.connect(as_blinker_does, role="guard", before="late", after=("early", "first"))
 pre.connect(later, Agent, None, role="guard", name="later")
 pre.connect(soon, role="guard", on_error="block")
-pre.connect(checks.later, role="guard", enforce=False)
+pre.connect(checks.later, role="guard", shadow=True)
 pre.connect(checks.later, role="guard", locked=True)
 pre.connect(never, role="observe", background=True)
 pre.connect(Agent.check, role="guard")
@@ -214,11 +214,11 @@ signal("around_stream").connect(around_stream, Agent)
 signal("around_stream").connect(around_stream_later, Agent)
 
 
-def recorded(fired: Recording) -> None:
-    assert_type(fired.of(Failed), list[Failed])
-    assert_type(fired.of(Blocked)[0].reason, str)
-    assert_type([*fired.of(Failed, Finished)][0].hook, str)
-    events: list[Event] = fired.of(Event)
+def recorded(hook_recorder: Recording) -> None:
+    assert_type(hook_recorder.of(Failed), list[Failed])
+    assert_type(hook_recorder.of(Blocked)[0].reason, str)
+    assert_type([*hook_recorder.of(Failed, Finished)][0].hook, str)
+    events: list[Event] = hook_recorder.of(Event)
     print(events)
 
 

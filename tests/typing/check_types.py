@@ -116,7 +116,7 @@ class Plugin:
 
 
 assert_type(Plugin().check(agent, "a"), Block | None)
-assert_type(default_bus.plug(Plugin()), Callable[[], None])
+assert_type(default_bus.register(Plugin()), Callable[[], None])
 assert_type(
     instrument(Agent, "bare", {"helper": "help"}, bus=Bus(timeout=1.0), subclasses=True),
     Callable[[], None],

@@ -51,14 +51,14 @@ pre.connect(watch, when={"msg": 3})  # wrong: a glob is a text
 pre.connect(watch, when="msg")  # wrong: neither a predicate nor globs
 pre.connect(watch, before=3)  # wrong: names are texts
 pre.connect(watch, once="yes")  # wrong: True or False
-pre.connect(watch, role="guard", enforce="no")  # wrong: True or False
+pre.connect(watch, role="guard", shadow="no")  # wrong: True or False
 pre.connect(watch, role="guard", locked=1)  # wrong: True or False
 pre.connect(watch, role="observe", backgruond=True)  # wrong: a typo
 pre.connect("watch")  # wrong: not callable
 pre.connected_to(watch, tiemout=2.0)  # wrong: a typo
 default_bus.events.connect(print, kinds="Failed")  # wrong: the class itself
 default_bus.events.connect(print, kinds=(Failed, Replace))  # wrong: no event
-default_bus.require("reply", phase="finally")  # wrong: no guards there
+default_bus.require_guard("reply", phase="finally")  # wrong: no guards there
 
 
 @pre.connect_via(Agent, tiemout=2.0)  # wrong: a typo
@@ -164,11 +164,11 @@ async def around(
     Block("no", "result")  # wrong: result= goes by name
 
 
-def recorded(fired: Recording) -> None:
-    fired.of(Failed)[0].reason  # wrong: a Failed has no reason
-    first: Failed = fired.of(Blocked)[0]  # wrong: a Blocked
-    fired.of("Failed")  # wrong: the class itself
-    fired.of(Replace)  # wrong: no event
+def recorded(hook_recorder: Recording) -> None:
+    hook_recorder.of(Failed)[0].reason  # wrong: a Failed has no reason
+    first: Failed = hook_recorder.of(Blocked)[0]  # wrong: a Blocked
+    hook_recorder.of("Failed")  # wrong: the class itself
+    hook_recorder.of(Replace)  # wrong: no event
     print(first)
 
 
@@ -176,6 +176,6 @@ def recorded(fired: Recording) -> None:
 
 agent.reply(3)  # wrong: the method takes a str
 Bus(timeout="2s")  # wrong: seconds are a number
-default_bus.plug(Plugin())()(1)  # wrong: undone is undone
+default_bus.register(Plugin())()(1)  # wrong: undone is undone
 instrument(Agent, 3)  # wrong: methods are named
 anything: Any = pre.connect(watch).disconnect()  # wrong: connect gives the receiver, no handle

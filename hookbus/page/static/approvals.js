@@ -53,7 +53,7 @@ export class Approvals {
       pairs(facts),
       make("h4", {}, "What would run, in full"), block(request.arguments, "arguments"),
       ...sinceThen(request.since),
-      ...[["details", "Details"], ["surrounding", "Around the call"]].flatMap(([name, head]) =>
+      ...[["details", "Details"], ["baggage", "Around the call"]].flatMap(([name, head]) =>
         ["null", "{}"].includes(request[name]) ? []
           : [make("h4", {}, head), block(request[name], name)]),
       form);

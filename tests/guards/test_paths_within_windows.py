@@ -1,4 +1,4 @@
-"""guards.inside by the rules of Windows, on a disk of Windows that is only written down here."""
+"""guards.paths_within by the rules of Windows, on a disk of Windows that is only written down here."""
 
 import ntpath
 import posixpath
@@ -6,7 +6,7 @@ import posixpath
 import pytest
 
 from hookbus import HookBlocked
-from hookbus.guards import _inside, inside
+from hookbus.guards import _paths, paths_within
 
 WORK = "C:\\Work"
 INSIDE = [
@@ -75,19 +75,19 @@ class Disk:
 @pytest.fixture
 def disk(monkeypatch):
     disk = Disk()
-    monkeypatch.setattr(_inside, "_paths", disk)
+    monkeypatch.setattr(_paths, "_paths", disk)
     return disk
 
 
 @pytest.mark.parametrize("path", INSIDE)
 def test_what_is_inside_goes_through_however_it_is_written(call, bus, disk, path):
-    bus.plug(inside(WORK, "\\\\files\\team\\own"))
+    bus.register(paths_within(WORK, "\\\\files\\team\\own"))
     call("read", path=path)
 
 
 @pytest.mark.parametrize("kind", OUTSIDE)
 def test_what_is_outside_or_odd_is_blocked(call, bus, disk, kind):
-    bus.plug(inside(WORK, "\\\\files\\team\\own"))
+    bus.register(paths_within(WORK, "\\\\files\\team\\own"))
     for path in OUTSIDE[kind]:
         with pytest.raises(HookBlocked) as error:
             call("read", path=path)
@@ -96,7 +96,7 @@ def test_what_is_outside_or_odd_is_blocked(call, bus, disk, kind):
 
 
 def test_no_other_server_is_looked_at(call, bus, disk):
-    bus.plug(inside(WORK))
+    bus.register(paths_within(WORK))
     for path in OUTSIDE["shares"] + OUTSIDE["devices"]:
         with pytest.raises(HookBlocked):
             call("read", path=path)
@@ -105,7 +105,7 @@ def test_no_other_server_is_looked_at(call, bus, disk):
 
 def test_where_letters_count_a_folder_of_other_letters_is_another_one(call, bus, disk):
     disk.samefile = lambda one, other: one == other  # as a folder of Windows may be set to
-    bus.plug(inside(WORK))
+    bus.register(paths_within(WORK))
     with pytest.raises(HookBlocked, match="outside"):
         call("read", path="C:\\WORK\\a.txt")
 
@@ -121,8 +121,8 @@ def test_a_folder_that_ignores_the_case_of_letters_is_found_elsewhere_too(
         def samefile(one, other):
             return one.lower() == other.lower()
 
-    monkeypatch.setattr(_inside, "_paths", Mac)
-    bus.plug(inside(tmp_path))
+    monkeypatch.setattr(_paths, "_paths", Mac)
+    bus.register(paths_within(tmp_path))
     call("read", path=str(tmp_path).upper() + "/a.txt")
     with pytest.raises(HookBlocked):
         call("read", path=str(tmp_path).upper() + "2/a.txt")

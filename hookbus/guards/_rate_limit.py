@@ -12,7 +12,7 @@ from .. import Block, HookContext, HookError
 from .._locks import Lock
 from ._call import tool_of
 from ._outermost import Outermost
-from ._plugged import FIRST, Hooks, Plugged, Unnamed, library, shown
+from ._ready import FIRST, Hooks, ReadyGuard, Unnamed, library, shown
 
 FOREVER: Final = 30 * 24 * 3600
 """For so many seconds a call counts for its session, user or tool."""
@@ -23,12 +23,12 @@ SWEPT: Final = 1_000
 """From so many sessions, users or tools on, those whose calls count no more are forgotten."""
 
 
-class limit(Plugged):
+class rate_limit(ReadyGuard):
     """A guard that lets so many calls through, and counts those that other guards block.
 
     Args:
         calls: how many.
-        per: `"session"` or `"user"`, as `with surrounding(session=..., user=...)` says around the
+        per: `"session"` or `"user"`, as `with baggage(session=..., user=...)` says around the
             call, where all calls without one are counted together; `"tool"`, by its name; or a
             number of seconds, in which no more may begin, for all together.
         storage: where it is counted, a URI of the library limits such as
@@ -46,7 +46,7 @@ class limit(Plugged):
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
-            raise HookError(f"limit({shown(calls)}): say how many calls, at least 1")
+            raise HookError(f"rate_limit({shown(calls)}): say how many calls, at least 1")
         seconds = FOREVER if per in ("session", "user", "tool") else _seconds(per)
         self._per, self._lock = per, Lock()
         if storage in (None, "memory://"):
@@ -67,8 +67,8 @@ class limit(Plugged):
         def judge(sender: Any, ctx: HookContext) -> Block | None:
             if not self._outermost.takes(ctx):
                 return None
-            found = {"tool": tool_of(ctx)[0], "session": ctx.surrounding.get("session"),
-                     "user": ctx.surrounding.get("user")}.get(str(self._per))  # fmt: skip
+            found = {"tool": tool_of(ctx)[0], "session": ctx.baggage.get("session"),
+                     "user": ctx.baggage.get("user")}.get(str(self._per))  # fmt: skip
             if found is None:
                 unnamed.note()
             key = "" if found is None else f"{type(found).__name__} {found}"

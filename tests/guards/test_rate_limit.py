@@ -1,4 +1,4 @@
-"""guards.limit: so many calls, and not one more."""
+"""guards.rate_limit: so many calls, and not one more."""
 
 import asyncio
 import math
@@ -9,8 +9,8 @@ import traceback
 
 import pytest
 
-from hookbus import Block, Bus, HookBlocked, HookError, hookable, surrounding
-from hookbus.guards import _limit, limit, tools
+from hookbus import Block, Bus, HookBlocked, HookError, baggage, hookable
+from hookbus.guards import _rate_limit, rate_limit, tool_policy
 
 
 def allowed(call, count, name="read"):
@@ -25,27 +25,27 @@ def allowed(call, count, name="read"):
 
 
 def test_a_session_has_so_many_calls_and_those_without_one_share_theirs(call, bus):
-    bus.plug(limit(3))
+    bus.register(rate_limit(3))
     for session in ("a", "b", 7, "7"):
-        with surrounding(session=session):
+        with baggage(session=session):
             assert allowed(call, 5) == 3
     assert allowed(call, 5) == 3 and allowed(call, 5) == 0
 
 
 def test_users_and_tools_have_theirs(call, bus):
-    unplug = bus.plug(limit(2, per="user"))
+    unregister = bus.register(rate_limit(2, per="user"))
     for user in ("ada", "bob"):
-        with surrounding(user=user, session=user * 2):
+        with baggage(user=user, session=user * 2):
             assert allowed(call, 3) == 2
-    unplug()
-    bus.plug(limit(2, per="tool"))
+    unregister()
+    bus.register(rate_limit(2, per="tool"))
     assert allowed(call, 3, "read") == 2 and allowed(call, 3, "write") == 2
     with pytest.raises(HookBlocked, match="2 calls a tool are used up"):
         call("read")
 
 
 def test_so_many_in_so_many_seconds_and_then_again(call, bus):
-    bus.plug(limit(2, per=1))
+    bus.register(rate_limit(2, per=1))
     with pytest.raises(HookBlocked, match="2 calls in 1 seconds are used up"):
         for _ in range(5):
             call("read")
@@ -54,7 +54,7 @@ def test_so_many_in_so_many_seconds_and_then_again(call, bus):
 
 
 def test_calls_that_another_guard_blocks_are_counted(call, bus):
-    bus.plug(limit(3))
+    bus.register(rate_limit(3))
     no = bus.signal("pre_tool_call").connected_to(lambda sender: Block("no"), role="guard")
     for _ in range(2):
         with pytest.raises(HookBlocked, match="no"):
@@ -66,7 +66,7 @@ def test_calls_that_another_guard_blocks_are_counted(call, bus):
 def test_it_is_never_over_in_threads_side_by_side_and_in_tasks():
     count = 100_000 if os.environ.get("HOOKBUS_LONG") else 4_000
     bus, made = Bus(), []
-    bus.plug(limit(100))
+    bus.register(rate_limit(100))
 
     @hookable("tool_call", bus=bus)
     def tool_call(name, arguments):
@@ -86,7 +86,7 @@ def test_it_is_never_over_in_threads_side_by_side_and_in_tasks():
         thread.join()
     assert len(made) == 100
 
-    bus.plug(limit(50, per="tool", hook="other_call"))
+    bus.register(rate_limit(50, per="tool", hook="other_call"))
 
     @hookable("other_call", bus=bus)
     async def other_call(name, arguments):
@@ -104,13 +104,13 @@ def test_it_is_never_over_in_threads_side_by_side_and_in_tasks():
 @pytest.mark.parametrize("wrong", [0, -1, True, 2.5, "3", None])
 def test_a_number_of_calls_that_is_none_is_refused(wrong):
     with pytest.raises(HookError, match="say how many calls"):
-        limit(wrong)
+        rate_limit(wrong)
 
 
 @pytest.mark.parametrize("wrong", ["sesion", 0, 0.5, -1, True, None, 1.5, math.nan, math.inf])
 def test_a_span_that_is_none_is_refused(wrong):
     with pytest.raises(HookError, match="per="):
-        limit(3, per=wrong)
+        rate_limit(3, per=wrong)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_span_that_is_none_is_refused(wrong):
 )  # fmt: skip
 def test_a_storage_that_cannot_be_used_is_refused_without_its_password(storage):
     with pytest.raises(HookError, match="storage= .* cannot be used") as error:
-        limit(3, storage=storage)
+        rate_limit(3, storage=storage)
     assert "hunter2" not in "".join(traceback.format_exception(error.value))
 
 
@@ -128,7 +128,7 @@ def test_a_storage_that_fails_blocks(call, bus, monkeypatch):
     monkeypatch.setattr("limits.storage.MemcachedStorage.__init__", lambda *a, **k: None)
     monkeypatch.setattr("limits.strategies.MovingWindowRateLimiter.__init__", lambda *a: None)
     monkeypatch.setattr("limits.strategies.MovingWindowRateLimiter.hit", lambda *a, **k: 1 / 0)
-    bus.plug(limit(3, storage="memcached://localhost"))
+    bus.register(rate_limit(3, storage="memcached://localhost"))
     with pytest.raises(HookBlocked, match="guard failed: ZeroDivisionError"):
         call("read")
     assert call.made == []
@@ -137,7 +137,7 @@ def test_a_storage_that_fails_blocks(call, bus, monkeypatch):
 def test_what_counts_no_more_is_forgotten(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("hookbus.guards._limit.time.monotonic", lambda: now[0])
-    window = _limit._Window(2, 60)
+    window = _rate_limit._Window(2, 60)
     for i in range(5_000):
         now[0] += 1
         assert window.hit(f"session {i}")
@@ -149,9 +149,9 @@ ADDRESS = "redis://ada:hunter2@localhost:6379"
 
 
 @pytest.mark.parametrize("make", [
-    lambda: limit(3, ADDRESS), lambda: limit(ADDRESS), lambda: limit(3, hook=ADDRESS),
-    lambda: limit(3, storge=ADDRESS), lambda: limit(3, "tool", ADDRESS, 1),
-    lambda: limit(3, storage=[ADDRESS]), lambda: tools(allow=[{}, ADDRESS, ADDRESS, 3]),
+    lambda: rate_limit(3, ADDRESS), lambda: rate_limit(ADDRESS), lambda: rate_limit(3, hook=ADDRESS),
+    lambda: rate_limit(3, storge=ADDRESS), lambda: rate_limit(3, "tool", ADDRESS, 1),
+    lambda: rate_limit(3, storage=[ADDRESS]), lambda: tool_policy(allow=[{}, ADDRESS, ADDRESS, 3]),
 ])  # fmt: skip
 def test_an_address_given_for_another_setting_is_not_shown(make):
     with pytest.raises(HookError) as error:

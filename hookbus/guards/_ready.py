@@ -1,4 +1,4 @@
-"""What every guard here is: receivers that `bus.plug` connects together."""
+"""What every guard here is: receivers that `bus.register` connects together."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, Generic, TypeVar
 
 from .. import HookContext, HookError, receives
+from .._baggage import was_ever_said
 from .._keywords import named_options
 from .._locks import Lock
-from .._surroundings import was_ever_said
 
 FIRST: Final = 1e6
 """The priority of what comes before the receivers of others; negative, after them."""
@@ -38,8 +38,8 @@ _HOOK: Final = pattern(r"(?!\d)[\w*?\[\]!-]+")
 T = TypeVar("T")
 
 
-class Plugged:
-    """Receivers that belong together: `bus.plug` connects them, all or none.
+class ReadyGuard:
+    """Receivers that belong together: `bus.register` connects them, all or none.
 
     Args:
         hook: the hook whose calls they judge, several, or a glob such as `"send_*"`, which covers
@@ -70,7 +70,7 @@ class Plugged:
     def on(
         self, phase: str, receiver: Callable[..., Any], hook: str | None = None, **options: Any
     ) -> None:
-        """Have `plug` connect a function to a phase of the hooks, or of another one."""
+        """Have `register` connect a function to a phase of the hooks, or of another one."""
         where = [each for each in (phase if phase != "pre" else None, hook) if each]
         options.setdefault("name", ": ".join([type(self).__name__, *where]))
         for each in [hook] if hook else self.hooks:
@@ -83,7 +83,7 @@ class Unnamed:
     """Counts the calls that said no session, or user, where others do: they share one count.
 
     Args:
-        per: the name in the surrounding that a call is counted under.
+        per: the name in the baggage that a call is counted under.
     """
 
     def __init__(self, per: str) -> None:
@@ -96,14 +96,14 @@ class Unnamed:
             self.in_threads += threading.current_thread() is not threading.main_thread()
 
     def findings(self) -> list[str]:
-        """Say how many calls that were, and what carries the surrounding into a thread, as `report`
+        """Say how many calls that were, and what carries the baggage into a thread, as `report`
         does.
         """
         if not self.calls:
             return []
         counted = f"calls without a {self.per} are counted together, {self.calls} so far"
         if not self.in_threads:
-            return [f"{counted}: write with surrounding({self.per}=...) around the call"]
+            return [f"{counted}: write with baggage({self.per}=...) around the call"]
         start = "start its function with contextvars.copy_context().run, which carries the context"
         return [f"{counted}, {self.in_threads} of them in a thread: {start}"]
 

@@ -1,4 +1,4 @@
-"""A desk: calls wait at it, in this process, until somebody answers."""
+"""An inbox: calls wait at it, in this process, until somebody answers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ._words import AlreadyAnswered, Approved, Denied, Request, RequestExpired, 
 
 
 @named_options
-class Desk:
-    """Where calls wait, in this process, until somebody answers: `bus.approver(Desk())`.
+class Inbox:
+    """Where calls wait, in this process, until somebody answers: `bus.approver(Inbox())`.
 
     It may be asked and answered in any thread and any task. Each call waits for an answer of its
     own, the same call made twice at once, too.
     """
 
-    name = "Desk"
+    name = "Inbox"
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -55,7 +55,7 @@ class Desk:
             if request is None or future is None:
                 kind, why = self._ended.get(id, (UnknownRequest, "pending() has those that wait"))
                 known = did_you_mean(id, self._waiting) if kind is UnknownRequest else ""
-                raise kind(f"no request {id!r:.40} waits at this desk{known}: {why}")
+                raise kind(f"no request {id!r:.40} waits at this inbox{known}: {why}")
             check_answer(answer, request)
             if request.deadline is not None and request.deadline <= time.time():
                 raise RequestExpired(f"the time for request {id} is over: its call was blocked")

@@ -13,7 +13,7 @@ from typing import Any, Final
 from .. import Block, HookContext, HookError
 from ._call import contents_of
 from ._covered import Covered
-from ._plugged import Hooks, Plugged
+from ._ready import Hooks, ReadyGuard
 from ._windows import share_of, why_odd
 
 _paths: Any = os.path
@@ -46,7 +46,7 @@ _ODD: Final = {
 }
 
 
-class inside(Plugged):
+class paths_within(ReadyGuard):
     """A guard that lets paths in arguments be in these folders only, wherever links lead.
 
     A relative path is read as `open` does, from the working directory of the call. What two readers
@@ -72,7 +72,7 @@ class inside(Plugged):
     ) -> None:  # fmt: skip
         super().__init__(hook)
         if not folders:
-            raise HookError("inside() lets no path through: name a folder")
+            raise HookError("paths_within() lets no path through: name a folder")
         allowed = [_folder(each) for each in folders]
         # To look at any other share would send its server the name and the hash of this user.
         shares = {"", *map(share_of, allowed)}
@@ -213,5 +213,5 @@ def _is_json(text: str) -> bool:
 
 def _folder(given: Any) -> str:
     if not isinstance(given, (str, os.PathLike)) or not _paths.isdir(given):
-        raise HookError(f"inside({given!r:.60}): there is no such folder")
+        raise HookError(f"paths_within({given!r:.60}): there is no such folder")
     return str(_paths.realpath(given, strict=True)).rstrip(_paths.sep)

@@ -13,11 +13,11 @@ from .. import Ask, Block, HookContext, HookError
 from ..exceptions import did_you_mean
 from ._call import parameters_of, tool_of
 from ._outermost import Outermost
-from ._plugged import Hooks, Plugged, glob
+from ._ready import Hooks, ReadyGuard, glob
 
 Rule = str | Mapping[str, Mapping[str, str]]
 Rules = Rule | Iterable[Rule]
-Unknown = Literal["ask", "block", "allow"]
+Default = Literal["ask", "block", "allow"]
 
 _KEYS: Final = ("deny", "ask", "allow")
 """The lists, the one that wins first."""
@@ -26,7 +26,7 @@ NOTED: Final = 1000
 """The number of names of called tools, and of their arguments, that are noted."""
 
 
-class tools(Plugged):
+class tool_policy(ReadyGuard):
     """A guard of the tools an agent may call: what is denied, then what is asked about, then what
     is allowed; the first list that has the call decides.
 
@@ -38,7 +38,7 @@ class tools(Plugged):
         allow, deny, ask: globs over the names of tools, `"read_*"`; or `{"bash": {"command":
             "rm *"}}`, a glob of tools and globs of their arguments, all of which must match. One
             or several. Case counts.
-        unknown: what becomes of a call that is in no list: `"ask"`, `"block"` or `"allow"`. Nobody
+        default: what becomes of a call that is in no list: `"ask"`, `"block"` or `"allow"`. Nobody
             is asked about a tool that its framework does not have: such a call is blocked.
         hook: the hook whose calls it judges, several, or a glob. A call made inside an equal one
             that was approved is not asked about again.
@@ -48,20 +48,20 @@ class tools(Plugged):
     """
 
     def __init__(
-        self, allow: Rules = (), deny: Rules = (), ask: Rules = (), unknown: Unknown = "ask", *,
+        self, allow: Rules = (), deny: Rules = (), ask: Rules = (), default: Default = "ask", *,
         hook: Hooks = "tool_call",
     ) -> None:  # fmt: skip
         super().__init__(hook)
-        if unknown not in ("ask", "block", "allow"):
-            known = did_you_mean(str(unknown), ("ask", "block", "allow"))
-            raise HookError(f"unknown={unknown!r:.40}{known}")
+        if default not in ("ask", "block", "allow"):
+            known = did_you_mean(str(default), ("ask", "block", "allow"))
+            raise HookError(f"default={default!r:.40}{known}")
         given = {"deny": deny, "ask": ask, "allow": allow}
         self._rules = {key: _rules(key, given[key]) for key in _KEYS}
         _check_contradictions(self._rules)
-        if unknown != "allow" and not any(self._rules.values()):
-            raise HookError("tools() without a rule lets nothing through: name tools to allow")
-        self._unknown = unknown
-        may_ask = unknown == "ask" or bool(self._rules["ask"])
+        if default != "allow" and not any(self._rules.values()):
+            raise HookError("tool_policy() without a rule lets nothing through: name tools to allow")
+        self._default = default
+        may_ask = default == "ask" or bool(self._rules["ask"])
         self._outermost = Outermost(self) if may_ask else None
         self._called: dict[str, None] = {}
         judge = self._judge_of()
@@ -69,8 +69,8 @@ class tools(Plugged):
         self.on("pre", judge, role="guard")
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, hook: Hooks = "tool_call") -> tools:
-        """Return the guard that a TOML file describes: `allow`, `deny`, `ask` and `unknown`.
+    def load(cls, path: str | os.PathLike[str], *, hook: Hooks = "tool_call") -> tool_policy:
+        """Return the guard that a TOML file describes: `allow`, `deny`, `ask` and `default`.
 
         Raises:
             HookError: if it cannot be read, or says what is no rule.
@@ -81,7 +81,7 @@ class tools(Plugged):
             raise HookError(f"{path} cannot be read: {error.strerror}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise HookError(f"{path} is no TOML: {error}") from None
-        known = (*_KEYS, "unknown")
+        known = (*_KEYS, "default")
         for key in said:
             if key not in known:
                 raise HookError(f"{path}: there is no {key!r}{did_you_mean(key, known)}")
@@ -154,7 +154,7 @@ class tools(Plugged):
                         return Block(f"a rule of {key} names {wrong}", code="tool")
                 if rule.has(arguments, is_strict=key == "allow"):
                     return _said(key, name)
-        return _said(self._unknown, name)
+        return _said(self._default, name)
 
 
 class _Rule:

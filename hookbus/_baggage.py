@@ -12,7 +12,7 @@ from typing import Any, Final
 _FIXED: Final = frozenset((str, int, float, bool, type(None)))
 
 
-class Surrounding(Mapping[str, Any]):
+class Baggage(Mapping[str, Any]):
     """A mapping that nobody can change. Unlike the one of the standard library it can be pickled.
 
     Attributes:
@@ -38,10 +38,10 @@ class Surrounding(Mapping[str, Any]):
         return repr(self._values)
 
 
-NOTHING_AROUND: Final = Surrounding({})
+NOTHING_AROUND: Final = Baggage({})
 
-_CURRENT: Final[ContextVar[Surrounding]] = ContextVar(
-    "hookbus_surrounding", default=NOTHING_AROUND
+_CURRENT: Final[ContextVar[Baggage]] = ContextVar(
+    "hookbus_baggage", default=NOTHING_AROUND
 )
 
 _ever_said: Final[set[str]] = set()
@@ -51,23 +51,23 @@ MOST_NAMES: Final = 1000
 
 
 def was_ever_said(name: str) -> bool:
-    """Tell whether any `surrounding` in this program has said a value of this name."""
+    """Tell whether any `baggage` in this program has said a value of this name."""
     return name in _ever_said
 
 
-current_surrounding: Final = _CURRENT.get
+current_baggage: Final = _CURRENT.get
 """Return what holds around the running code; a task or thread has what held where its context was
 made.
 """
 
 
 @contextmanager
-def surrounding(**values: Any) -> Generator[Surrounding, None, None]:
+def baggage(**values: Any) -> Generator[Baggage, None, None]:
     """Say what holds in a `with` block and in whatever it starts; of nested blocks the inner one
     wins.
 
-    Receivers find it in `ctx.surrounding`, or ask for `surrounding`; listeners in
-    `event.surrounding`.
+    Receivers find it in `ctx.baggage`, or ask for `baggage`; listeners in
+    `event.baggage`.
 
     Args:
         values: what holds, by names of yours.
@@ -78,7 +78,7 @@ def surrounding(**values: Any) -> Generator[Surrounding, None, None]:
     outer = _CURRENT.get()
     if len(_ever_said) < MOST_NAMES:
         _ever_said.update(values)
-    inner = Surrounding({**outer, **values})
+    inner = Baggage({**outer, **values})
     try:
         try:
             _CURRENT.set(inner)
@@ -89,7 +89,7 @@ def surrounding(**values: Any) -> Generator[Surrounding, None, None]:
         _leave(inner, outer)
 
 
-def _leave(inner: Surrounding, outer: Surrounding) -> None:
+def _leave(inner: Baggage, outer: Baggage) -> None:
     # Not by a token: a block may be left in another context than it was entered in, as fixtures do.
     if _CURRENT.get() is inner:
         _CURRENT.set(outer)

@@ -1,4 +1,4 @@
-"""guards.tools: which tools an agent may call."""
+"""guards.tool_policy: which tools an agent may call."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ import pytest
 
 from hookbus import HookBlocked, HookError
 from hookbus.approvals import Approved
-from hookbus.guards import limit, tools
+from hookbus.guards import rate_limit, tool_policy
 
 
 def outcome(call, name, **arguments):
@@ -20,7 +20,7 @@ def outcome(call, name, **arguments):
 
 
 def test_denied_wins_then_asked_then_allowed_and_what_is_unknown_is_asked_about(call, bus):
-    bus.plug(tools(allow="read_*", deny=["read_secrets", "drop_*"], ask=["read_mail"]))
+    bus.register(tool_policy(allow="read_*", deny=["read_secrets", "drop_*"], ask=["read_mail"]))
     said = {name: outcome(call, name) for name in
             ("read_file", "read_secrets", "drop_table", "read_mail", "write_file")}  # fmt: skip
     assert said == {"read_file": "called", "read_secrets": "blocked", "drop_table": "blocked",
@@ -31,14 +31,14 @@ def test_denied_wins_then_asked_then_allowed_and_what_is_unknown_is_asked_about(
 
 @pytest.mark.parametrize("unknown, said", [("block", "blocked"), ("allow", "called")])
 def test_what_no_list_has_is_as_said(call, bus, unknown, said):
-    unplug = bus.plug(tools(allow="a", unknown=unknown))
+    unregister = bus.register(tool_policy(allow="a", default=unknown))
     assert outcome(call, "b") == said
-    unplug()
+    unregister()
     assert outcome(call, "b") == "called"
 
 
 def test_rules_of_arguments_match_when_all_their_patterns_do(call, bus):
-    bus.plug(tools(allow="bash", deny={"bash": {"command": "rm *", "as": "root"}}))
+    bus.register(tool_policy(allow="bash", deny={"bash": {"command": "rm *", "as": "root"}}))
     assert outcome(call, "bash", command="rm -rf /", **{"as": "root"}) == "blocked"
     assert outcome(call, "bash", command="rm -rf /", **{"as": "ada"}) == "called"
     assert outcome(call, "bash", command="ls", **{"as": "root"}) == "called"
@@ -47,10 +47,10 @@ def test_rules_of_arguments_match_when_all_their_patterns_do(call, bus):
 
 @pytest.mark.parametrize("value", [["rm", "-rf"], {"run": "rm x"}, 7, None, b"ls"], ids=repr)
 def test_what_is_no_text_is_denied_by_a_rule_and_never_allowed_by_one(call, bus, value):
-    unplug = bus.plug(tools(allow="bash", deny={"bash": {"command": "rm *"}}))
+    unregister = bus.register(tool_policy(allow="bash", deny={"bash": {"command": "rm *"}}))
     assert outcome(call, "bash", command=value) == "blocked"
-    unplug()
-    bus.plug(tools(allow={"bash": {"command": "ls*"}}, unknown="block"))
+    unregister()
+    bus.register(tool_policy(allow={"bash": {"command": "ls*"}}, default="block"))
     assert outcome(call, "bash", command=value) == "blocked"
     assert outcome(call, "bash") == "blocked" and outcome(call, "bash", command="ls") == "called"
 
@@ -59,12 +59,12 @@ def test_what_is_no_text_is_denied_by_a_rule_and_never_allowed_by_one(call, bus,
     "name", ["READ_a", "read_a\n", " read_a", "xread_a", "", None, 7, b"read_a"], ids=repr
 )
 def test_a_name_that_is_almost_one_is_not_that_one(call, bus, name):
-    bus.plug(tools(allow="read_a", unknown="block"))
+    bus.register(tool_policy(allow="read_a", default="block"))
     assert outcome(call, name) == "blocked" and outcome(call, "read_a") == "called"
 
 
 def test_arguments_that_are_no_mapping_are_blocked(call, bus):
-    bus.plug(tools(allow="*"))
+    bus.register(tool_policy(allow="*"))
     for odd in (None, "text", ["a"], 3):
         with pytest.raises(HookBlocked):
             call.given("read", odd)
@@ -73,8 +73,8 @@ def test_arguments_that_are_no_mapping_are_blocked(call, bus):
 def test_a_file_says_the_same(call, bus, tmp_path):
     path = tmp_path / "tools.toml"
     path.write_text('allow = ["read_*"]\ndeny = [{bash = {command = "rm *"}}]\nunknown = "block"\n')
-    guard = tools.load(path)
-    bus.plug(guard)
+    guard = tool_policy.load(path)
+    bus.register(guard)
     assert outcome(call, "read_a") == "called"
     assert outcome(call, "bash", command="rm x") == "blocked"
     assert guard.unused_rules(["read_file", "bsh"]) == [
@@ -96,16 +96,16 @@ def test_a_file_that_says_no_rule_is_refused_with_its_name(tmp_path, text, said)
     path = tmp_path / "tools.toml"
     path.write_text(text)
     with pytest.raises(HookError, match=said) as error:
-        tools.load(path)
+        tool_policy.load(path)
     assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
 
 
 def test_a_file_that_is_not_there_or_no_text_is_said(tmp_path):
     with pytest.raises(HookError, match="cannot be read: No such file"):
-        tools.load(tmp_path / "none.toml")
+        tool_policy.load(tmp_path / "none.toml")
     (tmp_path / "odd.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(HookError, match="is no TOML"):
-        tools.load(tmp_path / "odd.toml")
+        tool_policy.load(tmp_path / "odd.toml")
 
 
 def test_a_hook_of_another_name_is_named(bus):
@@ -115,12 +115,12 @@ def test_a_hook_of_another_name_is_named(bus):
     def use(name, arguments):
         return name
 
-    bus.plug(tools(allow="a", unknown="block", hook="use"))
+    bus.register(tool_policy(allow="a", default="block", hook="use"))
     assert use("a", {}) == "a"
     with pytest.raises(HookBlocked, match="use was blocked by tools: the tool 'b'"):
         use("b", {})
     with pytest.raises(HookError, match="must be the name of a hook"):
-        tools(allow="a", hook="a b")
+        tool_policy(allow="a", hook="a b")
 
 
 class Tool:
@@ -155,7 +155,7 @@ def run(bus):
 )  # fmt: skip
 @pytest.mark.parametrize("key", ["deny", "ask"])
 def test_a_rule_for_an_argument_that_a_tool_does_not_have_blocks_that_tool(bus, run, says, key):
-    bus.plug(tools(allow="*", **{key: {"bash": {"comand": "rm *"}}}))
+    bus.register(tool_policy(allow="*", **{key: {"bash": {"comand": "rm *"}}}))
     with pytest.raises(HookBlocked, match=f"a rule of {key} names the argument 'comand', which "
                        "this tool does not have; did you mean 'command'"):  # fmt: skip
         run("bash", {"command": "ls"}, Tool(**says))
@@ -163,7 +163,7 @@ def test_a_rule_for_an_argument_that_a_tool_does_not_have_blocks_that_tool(bus, 
 
 
 def test_a_session_of_several_tools_is_judged_by_the_schema_of_the_one_that_is_called(bus, run):
-    bus.plug(tools(allow="*", deny={"*": {"comand": "rm *"}}))
+    bus.register(tool_policy(allow="*", deny={"*": {"comand": "rm *"}}))
     other = {"type": "object", "properties": {"path": {}}}
     session = Tool(__hookbus_schemas__={"bash": SCHEMA, "read": other})
     with pytest.raises(HookBlocked, match="did you mean 'command'"):
@@ -173,7 +173,7 @@ def test_a_session_of_several_tools_is_judged_by_the_schema_of_the_one_that_is_c
 
 
 def test_a_rule_for_an_argument_that_is_only_left_out_waits_for_it(bus, run):
-    bus.plug(tools(allow="*", deny={"bash": {"as": "root"}}))
+    bus.register(tool_policy(allow="*", deny={"bash": {"as": "root"}}))
     tool = Tool(parameters=SCHEMA)
     assert run("bash", {"command": "ls"}, tool) == "ran"
     with pytest.raises(HookBlocked, match="may not be called so"):
@@ -190,8 +190,8 @@ def test_a_rule_for_an_argument_that_is_only_left_out_waits_for_it(bus, run):
 def test_a_tool_that_may_take_it_is_not_blocked_and_the_rule_is_a_finding(bus, run, says):
     from hookbus import report
 
-    guard = tools(allow="*", deny={"bash": {"comand": "rm *"}}, ask="nobody_*")
-    bus.plug(guard)
+    guard = tool_policy(allow="*", deny={"bash": {"comand": "rm *"}}, ask="nobody_*")
+    bus.register(guard)
     assert run("bash", {"command": "ls"}, Tool(**says)) == "ran"
     said = (
         "deny: 'bash' with {'comand': 'rm *'} names the argument 'comand', which no tool that it "
@@ -206,7 +206,7 @@ def test_a_tool_that_may_take_it_is_not_blocked_and_the_rule_is_a_finding(bus, r
 
 
 def test_a_rule_for_many_tools_blocks_those_that_have_nearly_its_argument(bus, run):
-    bus.plug(tools(allow="*", deny={"*": {"command": "rm *"}}))
+    bus.register(tool_policy(allow="*", deny={"*": {"command": "rm *"}}))
     reads, runs = (Tool(parameters={"properties": {name: {}}, "type": "object"})
                    for name in ("path", "comand"))  # fmt: skip
     assert run("read", {"path": "x"}, reads) == "ran"
@@ -215,7 +215,7 @@ def test_a_rule_for_many_tools_blocks_those_that_have_nearly_its_argument(bus, r
 
 
 def test_unused_rules_of_tools_whose_parameters_are_named():
-    guard = tools(allow={"bash": {"comand": "ls"}}, deny={"ba*": {"command": "rm *"}}, ask="bsh")
+    guard = tool_policy(allow={"bash": {"comand": "ls"}}, deny={"ba*": {"command": "rm *"}}, ask="bsh")
     assert guard.unused_rules({"bash": ["command"]}) == [
         "ask: 'bsh' matches no tool; did you mean 'bash'?",
         "allow: 'bash' with {'comand': 'ls'} names the argument 'comand', which no tool that it "
@@ -232,8 +232,8 @@ def test_nobody_is_asked_about_a_tool_that_does_not_exist_and_it_is_counted(call
         asked.append(request.question)
         return Approved("ada")
 
-    bus.plug(tools(allow="read", ask="pay*", deny="rm"))
-    bus.plug(limit(4))
+    bus.register(tool_policy(allow="read", ask="pay*", deny="rm"))
+    bus.register(rate_limit(4))
 
     def unknown(name):
         made = call.function(name, {}, kind="unknown")
@@ -252,6 +252,6 @@ def test_lists_that_never_ask_have_no_around(bus):
     def phases(guard):
         return [name for name, *_ in guard.receivers]
 
-    assert phases(tools(allow="read", unknown="block")) == ["pre_tool_call"]
-    for asks in (tools(allow="read"), tools(ask="read", unknown="block")):
+    assert phases(tool_policy(allow="read", default="block")) == ["pre_tool_call"]
+    for asks in (tool_policy(allow="read"), tool_policy(ask="read", default="block")):
         assert phases(asks) == ["around_tool_call", "pre_tool_call"]

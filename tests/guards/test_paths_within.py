@@ -1,4 +1,4 @@
-"""guards.inside: paths in arguments stay inside folders. The tricks stand by their class."""
+"""guards.paths_within: paths in arguments stay inside folders. The tricks stand by their class."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hookbus import HookBlocked, HookError, report
-from hookbus.guards import inside
+from hookbus.guards import paths_within
 
 UPS = [
     "..", "../", "../..", "../x", "a/../..", "a/../../x", "./../x", "a/b/../../../x",
@@ -90,7 +90,7 @@ def own(tmp_path, monkeypatch):
 
 def test_none_of_the_tricks_gets_out(call, bus, own):
     assert len(TRICKS) >= 200
-    bus.plug(inside(own))
+    bus.register(paths_within(own))
     for trick in TRICKS:
         with pytest.raises(HookBlocked) as error:
             call("read", path=trick)
@@ -100,7 +100,7 @@ def test_none_of_the_tricks_gets_out(call, bus, own):
 
 def test_what_is_inside_goes_through(call, bus, own):
     assert len(FINE) >= 30
-    bus.plug(inside(own))
+    bus.register(paths_within(own))
     for path in (*FINE, *(os.path.join(own, each) for each in FINE if isinstance(each, str)), own):
         call("read", path=path)
     assert len(call.made) == len(FINE) * 2 - 1
@@ -114,22 +114,22 @@ def test_what_is_inside_goes_through(call, bus, own):
     ids=repr,
 )  # fmt: skip
 def test_names_are_found_at_any_depth_and_what_stands_under_them(call, bus, own, arguments):
-    bus.plug(inside(own))
+    bus.register(paths_within(own))
     with pytest.raises(HookBlocked):
         call.given("read", arguments)
 
 
 def test_other_arguments_and_none_are_nobodys_path(call, bus, own):
-    bus.plug(inside(own))
+    bus.register(paths_within(own))
     call("read", path=None, text="/etc/passwd", number=7)
-    unplug = bus.plug(inside(own, arguments="text"))
+    unregister = bus.register(paths_within(own, arguments="text"))
     with pytest.raises(HookBlocked, match="text is outside the folders that are allowed"):
         call("read", text="/etc/passwd")
-    unplug()
+    unregister()
 
 
 def test_report_names_the_arguments_that_look_like_a_path_and_are_not_judged(call, bus, own):
-    bus.plug(inside(own, arguments="path"))
+    bus.register(paths_within(own, arguments="path"))
     call("read", path="file.txt", text="what /etc says", target="/etc/passwd", n=7, script="a/b.py")
     call("read", files=["one"], deep=[{"cwd": "here"}], target="~/x", note="either/or")
     said = "is not judged, and looks as if it should be: name it in arguments="
@@ -138,7 +138,7 @@ def test_report_names_the_arguments_that_look_like_a_path_and_are_not_judged(cal
 
 
 def test_each_of_several_folders_counts_and_a_name_that_begins_alike_does_not(call, bus, own):
-    bus.plug(inside(own / "deep", own.parent / "own2"))
+    bus.register(paths_within(own / "deep", own.parent / "own2"))
     call("read", path="deep/er")
     call("read", path=str(own.parent / "own2" / "x"))
     for outside in ("file.txt", "deeper", str(own.parent / "own22"), str(own.parent)):
@@ -147,7 +147,7 @@ def test_each_of_several_folders_counts_and_a_name_that_begins_alike_does_not(ca
 
 
 def test_arguments_that_cannot_be_looked_through_are_blocked(call, bus, own):
-    bus.plug(inside(own))
+    bus.register(paths_within(own))
     deep = {"path": "a"}
     for _ in range(100):
         deep = {"x": deep}
@@ -158,18 +158,18 @@ def test_arguments_that_cannot_be_looked_through_are_blocked(call, bus, own):
 
 def test_a_folder_that_is_none_is_refused(own):
     for wrong in ((), ("nowhere",), ("file.txt",), (None,), (3,), ("",)):
-        with pytest.raises(HookError, match="inside"):
-            inside(*wrong)
+        with pytest.raises(HookError, match="paths_within"):
+            paths_within(*wrong)
     for wrong in ((), "", [3], 7, {"a": 1}):
         with pytest.raises(HookError, match="arguments="):
-            inside(own, arguments=wrong)
+            paths_within(own, arguments=wrong)
 
 
 @pytest.mark.parametrize("bad", ['["/etc/passwd"]', '"/etc"', '{"path": "/etc"}', "[" * 4_000],
                          ids=lambda bad: bad[:20])  # fmt: skip
 def test_a_path_that_a_tool_may_read_as_JSON_is_outside(call, bus, tmp_path, monkeypatch, bad):
     monkeypatch.chdir(tmp_path)
-    bus.plug(inside(tmp_path))
+    bus.register(paths_within(tmp_path))
     call("read", path="[id].tsx")
     if bad[1] == "[":
         return
@@ -183,7 +183,7 @@ def test_a_path_below_a_link_is_where_the_link_leads(call, bus, tmp_path, monkey
     monkeypatch.chdir(tmp_path / "in")
     for link, leads in (("l", "../out"), ("a/b", "l5"), ("a/up", ".."), ("self", "self")):
         (tmp_path / "in" / link).symlink_to(leads)
-    bus.plug(inside(tmp_path / "in"))
+    bus.register(paths_within(tmp_path / "in"))
     deep = "/".join(["a", "up"] * 30)
     for good in ("new/x", "a/b/x", "a/up/a/new", "a/../x", deep, f"{deep}/new"):
         call("read", path=["a/new", good])

@@ -1,4 +1,4 @@
-"""A desk: calls wait at it, in this process, until somebody answers."""
+"""An inbox: calls wait at it, in this process, until somebody answers."""
 
 import asyncio
 import io
@@ -9,7 +9,7 @@ import time
 import pytest
 
 from hookbus import Ask, Bus, HookBlocked, HookError, hookable
-from hookbus.approvals import Approved, Denied, Desk, Store, terminal
+from hookbus.approvals import Approved, Denied, Inbox, Store, terminal
 
 
 @pytest.fixture
@@ -18,13 +18,13 @@ def bus():
 
 
 @pytest.fixture
-def desk(bus):
+def inbox(bus):
     bus.signal("pre_pay").connect(lambda sender, to: Ask(f"pay {to}?"), role="guard", weak=False)
-    return bus.approver(Desk())
+    return bus.approver(Inbox())
 
 
 @pytest.fixture
-def pay(bus, desk):
+def pay(bus, inbox):
     @hookable("pay", bus=bus)
     async def pay(to):
         return to
@@ -33,7 +33,7 @@ def pay(bus, desk):
 
 
 @pytest.fixture
-def pay_plainly(bus, desk):
+def pay_plainly(bus, inbox):
     @hookable("pay", bus=bus, identity=lambda sender: "the bank")
     def pay_plainly(to):
         return to
@@ -41,88 +41,88 @@ def pay_plainly(bus, desk):
     return pay_plainly
 
 
-async def test_a_task_waits_at_the_desk_until_somebody_answers(pay, desk):
+async def test_a_task_waits_at_the_inbox_until_somebody_answers(pay, inbox):
     task = asyncio.ensure_future(pay("bob"))
-    request = await desk.next()
-    assert desk.pending() == [request] and request.question == "pay bob?"
-    desk.answer(request.id, Approved("ada"))
-    assert await task == "bob" and desk.pending() == []
+    request = await inbox.next()
+    assert inbox.pending() == [request] and request.question == "pay bob?"
+    inbox.answer(request.id, Approved("ada"))
+    assert await task == "bob" and inbox.pending() == []
 
 
-async def test_each_looker_gets_another_request_and_one_that_ended_nobody(pay, desk):
-    lookers = [asyncio.ensure_future(desk.next()) for _ in range(2)]
+async def test_each_looker_gets_another_request_and_one_that_ended_nobody(pay, inbox):
+    lookers = [asyncio.ensure_future(inbox.next()) for _ in range(2)]
     await asyncio.sleep(0)
     lookers.pop().cancel()
     tasks = [asyncio.ensure_future(pay(i)) for i in range(3)]
-    first, second = await lookers[0], await desk.next()
+    first, second = await lookers[0], await inbox.next()
     assert first.arguments != second.arguments
     tasks[2].cancel()
     await asyncio.wait(tasks[2:])
-    assert len(desk.pending()) == 2
-    for request in desk.pending():
-        desk.answer(request.id, Denied("ada", "no"))
+    assert len(inbox.pending()) == 2
+    for request in inbox.pending():
+        inbox.answer(request.id, Denied("ada", "no"))
     for task in tasks[:2]:
         with pytest.raises(HookBlocked, match="denied by ada: no"):
             await task
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(desk.next(), 0.05)
+        await asyncio.wait_for(inbox.next(), 0.05)
 
 
-def test_a_plain_call_waits_in_its_thread(pay_plainly, desk):
+def test_a_plain_call_waits_in_its_thread(pay_plainly, inbox):
     ended = []
     thread = threading.Thread(target=lambda: ended.append(pay_plainly("bob")))
     thread.start()
-    request = asyncio.run(desk.next())
-    desk.answer(request.id, Approved("ada", arguments={"to": "eve"}))
+    request = asyncio.run(inbox.next())
+    inbox.answer(request.id, Approved("ada", arguments={"to": "eve"}))
     thread.join(20)
     assert ended == ["eve"]
 
 
-def test_the_first_answer_is_final(pay_plainly, desk):
-    with pytest.raises(HookError, match="no request 'x' waits at this desk"):
-        desk.answer("x", Approved("ada"))
+def test_the_first_answer_is_final(pay_plainly, inbox):
+    with pytest.raises(HookError, match="no request 'x' waits at this inbox"):
+        inbox.answer("x", Approved("ada"))
     thread = threading.Thread(target=lambda: pay_plainly("bob"))
     thread.start()
-    request = asyncio.run(desk.next())
+    request = asyncio.run(inbox.next())
     for wrong in (Approved, "yes", Approved(""), Approved("ada", arguments={"whom": "bob"})):
         with pytest.raises(HookError):
-            desk.answer(request.id, wrong)
-    desk.answer(request.id, Approved("ada"))
+            inbox.answer(request.id, wrong)
+    inbox.answer(request.id, Approved("ada"))
     with pytest.raises(HookError, match="no request"):
-        desk.answer(request.id, Denied("ada", "no"))
+        inbox.answer(request.id, Denied("ada", "no"))
     thread.join(20)
 
 
 async def test_an_answer_after_the_deadline_is_refused_and_the_call_was_blocked(bus, pay):
     bus.approver(None)
-    desk = bus.approver(Desk(), timeout=0.1)
+    inbox = bus.approver(Inbox(), timeout=0.1)
     task = asyncio.ensure_future(pay("bob"))
-    request = await desk.next()
+    request = await inbox.next()
     assert 0 < request.deadline - time.time() <= 0.1
     with pytest.raises(HookBlocked):
         await task
     with pytest.raises(HookError):
-        desk.answer(request.id, Approved("ada"))
-    assert desk.pending() == []
+        inbox.answer(request.id, Approved("ada"))
+    assert inbox.pending() == []
 
 
 def test_a_plain_call_is_blocked_at_the_deadline_and_waits_no_more(bus, pay_plainly):
     bus.approver(None)
-    desk = bus.approver(Desk(), timeout=0.05)
+    inbox = bus.approver(Inbox(), timeout=0.05)
     with pytest.raises(HookBlocked):
         pay_plainly("bob")
     until = time.monotonic() + 20
-    while desk.pending() and time.monotonic() < until:
+    while inbox.pending() and time.monotonic() < until:
         time.sleep(0.01)
-    assert desk.pending() == []
+    assert inbox.pending() == []
 
 
-async def test_a_remembered_yes_is_kept_by_the_desk(pay, desk):
+async def test_a_remembered_yes_is_kept_by_the_inbox(pay, inbox):
     task = asyncio.ensure_future(pay("bob"))
-    desk.answer((await desk.next()).id, Approved("ada", remember=60))
+    inbox.answer((await inbox.next()).id, Approved("ada", remember=60))
     assert await task == "bob" and await pay("bob") == "bob"
     task = asyncio.ensure_future(pay("eve"))
-    desk.answer((await desk.next()).id, Denied("ada", "no"))
+    inbox.answer((await inbox.next()).id, Denied("ada", "no"))
     with pytest.raises(HookBlocked):
         await task
 
@@ -185,7 +185,7 @@ def test_who_attends_answers_what_waits_until_the_input_ends(
         with pytest.raises(HookBlocked):
             pay_plainly(to)
     monkeypatch.setattr(sys, "stdin", io.StringIO("yes\nno\n"))
-    terminal.attend(store)
+    terminal.answer_pending(store)
     assert [case.state for case in store.history()] == ["approved", "denied", "pending", "pending"]
     asked = capsys.readouterr().out
     assert "pay ada?" in asked and "pay joe?" not in asked
@@ -205,6 +205,6 @@ def test_what_is_answered_elsewhere_while_somebody_thinks_is_said(
             return "yes\n"
 
     monkeypatch.setattr(sys, "stdin", Slow())
-    terminal.attend(store)
+    terminal.answer_pending(store)
     assert "has its answer already" in capsys.readouterr().out
     assert store.history()[0].state == "denied"
