@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from itertools import count
-from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 from .._baggage import NOTHING_AROUND
 from .._connections.senders import describe
@@ -56,24 +56,13 @@ class ReadOnly(MutableMapping[str, Any]):
     update = setdefault = _refuse  # pyright: ignore[reportAssignmentType]
 
 
-class HookContext(NamedTuple):
-    """One call as one receiver sees it; ask for it by a parameter called `ctx`.
+class _Facts:
+    """The attributes of a context before it is read-only."""
 
-    Attributes:
-        hook: the name of the hook.
-        phase: the phase this receiver is asked in.
-        sender: the object whose method runs.
-        kwargs: every argument by its parameter's name. A modifier of `pre` may assign
-            `ctx.kwargs[name]`; for
-            every other receiver a write raises TypeError and is that receiver's failure.
-        result: the result so far, where the phase has one, else None.
-        error: the exception, in `error` and `finally`, else None.
-        outcome: how the call ended, in `finally`, else None.
-        call_id: the number of the call, unique in this process.
-        baggage: what `with baggage(...)` holds around the call.
-        state: a dict of this call's own, shared by its receivers.
-        is_async: whether the hook is awaited.
-    """
+    __slots__ = (
+        "baggage", "call_id", "error", "hook", "is_async", "kwargs", "outcome", "phase", "result",
+        "sender", "state",
+    )  # fmt: skip
 
     hook: str
     phase: str
@@ -85,7 +74,42 @@ class HookContext(NamedTuple):
     call_id: int
     baggage: Mapping[str, Any]
     state: dict[Any, Any]
-    is_async: bool = False
+    is_async: bool
+
+
+class HookContext(_Facts):
+    """One call as one receiver sees it; ask for it by a parameter called `ctx`.
+
+    hookbus makes it. It is read-only: assigning an attribute raises AttributeError.
+
+    Attributes:
+        hook: the name of the hook.
+        phase: the phase in which the receiver is called.
+        sender: the object whose method runs.
+        kwargs: every argument by its parameter's name. A modifier of `pre` may assign
+            `ctx.kwargs[name]`; for every other receiver a write raises TypeError and is that
+            receiver's failure.
+        result: the result so far, where the phase has one, else None.
+        error: the exception, in `error` and `finally`, else None.
+        outcome: how the call ended, in `finally`, else None.
+        call_id: the number of the call, unique in this process.
+        baggage: the values of the `with baggage(...)` blocks around the call.
+        state: a dict of this call's own, shared by its receivers.
+        is_async: whether the hook is awaited.
+    """
+
+    __slots__ = ()
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise AttributeError(FIXED_CONTEXT)
+
+    __setattr__ = __delattr__ = _refuse
+
+    def __repr__(self) -> str:
+        return f"HookContext({self.phase}_{self.hook}, call {self.call_id})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return make_context, tuple(_values(self).values())
 
     @property
     def description(self) -> str:
@@ -97,14 +121,37 @@ class HookContext(NamedTuple):
         refuses copying raises.
         """
         copied = copy.deepcopy(dict(self.kwargs)), copy.deepcopy(self.result)
-        return self._replace(kwargs=copied[0], result=copied[1])
+        return self.__replace__(kwargs=copied[0], result=copied[1])
+
+    def __replace__(self, **changes: Any) -> HookContext:
+        """Return a copy with some attributes changed, also for `copy.replace` of Python 3.13."""
+        return make_context(**{**_values(self), **changes})
 
 
-def _refuse(context: object, name: str, value: Any) -> NoReturn:
-    raise AttributeError(FIXED_CONTEXT)
+def make_context(
+    hook: str, phase: str, sender: Any, kwargs: MutableMapping[str, Any], result: Any,
+    error: BaseException | None, outcome: str | None, call_id: int, baggage: Mapping[str, Any],
+    state: dict[Any, Any], is_async: bool, new: Callable[[type[_Facts]], _Facts] = object.__new__,
+) -> HookContext:  # fmt: skip
+    """Return a context with these attributes."""
+    context = new(_Facts)
+    context.hook = hook
+    context.phase = phase
+    context.sender = sender
+    context.kwargs = kwargs
+    context.result = result
+    context.error = error
+    context.outcome = outcome
+    context.call_id = call_id
+    context.baggage = baggage
+    context.state = state
+    context.is_async = is_async
+    context.__class__ = HookContext  # from here on, assigning an attribute raises
+    return context  # type: ignore[return-value]
 
 
-HookContext.__setattr__ = _refuse  # type: ignore[method-assign]
+def _values(context: _Facts) -> dict[str, Any]:
+    return {name: getattr(context, name) for name in _Facts.__annotations__}
 
 
 class CallNext(Protocol[R_co]):

@@ -177,7 +177,7 @@ class Pieces:
         state = "dict(call.state)" if seat.receiver.options.background else "call.state"
         state += f", {self.hook.is_async}"
         offered = {
-            "ctx": f"context(HookContext, ({facts}, call.id, baggage(), {state}))",
+            "ctx": f"context({facts}, call.id, baggage(), {state})",
             "result": result, "error": error, "item": "item", "call_next": call_next,
             "baggage": "baggage()",
         }  # fmt: skip

@@ -21,7 +21,7 @@ from . import (
     telling,
 )
 from .background import start
-from .context import ENCLOSING, Call, HookContext, ReadOnly
+from .context import ENCLOSING, Call, ReadOnly, make_context
 from .tasks import beside
 
 _HELPERS: Final = {
@@ -43,8 +43,7 @@ _HELPERS: Final = {
 TOOLS: Final[dict[str, Any]] = {
     **{name: getattr(room, name) for room, names in _HELPERS.items() for name in names.split()},
     "Call": Call, "CallPaused": CallPaused, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked,
-    "HookContext": HookContext,
     "ReadOnly": ReadOnly, "beside": beside, "clock": time.perf_counter, "is_a": is_a,
-    "context": tuple.__new__, "start": start, "baggage": current_baggage,
+    "context": make_context, "start": start, "baggage": current_baggage,
 }  # fmt: skip
 """What the texts call, by the names they have for it."""

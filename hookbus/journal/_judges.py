@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from .. import ANY, Bus, HookBlocked, baggage, events, hookable
+from .. import ANY, Bus, HookBlocked, HookContext, baggage, events, hookable
 from .._signatures import signature_of
 from ._senders import SenderIsGone, Unknown, is_subclass, qualname_of, stand_in_of
 
@@ -148,8 +148,8 @@ class _Wrapped:
             raise
 
     def _with_sender(self, given: dict[str, Any]) -> dict[str, Any]:
-        if "ctx" in given and hasattr(given["ctx"], "_replace"):
-            given["ctx"] = given["ctx"]._replace(sender=self.sender)
+        if isinstance(given.get("ctx"), HookContext):
+            given["ctx"] = given["ctx"].__replace__(sender=self.sender)
         return given
 
 
