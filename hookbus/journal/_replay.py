@@ -148,7 +148,7 @@ class _Call:
     def add(self, kind: str, data: Mapping[str, Any]) -> None:
         if kind == "mutated" and data["name"] in self.names and self.values is not None:
             self.values[data["name"]] = data.get("after")
-        elif kind == "asked" and data["answer"] == "asked":
+        elif kind == "invoked" and data["answer"] == "asked":
             self.then = "asked", data["receiver"], None
         elif kind == "blocked" and data["phase"] == "pre" and data["enforced"]:
             was_asked = self.then[0] == "asked"
