@@ -37,25 +37,9 @@ from ._modes import Merged, Rule, concat, first, intersect, last, update
 from .exceptions import HookError
 
 __all__ = [
-    "Answer",
-    "Answers",
-    "AsyncSteps",
-    "Receiver",
-    "Reject",
-    "Result",
-    "Steps",
-    "broadcast",
-    "concat",
-    "first",
-    "firstresult",
-    "fold",
-    "intersect",
-    "last",
-    "merge",
-    "unique",
-    "update",
-    "void",
-    "with_default",
+    "Answer", "Answers", "AsyncSteps", "Receiver", "Reject", "Result", "Steps", "broadcast",
+    "concat", "first", "firstresult", "fold", "intersect", "last", "merge", "with_default", "unique",
+    "update", "void",
 ]  # fmt: skip
 
 T = TypeVar("T")

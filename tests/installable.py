@@ -107,7 +107,7 @@ def problems_of_install(path: Path, folder: Path) -> list[str]:
         ((python, "-m", "pip", "install", "-q", path), 0, ""),
         ((python, "-m", "pip", "check"), 0, "No broken requirements"),
         ((python, "-I", "-c", loaded), 0, rf"{inside} {re.escape(__version__)}\n"),
-        ((python, "-I", "program.py"), 0, "sent to ann@example.org: my pin is "),
+        ((python, "-I", "program.py"), 0, r"paid 20 to ann\npay was blocked by limit: "),
         ((python, "-I", "-m", "hookbus", "--version"), 0, rf"{re.escape(__version__)}\n"),
         ((hookbus, "--version"), 0, rf"{re.escape(__version__)}\n"),
         ((hookbus, "--help"), 0, r"demo +pip install 'hookbus\[demo\]'"),

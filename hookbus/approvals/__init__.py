@@ -18,18 +18,6 @@ from ._words import (
 )  # fmt: skip
 
 __all__ = [
-    "AlreadyAnswered",
-    "ApprovalPending",
-    "ApprovalRecord",
-    "Approved",
-    "Denied",
-    "Inbox",
-    "Parked",
-    "Request",
-    "RequestExpired",
-    "Store",
-    "UnknownRequest",
-    "answering",
-    "notify",
-    "terminal",
+    "AlreadyAnswered", "ApprovalPending", "Approved", "ApprovalRecord", "Denied", "Inbox", "Parked", "Request",
+    "RequestExpired", "Store", "UnknownRequest", "answering", "notify", "terminal",
 ]  # fmt: skip

@@ -20,21 +20,8 @@ if TYPE_CHECKING:
     from ._tool_policy import tool_policy
 
 __all__ = [
-    "budget",
-    "cache",
-    "fallback",
-    "no_loops",
-    "paths_within",
-    "provenance",
-    "public_hosts",
-    "quarantine",
-    "rate_limit",
-    "redact",
-    "retry",
-    "schema",
-    "timeout",
-    "together",
-    "tool_policy",
+    "budget", "cache", "fallback", "paths_within", "rate_limit", "no_loops", "provenance", "public_hosts",
+    "quarantine", "redact", "retry", "schema", "timeout", "together", "tool_policy",
 ]  # fmt: skip
 
 _ROOMS = {

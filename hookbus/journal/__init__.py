@@ -9,14 +9,6 @@ from ._verify import Verification
 from ._words import Record
 
 __all__ = [
-    "Checkpoint",
-    "Cursor",
-    "Journal",
-    "NotJudged",
-    "Record",
-    "Replay",
-    "Retained",
-    "VerdictChange",
-    "Verification",
-    "replay",
+    "Checkpoint", "Cursor", "VerdictChange", "Journal", "Record", "Replay",
+    "Retained", "NotJudged", "Verification", "replay",
 ]  # fmt: skip
