@@ -8,16 +8,15 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-# for the extension site_parts, and for tests.systems.coverage, which it reads
+# the extension below, and tests.systems.coverage, which it reads
 sys.path[:0] = [str(HERE), str(ROOT)]
 
 import site_parts  # noqa: E402
 
 import hookbus  # noqa: E402, F401
-from tests.package_metadata import AUTHOR, REPOSITORY  # noqa: E402
 
 project = "hookbus"
-author = AUTHOR
+author = "the hookbus authors"
 html_title = "hookbus"
 language = "en"
 
@@ -29,10 +28,14 @@ exclude_patterns = ["_static"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-# -- notebooks: copied here from examples/ when the build starts, shown with their stored outputs
+# -- notebooks: copied here from examples/ when the build starts, and executed by this interpreter
 
 site_parts.copy_notebooks(ROOT / "examples", HERE / "notebooks")
-nb_execution_mode = "off"
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_execution_excludepatterns = [f"notebooks/{name}" for name in site_parts.NOT_EXECUTED]
+nb_kernel_rgx_aliases = {".*": "python3"}
 nb_ipywidgets_js = {}
 
 # -- the API, from docstrings ----------------------------------------------------------------------
@@ -47,11 +50,11 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 nitpick_ignore_regex = [
-    # Names of other libraries: the build is offline and reads no inventories.
+    # Not ours, and no inventory of theirs is asked: the build is offline.
     ("py:.*", r"(collections|contextlib|types|blinker|attrs|asyncio|threading)\..*"),
     ("py:.*", r"(os|pathlib|enum|logging|decimal)\..*"),
-    ("py:attr", "set_class"),  # in blinker's docstring of `send`
-    # Type variables and aliases, which have no page.
+    ("py:attr", "set_class"),  # blinker's, in what it says of `send`
+    # Type variables and aliases, which are names for readers of the code.
     ("py:.*", r"(.*\.)?(P|T|R|F|G|E|C|Gate|T_co|R_co)(\.\w+)?"),
     ("py:.*", r"(.*\.)?(When|Rule|Merged|Mode|Steps|Undo|Uninstall|Untested|Function|FallbackOn)"),
     ("py:.*", r"(.*\.)?(Role|OnError|Path|Options|Unguarded|Guard|ConnectOptions|QuestionOptions)"),
@@ -60,7 +63,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"typing\.(~P|Literal\['none')"),
 ]
 
-# -- looks: nothing is loaded from other hosts -----------------------------------------------------
+# -- looks: nothing is loaded from elsewhere -------------------------------------------------------
 
 html_theme = "furo"
 html_static_path = ["_static"]
@@ -69,10 +72,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
 html_show_sphinx = False
-html_theme_options = {
-    "navigation_with_keys": False,
-    "footer_icons": [{"name": "Source", "url": REPOSITORY, "html": "Source", "class": ""}],
-}
+html_theme_options = {"navigation_with_keys": False}
 pygments_style = "tango"
-# the default style underlines class names, as if they were links
+# the default one underlines names of classes, as if they were links
 pygments_dark_style = "github-dark"

@@ -1,8 +1,10 @@
-"""A tool-calling loop with a budget, a deadline and a retry, without a change of the loop itself.
+"""A tool-calling loop with a budget, a deadline for each tool and one retry, none of which is in
+the loop.
 
     python examples/tool_loop.py
 
-`think` replaces a model. It gets the messages so far, and returns the next tool call or None.
+`think` stands where a model would: it gets the messages so far and returns the next tool call, or
+None when it is done.
 """
 
 import asyncio
@@ -47,7 +49,8 @@ class Loop:
 
 @signal("pre_tool").connect_via(Loop, role="guard")
 def within_budget(loop, name):
-    """Check each attempt, also that of a retry. A tool without a price is refused."""
+    """Asked before each attempt, a retry too: what is not in the list is not free, it is
+    refused."""
     if name not in PRICES:
         return Block(f"{name} has no price")
     if loop.spent + PRICES[name] > loop.budget:

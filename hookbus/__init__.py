@@ -1,7 +1,5 @@
-"""A guardrail and hook layer for Python agents: block, change, approve or observe any call.
-
-One decorator makes a method hookable. Guards, modifiers and observers connect to its blinker
-signals.
+"""Guards, redactors and observers for any method, agent tools first: one decorator makes it
+hookable, and who may stop, change or watch its calls connects to ordinary blinker signals.
 """
 
 import os
@@ -33,9 +31,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ANY", "Ask", "Block", "Bus", "CallNext", "Connection", "Drop", "HookBlocked", "HookContext",
-    "HookError", "HookSignal", "ReceiverError", "Replace", "baggage", "default_bus", "events",
-    "exceptions", "explain", "hook_overrides", "hookable", "hookspec", "instrument", "load_plugins",
-    "modes", "receives", "report", "signal",
+    "HookError", "HookSignal", "ReceiverError", "Replace", "default_bus", "events", "exceptions",
+    "explain", "hook_overrides", "hookable", "hookspec", "instrument", "load_plugins", "modes",
+    "receives", "report", "signal", "baggage",
 ]  # fmt: skip
 
 _ROOMS = {
@@ -45,15 +43,14 @@ _ROOMS = {
     "hookspec": "_questions.hookspec", "instrument": "_instrument",
     "load_plugins": "plugins._start", "modes": "modes", "report": "_views.report",
 }  # fmt: skip
-"""Names that are imported on first access, so that `import hookbus` stays fast."""
+"""What is loaded when it is first asked for, so that importing hookbus stays light."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _ROOMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{_ROOMS[name]}")
-    is_module = module.__name__ == f"{__name__}.{name}"
-    globals()[name] = found = module if is_module else getattr(module, name)
+    room = import_module(f"{__name__}.{_ROOMS[name]}")
+    globals()[name] = found = room if room.__name__ == f"{__name__}.{name}" else getattr(room, name)
     return found
 
 

@@ -1,6 +1,6 @@
-"""Checks of options: a wrong name is rejected, with the name that was probably meant.
+"""The names that what is public takes: a wrong one is refused with the one that was probably meant.
 
-All constructors and functions that take options use these checks.
+All constructors and functions that take options say it in this one way.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any, Final, TypeVar
 
-from ._errors import did_you_mean
 from ._signatures import signature_of
-from .exceptions import HookError
+from .exceptions import HookError, did_you_mean
 
 __tracebackhide__: Final = True
 
 def check_bus(bus: Any) -> None:
-    """Raise HookError unless this is a `Bus` object."""
+    """Raise HookError unless this is a bus; a class or a text is none."""
     if not callable(getattr(type(bus), "hook_names", None)):
-        made = "Bus() to create one" if isinstance(bus, type) else "bus=Bus(), or leave it out"
+        made = "Bus(), an object of it" if isinstance(bus, type) else "bus=Bus(), or leave it out"
         raise HookError(f"bus={bus!r:.60} is not a bus: write {made}")
 
 
@@ -27,10 +26,10 @@ T = TypeVar("T", bound="Callable[..., Any]")
 
 
 def named_options(made: T) -> T:
-    """Wrap a class or function so that it rejects unknown options with a `HookError`, which names
-    the known ones. Positional values for keyword-only options are rejected, too.
+    """Have a class, or a function, refuse an option that it does not have, and what is given by
+    position and must be named, with a `HookError` that names what it takes.
 
-    Correct calls are passed on unchanged; any other `TypeError` of a call stays a `TypeError`.
+    What is right goes through as it was; any other `TypeError` of a call stays what it is.
     """
     named: Any = made
     if not isinstance(made, type):
@@ -60,7 +59,7 @@ def _checked(function: Any, name: str) -> Any:
 def problem_with(
     function: Any, name: str, args: tuple[Any, ...], options: dict[str, Any], is_method: bool
 ) -> str | None:
-    """Return a message about an unknown option, or one that must be passed by name, or None."""
+    """Say which option a function does not have, or must be given by its name, or None."""
     parameters = list(signature_of(function).parameters.values())[is_method:]
     kinds = {each.kind for each in parameters}
     names = [
@@ -73,10 +72,8 @@ def problem_with(
     first = [each for each in parameters if each.kind in _BY_POSITION]
     if len(args) > len(first) and Parameter.VAR_POSITIONAL not in kinds:
         by_name = [each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
-        plural = "s" * (len(first) != 1)
-        takes = f"{name} takes {len(first) or 'no'} positional argument{plural}"
-        takes = f"{takes}, but got {len(args)}"
-        return takes + (f": pass the rest by name, {'=, '.join(by_name)}=" if by_name else "")
+        takes = f"{name} takes {len(first) or 'nothing'} by position, and {len(args)} were given"
+        return takes + (f": name the rest, {'=, '.join(by_name)}=" if by_name else "")
     return None
 
 

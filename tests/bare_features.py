@@ -1,4 +1,4 @@
-"""Features to use on a system without Unix. Importing this removes what only Unix has."""
+"""What is used once on a system without what only Unix has; importing this takes that away."""
 
 import asyncio
 import importlib

@@ -1,4 +1,6 @@
-"""Random calls with secrets: in arguments, results, exceptions and reasons for a block."""
+"""Calls that meet secrets in a way that is drawn: in what they are given, give, raise or are
+refused for.
+"""
 
 import os
 import string

@@ -1,4 +1,4 @@
-"""Fixtures for every test."""
+"""What every test may use."""
 
 import gc
 

@@ -1,16 +1,16 @@
-"""Make small random mistakes in the core, and list those that no test notices.
+"""A survey of mutants of the core: which small mistakes would no test notice?
 
     pip install pytest-cov
     pytest -n auto --cov=hookbus --cov-context=test --cov-report= \
         --durations=0 --durations-min=0 tests/... > build/durations
     python -m tests.mutants build/durations --sample 300 --seed 1
 
-Tests that set a trace function end the coverage of all later tests. Run them in a second command,
-with `--cov-append`.
+Tests that set a trace function end the coverage of all that come after them: they run in a second
+command, with `--cov-append`.
 
-Each mistake is made in a copy of the project. The tests that ran its line, by the coverage data,
-run there, the quick ones first. Mutators on PyPI change functions at run time, or run all tests for
-each mutant. hookbus compiles functions from text, which is mutated here line by line.
+Each is planted in a copy of the project. The tests that ran its line, as the coverage data says,
+are run there, quick ones first. Mutators of PyPI change functions at run time, or run all tests for
+each mutant; hookbus writes functions out of a text, which is mutated here line by line.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ from .seeded_bugs import ROOT, copied, tested
 PACKAGE: Final = ROOT / "hookbus"
 CORE: Final = (
     "_calls _connections _hooks _questions _approver.py _bus.py _hookable.py _instrument.py "
-    "_errors.py _loops.py _modes.py _plain.py _rules.py _baggage.py _under_way.py events.py "
-    "exceptions.py modes.py"
+    "_loops.py _modes.py _plain.py _baggage.py _under_way.py events.py exceptions.py modes.py"
 ).split()
 STORY: Final = "_calls/story.txt"
 OPPOSITE: Final = {

@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 
 import hookbus
-from hookbus import Block, Bus, HookBlocked, HookError, adapters
+from hookbus import HookError, adapters
 from hookbus.adapters.__main__ import SEAMS, main, rows
 from hookbus.adapters._patches import Between, Patches, require_version
-from hookbus.adapters._tools import Gate, ToolCall
-from hookbus.adapters._vocabulary import Attempt
 from hookbus.exceptions import HookWarning
 
 
@@ -46,7 +44,7 @@ def test_hookbus_adapters_names_what_there_is_and_loads_nothing():
 
 
 def test_an_adapter_that_is_not_there_is_named_with_those_that_are():
-    with pytest.raises(AttributeError, match="no adapter 'agentskope'; known are .*agentscope"):
+    with pytest.raises(AttributeError, match="no adapter 'agentskope'; there are .*agentscope"):
         hookbus.adapters.agentskope  # noqa: B018
 
 
@@ -99,7 +97,7 @@ def test_a_function_is_wrapped_outside_of_its_package_too_under_whatever_name(mo
 def test_a_name_that_a_version_has_not_any_more_is_named_and_nothing_is_changed():
     before = list(vars(Theirs).items())
     with (
-        pytest.raises(HookError, match="pytest no longer has json.gone, which this adapter"),
+        pytest.raises(HookError, match="pytest has no json.gone any more, which this adapter look"),
         Patches("pytest", PYTEST) as patches,
     ):
         patches.replace(Theirs, "method", None)
@@ -113,7 +111,7 @@ def test_what_somebody_else_has_put_in_front_since_stays_and_is_told():
         patches.replace(Theirs, "method", lambda self: "ours")
     theirs = Theirs.method = lambda self: "somebody else's"
     try:
-        with pytest.warns(HookWarning, match=r"Theirs\.method was replaced after hookbus replaced"):
+        with pytest.warns(HookWarning, match=r"Theirs\.method was replaced after hookbus had"):
             patches.restore()
         assert Theirs.method is theirs
     finally:
@@ -123,7 +121,7 @@ def test_what_somebody_else_has_put_in_front_since_stays_and_is_told():
 def test_a_package_is_taken_over_once_at_a_time():
     with (
         Patches("pytest", PYTEST) as first,
-        pytest.raises(HookError, match="pytest already runs on hookbus"),
+        pytest.raises(HookError, match="pytest runs on hookbus already"),
     ):
         with Patches("pytest", PYTEST):
             pytest.fail("twice")
@@ -186,7 +184,7 @@ def test_every_kind_of_requirement_narrows_what_is_advised(monkeypatch, wants, f
 @pytest.mark.parametrize("wants", ["pytest>=9", "pytest<1", "pytest==1.5.0", "pytest~=2.1"])
 def test_no_version_is_advised_that_contradicts_what_others_require(monkeypatch, wants):
     assert advised(monkeypatch, wants) == (
-        f"no supported version fits the installed packages (pytest-shop 2.0 requires {wants}); "
+        f"no supported version suits what is installed (pytest-shop 2.0 requires {wants}); "
         "look for a newer hookbus, or change these packages together"
     )
 
@@ -225,45 +223,3 @@ def test_the_page_of_frameworks_has_the_table_that_the_command_prints(capsys):
         assert f"| `{name}` | {package} {versions} | {said} | `{tools}` |" in page
     main()
     assert len(capsys.readouterr().out.splitlines()) == len(SEAMS) + 1
-
-
-WORDS = ("tool_call", "model_call", "agent_run")
-
-
-@pytest.fixture
-def gate():
-    with Patches("pluggy", metadata.version("pluggy")) as patches:
-        yield Gate(patches, bus := Bus(), words=WORDS), bus
-    patches.restore()
-
-
-def test_a_receiver_of_a_tool_may_call_its_sender_agent(gate):
-    gate, bus = gate
-    tool, seen = object(), []
-
-    @bus.signal("pre_tool_call").connect_via(role="guard")
-    def guard(agent, name, arguments):
-        seen.append((agent, name))
-        return Block("not to eve") if arguments["to"] == "eve" else None
-
-    @bus.signal("pre_tool_call").connect_via(role="observe")
-    def look(sender, caller):
-        seen.append(caller)
-
-    def pay(to):
-        call = ToolCall("pay", {"to": to}, tool=tool, caller="clerk")
-        return gate.run(call, lambda arguments: f"paid {arguments['to']}")
-
-    assert pay("ann") == "paid ann"
-    with pytest.raises(HookBlocked, match="not to eve"):
-        pay("eve")
-    assert seen == [(tool, "pay"), "clerk", (tool, "pay")]
-
-
-def test_a_receiver_of_a_run_gets_its_agent_as_the_sender(gate):
-    gate, bus = gate
-    agent, seen = set[str](), []
-    bus.signal("pre_agent_run").connect(lambda agent, input: seen.append((agent, input)), agent)
-    run = Attempt(lambda input: f"did {input}")
-    assert gate.vocabulary.run("agent_run", run, agent, "work") == "did work"
-    assert seen == [(agent, "work")]

@@ -56,7 +56,7 @@ def test_what_needs_an_extra_says_so_and_does_nothing(words, extra):
 def test_a_command_that_there_is_not_needs_no_extra(word):
     code, out, err = hooked(word, without=("cyclopts", "rich"))
     assert (code, out) == (2, "")
-    assert err == f"hookbus has no command {word!r}: see hookbus --help\n"
+    assert err == f"hookbus has no {word!r}: hookbus --help lists what it has\n"
 
 
 def test_what_an_option_needs_is_named_by_its_own_extra(tmp_path):
@@ -84,10 +84,8 @@ def test_the_version_is_written_once_and_the_changelog_begins_with_it():
     config = configparser.ConfigParser(interpolation=None)
     config.read(ROOT / "setup.cfg")
     assert config["metadata"]["version"] == "attr: hookbus.__version__"
-    changelog = (ROOT / "CHANGELOG.md").read_text()
-    heading, introduction = re.search(r"^## (.*)\n\n(.*)", changelog, re.M).groups()
-    newest = introduction if heading == "Unreleased" else heading
-    assert re.findall(r"\d+\.\d+\.\d+", newest)[:1] == [hookbus.__version__]
+    [newest, *_] = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert newest == hookbus.__version__
 
 
 def test_every_python_that_is_promised_is_tested_before_a_release():

@@ -131,21 +131,21 @@ def test_declared_labels_are_in_events_without_values_and_redacted_too():
     bus, told = Bus(), []
     bus.events.connect(lambda bus, event: told.append(event))
 
-    @hookable(bus=bus, labels=("name", "kind", "call_id", "caller"))
-    def tool_call(name, arguments, call_id, kind, tool, caller):
+    @hookable(bus=bus, labels=("name", "kind", "call_id", "agent"))
+    def tool_call(name, arguments, call_id, kind, tool, agent):
         return "SECRET"
 
     tool_call("pay", "SECRET", 7, None, Tool("x"), Tool("ada"))
-    assert told[0].labels == told[1].labels == {"name": "pay", "call_id": "7", "caller": "ada"}
+    assert told[0].labels == told[1].labels == {"name": "pay", "call_id": "7", "agent": "ada"}
     assert "SECRET" not in said(told)
-    undo = bus.redact(names="caller", patterns="pay")
+    undo = bus.redact(names="agent", patterns="pay")
     tool_call("pay it", {}, "7", "function", None, object())
     assert told[2].labels == {
-        "name": "<redacted> it", "kind": "function", "call_id": "7", "caller": REDACTED,
+        "name": "<redacted> it", "kind": "function", "call_id": "7", "agent": REDACTED,
     }  # fmt: skip
     undo()
     tool_call("x" * 10_000, {}, None, None, None, object())
-    assert told[4].labels == {"name": "<text of 10000 characters>", "caller": "object"}
+    assert told[4].labels == {"name": "<text of 10000 characters>", "agent": "object"}
 
 
 def test_a_hook_of_ones_own_called_as_one_of_the_vocabulary_has_only_the_labels_it_declares():
@@ -157,7 +157,7 @@ def test_a_hook_of_ones_own_called_as_one_of_the_vocabulary_has_only_the_labels_
         pass
 
     @hookable("model_call", bus=bus, labels=["model"])
-    def ask(model, caller):
+    def ask(model, agent):
         pass
 
     tool_call("SECRET", {})
@@ -237,8 +237,8 @@ def test_hostile_values_leave_the_call_as_it_is(bus, told):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "has nothing to look for"), ({"names": ""}, "names="), ({"names": [1]}, "names="),
-        ({"patterns": "("}, "patterns=: element .0. is not a valid pattern"),
+        ({}, "looks for nothing"), ({"names": ""}, "names="), ({"names": [1]}, "names="),
+        ({"patterns": "("}, "patterns=: element .0. is no pattern"),
         ({"patterns": [b"x"]}, "patterns="),
         ({"guards": object()}, "guards= takes"), ({"function": 1}, "function= takes"),
     ],

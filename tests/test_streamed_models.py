@@ -11,7 +11,7 @@ from hookbus.adapters._models import hook_models
 from hookbus.adapters._patches import Patches
 from hookbus.adapters._streams import Forms
 from hookbus.adapters._tools import Gate
-from hookbus.guards import budget, no_loops, public_hosts, rate_limit
+from hookbus.guards import budget, limit, no_loops, public_hosts
 from hookbus.journal import Journal
 
 MODEL = "model_call"
@@ -67,9 +67,9 @@ def first(request, bus):
 
 
 @pytest.mark.parametrize("guard", [
-    lambda: budget(tokens=1000), lambda: rate_limit(5, hook=MODEL), lambda: no_loops(hook=MODEL),
+    lambda: budget(tokens=1000), lambda: limit(5, hook=MODEL), lambda: no_loops(hook=MODEL),
     lambda: public_hosts(hook=MODEL),
-], ids=["budget", "rate_limit", "no_loops", "public_hosts"])  # fmt: skip
+], ids=["budget", "limit", "no_loops", "public_hosts"])  # fmt: skip
 async def test_guards_that_judge_the_request_let_the_answer_leave_live(bus, first, guard):
     bus.register(guard())
     assert await first() == ["one"]
@@ -234,7 +234,7 @@ async def test_a_listener_that_fails_does_not_replace_the_refusal(
     monkeypatch.setattr(Reports, "report_failed", broken)
     reporting.signal("post_model_call").connect(lambda model: Block("two words"), role="guard")
     assert await listened() == []
-    assert "a failed answer of a model could not be reported: LookupError" in caplog.text
+    assert "answer of a model failed: LookupError" in caplog.text
     assert "listener is gone" not in caplog.text
 
 
@@ -251,4 +251,4 @@ def test_of_a_repeated_request_listeners_of_a_framework_hear_the_answer_that_cou
     )
     model = Reporting()
     assert model.ask("one two") == "one two"
-    assert model.listeners == ["failed: the model was called again", "one", "two", "whole one two"]
+    assert model.listeners == ["failed: the model was asked again", "one", "two", "whole one two"]

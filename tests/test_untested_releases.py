@@ -108,7 +108,7 @@ def test_a_newer_release_whose_seams_answer_installs_with_a_warning():
         uninstall = install(bus)
     version = metadata.version("pytest")
     assert [str(each.message) for each in told] == [
-        f"pytest {version} is newer than tested; its self-test passed (the adapter shop was tested "
+        f"pytest {version} is newer than tested; its seams answered (the adapter shop was tested "
         "with 1.0.0 to 1.2.0)"
     ]
     assert "blocked by" in Tool("pay", lambda *given: paid.append(given)).run(1, "ann")
@@ -302,8 +302,7 @@ def test_a_framework_that_is_imported_without_its_adapter_fails_the_check(bus, i
     with pytest.raises(HookError) as refused:
         bus.require_guard("tool_call")
     assert str(refused.value) == (
-        "tool_call is not guarded for every tool, because these frameworks are imported without "
-        "their adapter: crewai "
+        "tool_call is not guarded for every tool: imported, and without their adapter, are crewai "
         "(hookbus.adapters.crewai.install()), smolagents (hookbus.adapters.smolagents.install())"
     )
     bus.require_guard("tool_call", sender=bus.own)  # one object is judged by its own guards
@@ -336,10 +335,10 @@ def test_what_a_framework_with_its_adapter_requires_is_a_part_of_it(bus, importe
     with Patches("openai-agents") as patches:
         bus.require_guard("tool_call")
         imported("agents.tool_context", "mcp", "smolagents")
-        with pytest.raises(HookError, match=r"adapter: smolagents \("):
+        with pytest.raises(HookError, match=r"are smolagents \("):
             bus.require_guard("tool_call")
     patches.restore()
-    with pytest.raises(HookError, match=r"adapter: mcp \(.*\), openai-agents \("):
+    with pytest.raises(HookError, match=r"are mcp \(.*\), openai-agents \("):
         bus.require_guard("tool_call")
 
 
@@ -377,5 +376,5 @@ def test_doctor_says_whether_the_adapters_of_the_settings_fit(
     told = json.loads(capsys.readouterr().out)
     [row] = [each for each in told["adapters"] if each["adapter"] == "langchain"]
     assert row["fits"] == (state.partition(": ")[2] or "-")
-    found = [f"the adapter langchain needs langchain-core 1.6.0 to 1.8.4; installed: {state}"]
+    found = [f"the adapter langchain needs langchain-core 1.6.0 to 1.8.4; installed is {state}"]
     assert told["findings"] == (found if code else [])

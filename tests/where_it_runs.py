@@ -3,8 +3,8 @@
     python -m tests.where_it_runs            print the page
     python -m tests.where_it_runs --write    put it into docs/explanation/where-it-runs.md
 
-A row has a Python, a platform and a server, the tests that ran there, and the runner: `.ci/run`,
-`.ci/nightly`, GitHub, by hand, or `nobody`.
+A row says which Python, platform and server, what was run there, and by whom: `.ci/run`,
+`.ci/nightly`, GitHub, by hand, or nobody.
 """
 
 import csv
@@ -17,28 +17,26 @@ ROWS: Final = ROOT / "tests" / "where_it_runs.tsv"
 PAGE: Final = ROOT / "docs" / "explanation" / "where-it-runs.md"
 
 RUNNERS: Final = {
-    ".ci/run": "every change must pass `.ci/run`, on one machine with Debian 12. "
-    "Python 3.14 and 3.15 are Debian's builds from its distribution `sid`",
-    ".ci/nightly": "`.ci/nightly` repeats the tests of `.ci/run` with more trials, on the same "
-    "machine",
-    "GitHub": "`.github/workflows/ci.yml` runs where the repository is on GitHub. Its results are "
-    "not known here",
-    "by hand": "a maintainer ran it once",
-    "nobody": "it may work, but it has not been tried",
+    ".ci/run": "`.ci/run`, which every change must pass, on one machine with Debian 12; "
+    "Python 3.14 and 3.15 are Debian's builds in its distribution `sid`",
+    ".ci/nightly": "`.ci/nightly`, the long forms of it, on the same machine",
+    "GitHub": "`.github/workflows/ci.yml`, which runs where the repository is on GitHub; no result "
+    "of it is known here",
+    "by hand": "once, by one of the authors",
+    "nobody": "it may work; nobody has tried",
 }
-"""The runners, and what the page says about each."""
+"""Who runs hookbus, and what the page says of each."""
 
 HEAD: Final = """\
-# Tested platforms
+# Where it runs
 
-This page lists the Python versions, platforms and servers on which hookbus was run.
-Anything that is not in the table was not run.
-`python -m tests.where_it_runs --write` generates the page from `tests/where_it_runs.tsv`.
+This page is made by `python -m tests.where_it_runs --write` from `tests/where_it_runs.tsv`.
+What is not in the table was not run.
 """
 
 
 class Row(NamedTuple):
-    """A run of hookbus, or one that has not been tried."""
+    """One thing that was run, or that nobody has run."""
 
     python: str
     platform: str
@@ -51,7 +49,7 @@ def rows() -> list[Row]:
     """Return every row, in the order of the file.
 
     Raises:
-        ValueError: if a row has another number of fields, or an unknown runner.
+        ValueError: if a row has another number of fields, or nobody knows who runs it.
     """
     with ROWS.open(newline="", encoding="utf-8") as lines:
         _, *found = csv.reader(lines, delimiter="\t")
@@ -63,11 +61,11 @@ def rows() -> list[Row]:
 
 def page() -> str:
     """Return the text of the page."""
-    table = ["| Python | platform | server | what ran | runner |", "|---|---|---|---|---|"]
+    table = ["| Python | platform | server | what | by whom |", "|---|---|---|---|---|"]
     table += [f"| {' | '.join(row)} |" for row in rows()]
     used = {row.by for row in rows()}
-    runners = [f"- **{name}**: {about}." for name, about in RUNNERS.items() if name in used]
-    return "\n".join([HEAD, *table, "", "The runners:", "", *runners, ""])
+    runners = [f"- {name}: {about}." for name, about in RUNNERS.items() if name in used]
+    return "\n".join([HEAD, *table, "", "By whom:", "", *runners, ""])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""A program that uses everything without extras, for every way to run it: `tests.installable`.
+"""A program that uses what comes without extras, for every way to run it: `tests.installable`.
 
-It has no assert, because `python -OO` removes them. It prints the results listed in `WANTED`.
+It uses no assert, as `python -OO` drops those, and prints what it should in `WANTED`.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ WANTED = """\
 read ran
 slept blocked by late
 never blocked by awaited
-read blocked by paths_within
+read blocked by inside
 streamed 2
 asked ada
 explained True 2

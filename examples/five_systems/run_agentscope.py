@@ -1,4 +1,4 @@
-"""The ReAct agent of AgentScope, with a scripted model."""
+"""AgentScope's own ReAct agent, with a model that is a script."""
 
 import asyncio
 
@@ -8,33 +8,33 @@ from agentscope.memory import InMemoryMemory
 from agentscope.message import Msg, TextBlock, ToolUseBlock
 from agentscope.model import ChatModelBase, ChatResponse
 from agentscope.tool import Toolkit, ToolResponse
-from receivers import REQUESTS, connect, print_results, remove
+from receivers import WISHES, connect, remove, tell
 
 from hookbus import HookBlocked
 from hookbus.adapters import agentscope
 
 
 class Script(ChatModelBase):
-    """A model that requests one call, and then ends."""
+    """Asks for one wish, and then is done."""
 
-    def __init__(self, request):
+    def __init__(self, wish):
         super().__init__("script", stream=False)
-        self.pending = [ToolUseBlock(type="tool_use", id="1", name="remove", input=request)]
+        self.waiting = [ToolUseBlock(type="tool_use", id="1", name="remove", input=wish)]
 
     async def __call__(self, *args, **kwargs):
         return ChatResponse(
-            content=[self.pending.pop() if self.pending else TextBlock(type="text", text="done")]
+            content=[self.waiting.pop() if self.waiting else TextBlock(type="text", text="done")]
         )
 
 
-async def run(request):
+async def ask(wish):
     def tool(path: str) -> ToolResponse:
         return ToolResponse(content=[TextBlock(type="text", text=remove(path))])
 
     toolkit, memory = Toolkit(), InMemoryMemory()
     toolkit.register_tool_function(tool, func_name="remove", func_description="Remove a file.")
     agent = ReActAgent(
-        "Friday", "", Script(request), DashScopeChatFormatter(), toolkit=toolkit, memory=memory
+        "Friday", "", Script(wish), DashScopeChatFormatter(), toolkit=toolkit, memory=memory
     )
     agent.set_console_output_enabled(False)
     try:
@@ -50,9 +50,9 @@ async def run(request):
 
 
 def work():
-    return [asyncio.run(run(request)) for request in REQUESTS]
+    return [asyncio.run(ask(wish)) for wish in WISHES]
 
 
 agentscope.install()
 connect("acting", "tool_call", "input")
-print_results(work)
+tell(work)

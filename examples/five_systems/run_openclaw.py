@@ -1,24 +1,24 @@
-"""A host in OpenClaw's style, with its tool calls in Python."""
+"""A host in OpenClaw's style: its tool calls, in Python."""
 
 import asyncio
 
-from receivers import REQUESTS, connect, print_results, remove
+from receivers import WISHES, connect, remove, tell
 
 from hookbus import HookBlocked, default_bus
 from hookbus.adapters.openclaw import GLOBAL_POLICY, HookRunner, Registry, ToolCalls
 
 
-async def run():
+async def ask():
     runner = HookRunner(Registry(default_bus, strict=True), failure_policy=GLOBAL_POLICY)
     calls = ToolCalls(runner, {"remove": lambda params: remove(**params)})
-    messages = []
-    for request in REQUESTS:
+    said = []
+    for wish in WISHES:
         try:
-            messages.append(await calls.call("remove", request))
+            said.append(await calls.call("remove", wish))
         except HookBlocked as blocked:
-            messages.append(str(blocked))
-    return messages
+            said.append(str(blocked))
+    return said
 
 
 connect("tool_call", "arguments")
-print_results(lambda: asyncio.run(run()))
+tell(lambda: asyncio.run(ask()))

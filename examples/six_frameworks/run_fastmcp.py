@@ -1,9 +1,9 @@
-"""A FastMCP client and server in one process."""
+"""A client and a server of FastMCP, in one process."""
 
 import asyncio
 
 from fastmcp import Client, FastMCP
-from receivers import REQUESTS, print_results, read
+from receivers import WISHES, read, tell
 
 from hookbus import adapters
 
@@ -12,11 +12,9 @@ async def main():
     server = FastMCP("files")
     server.tool(read)
     async with Client(server) as client:
-        results = [
-            await client.call_tool("read", request, raise_on_error=False) for request in REQUESTS
-        ]
+        results = [await client.call_tool("read", wish, raise_on_error=False) for wish in WISHES]
     return [result.content[0].text for result in results]
 
 
 adapters.fastmcp.install()
-print_results(lambda: asyncio.run(main()))
+tell(lambda: asyncio.run(main()))

@@ -1,9 +1,9 @@
-"""A Pydantic AI agent, with a scripted model."""
+"""An agent of Pydantic AI, with a model that is a script."""
 
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
-from receivers import REQUESTS, print_results, read
+from receivers import WISHES, read, tell
 
 from hookbus import adapters
 
@@ -11,9 +11,7 @@ from hookbus import adapters
 def script(messages, info):
     if len(messages) > 1:
         return ModelResponse([TextPart("done")])
-    return ModelResponse(
-        [ToolCallPart("read", request, str(i)) for i, request in enumerate(REQUESTS)]
-    )
+    return ModelResponse([ToolCallPart("read", wish, str(i)) for i, wish in enumerate(WISHES)])
 
 
 def work():
@@ -23,4 +21,4 @@ def work():
 
 
 adapters.pydantic_ai.install()
-print_results(work)
+tell(work)

@@ -1,13 +1,13 @@
-"""A tool-calling agent of smolagents, with a scripted model."""
+"""An agent of smolagents that calls tools, with a model that is a script."""
 
-from receivers import REQUESTS, print_results, read
+from receivers import WISHES, read, tell
 from smolagents import ActionStep, ToolCallingAgent, tool
 from smolagents.models import ChatMessage, ChatMessageToolCall, ChatMessageToolCallFunction, Model
 
 from hookbus import adapters
 
 
-def call_message(name, arguments):
+def asks(name, arguments):
     call = ChatMessageToolCallFunction(name=name, arguments=arguments)
     return ChatMessage(
         "assistant", "", [ChatMessageToolCall(function=call, id="1", type="function")]
@@ -17,8 +17,8 @@ def call_message(name, arguments):
 class Script(Model):
     def __init__(self):
         super().__init__(model_id="script")
-        self.answers = [call_message("read", request) for request in REQUESTS]
-        self.answers.append(call_message("final_answer", {"answer": "done"}))
+        self.answers = [asks("read", wish) for wish in WISHES]
+        self.answers.append(asks("final_answer", {"answer": "done"}))
 
     def generate(self, messages, **options):
         return self.answers.pop(0)
@@ -32,4 +32,4 @@ def work():
 
 
 adapters.smolagents.install()
-print_results(work)
+tell(work)

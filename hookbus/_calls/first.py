@@ -1,4 +1,4 @@
-"""Records which receivers were called: at the first call of each, and at no other."""
+"""Who has been called: noted at the first call of each receiver, and at no other."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import Any
 from .._hooks.shell import HIDDEN
 from .plan import Seat
 
-globals().update(HIDDEN)  # called like the compiled function
+globals().update(HIDDEN)  # it is called as what was written is
 
 
 class FirstCall:
-    """Called in place of a receiver until its first call, which it records. Then it installs the
-    receiver itself.
+    """What is called in a receiver's place until it is: that notes it, and puts the receiver there.
 
-    So later calls have no overhead.
+    So the calls after the first one cost nothing for it.
     """
 
     def __init__(self, seat: Seat, function: Callable[..., Any]) -> None:
@@ -25,10 +24,10 @@ class FirstCall:
         self._places: list[tuple[weakref.ref[FunctionType], str, int | None]] = []
 
     def stand_in(self, run: FunctionType, name: str, index: int | None = None) -> None:
-        """Replace the receiver in the globals of the compiled function, under this name, or in the
-        list that contains it.
+        """Stand in for the receiver in the globals of what was written, under this name, or in the
+        list that has it.
         """
-        # Weakly: the function must be freed with its owner, and not by a later collection.
+        # Weakly: what was written goes with who holds it, and not with a later collection.
         self._places.append((weakref.ref(run), name, index))
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -44,12 +43,12 @@ class FirstCall:
 
 
 def first_call(seat: Seat, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what to call for a receiver: itself, once it was called in any plan."""
+    """Return what is called for a receiver: itself, once it was called in any plan."""
     return function if seat.receiver.has_fired else FirstCall(seat, function)
 
 
 def stand_in(run: FunctionType) -> None:
-    """Tell the placeholders in a compiled function where to install their receivers."""
+    """Have those that stand in for receivers in what was written make place for them."""
     for name, value in run.__globals__.items():
         if type(value) is FirstCall:
             value.stand_in(run, name)

@@ -1,5 +1,5 @@
-"""The receivers of one sender: an ordered, immutable list per phase. Calls and `explain` read the
-same plan.
+"""Who runs for one sender: one ordered, frozen list per phase. The call and `explain` read the same
+plan.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Seat:
     """One receiver's place in a plan.
 
     Attributes:
-        problem: why it cannot serve this hook, if that was not known when it was connected. It
-            then fails according to its role.
-        timeout: its deadline in seconds: its own, or the default of the bus.
-        is_muted_somewhere: whether any task or thread has muted its signal, so that each call must
-            check.
-        is_own: whether it is a method of the sender, which exists as long as its calls.
+        problem: why it cannot serve this hook, where that was not known when it was connected: it
+            fails by its role.
+        timeout: its deadline in seconds, its own or the bus's.
+        is_muted_somewhere: whether some task or thread has muted its signal, so that each call has
+            to look.
+        is_own: whether it is a method of the sender, which is there as long as its calls are.
     """
 
     receiver: Connected
@@ -47,7 +47,7 @@ class Seat:
 
 @attrs.frozen(eq=False)
 class Phase:
-    """The seats of one phase by role, each in order; arounds are under `modify`."""
+    """The seats of one phase by role, each in order; an around sits under `modify`."""
 
     modify: tuple[Seat, ...] = ()
     guard: tuple[Seat, ...] = ()
@@ -62,13 +62,13 @@ class Plan:
     """Everything that runs around one hookable for one sender.
 
     Attributes:
-        unaskable: guards of a phase that this hookable does not have. They block, because a guard
-            that cannot check has not agreed.
-        heard: the kinds of events that have a listener.
-        shows_values: whether events contain values.
-        signature: the parameters that receivers may have; of a method, without the first.
-        answers: the receivers of a question.
-        turns: a function to call each receiver alone, if a mode decides which ones to call.
+        unaskable: guards of a phase this hookable does not have. They close: a guard that cannot
+            look has not said yes.
+        heard: the kinds of events that anybody hears.
+        shows_values: whether events hold values.
+        signature: the parameters that receivers may ask for: of a method, without the first.
+        answers: who answers, of a question.
+        turns: the turn of each by itself, where a mode says whom to ask.
     """
 
     hook: Hook
@@ -96,7 +96,7 @@ NO_PHASE: Final = Phase()
 
 
 def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
-    """Decide which receivers run for this sender; a class stands for any of its instances."""
+    """Settle who runs for this sender; a class stands for any of its instances."""
     bus = hook.bus
     site, more = inherited(hook, site, sender)
     is_method = site.attribute is not None
@@ -116,19 +116,19 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
         guards = *phases["pre"].guard, _closing_seat(hook)
         phases["pre"] = attrs.evolve(phases["pre"], guard=guards)
     return Plan(
-        hook, site, phases, unaskable, bus._heard, bus.values,
+        hook, site, phases, unaskable, bus.heard, bus.values,
         hook.method_signature if is_method else hook.function_signature,
     )  # fmt: skip
 
 
 def _closing_seat(hook: Hook) -> Seat:
-    """Return the seat of a guard that blocks every call: `require_guard=True` without a guard."""
+    """Return the seat of a guard that blocks every call, where `require_guard=True` finds none."""
     signal = hook.bus.signal(f"pre_{hook.name}")
 
     def guarded(_: object) -> Block:
         return Block(
-            f"{hook.name} has require_guard=True, but no guard covers this call: connect a guard "
-            f"to {signal.name}, for the class or ANY, enforced and without when="
+            f"{hook.name} is require_guard=True and no guard watches over it: connect one to "
+            f"{signal.name}, to the class or ANY, without when= and enforced"
         )
 
     return seat_of_guard(signal, guarded, hook.body, name="require_guard=True")
@@ -137,7 +137,9 @@ def _closing_seat(hook: Hook) -> Seat:
 def seat_of_guard(
     signal: HookSignal, function: Callable[..., Any], written: Any, **options: Any
 ) -> Seat:
-    """Return the seat of an internal guard, whose place in messages is that of another function."""
+    """Return the seat of a guard that nobody connected, and which says that it was written where
+    something else was.
+    """
     receiver = Connected(signal, function, None, options_of(role="guard", **options), 0)
     receiver.place = place_of(written)
     return Seat(receiver, signal, "pre", receiver.options.timeout)
@@ -158,10 +160,10 @@ def _phase(
 def _matching(
     signal: HookSignal, sender: Any, more: list[Any]
 ) -> Iterator[tuple[float, Connected]]:  # fmt: skip
-    """Yield the connections that match a sender, then those of further senders."""
+    """Yield the connections that concern a sender, then those of further senders."""
     seen: set[int] = set()
     for far, each in enumerate((sender, *more)):
-        for distance, receiver in signal._matching(each):
+        for distance, receiver in signal.matching(each):
             if id(receiver) not in seen:
                 seen.add(id(receiver))
                 yield distance + far, receiver
@@ -173,7 +175,7 @@ def seats_of(
 ) -> tuple[Seat, ...]:  # fmt: skip
     """Return the seats of receivers at a hook, in order, given each with the distance of its scope.
 
-    A receiver that has several seats with the same options runs once, at the first of them.
+    One that sits further ahead with the same options runs once, at its nearest place.
     """
     seats: list[Seat] = []
     ahead: dict[tuple[int, ...], list[Any]] = {}
@@ -183,11 +185,11 @@ def seats_of(
         if asked in before:
             continue
         before.append(asked)
-        # The default deadline of the bus applies only to receivers that a call waits for.
+        # The bus's deadline is for what a call waits for, and has one.
         has_default = receiver.role != "around" and not receiver.options.background
         timeout = receiver.options.timeout or (hook.bus.timeout if has_default else None)
         problem = receiver.problem_with(served)
-        is_muted = signal._is_muted_somewhere and receiver.role != "guard"
+        is_muted = signal.is_muted_somewhere and receiver.role != "guard"
         is_own = (
             receiver.owner is sender and ismethod(held := receiver.function)
             and held.__self__ is sender

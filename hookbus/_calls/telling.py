@@ -1,4 +1,4 @@
-"""Emits the events of a call: start, end, changes and failures, each to the listeners of its kind.
+"""What is told of a call: its beginning and end, changes and failures, each to those who hear it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from .._connections.failures import (
     refused_write,
 )
 from .._connections.senders import attributes_of
-from .._errors import args_of, is_a, name_of_class, traceback_of
 from .._plain import copy_containers
 from ..events import HIDDEN, Event, Failed, Finished, Invoked, Mutated, Started
-from ..exceptions import HookBlocked, HookError
+from ..exceptions import HookBlocked, HookError, args_of, is_a, name_of_class, traceback_of
 from .carried import Carried, changes_since, leave_context
 from .context import ENCLOSING, FIXED_ARGUMENTS, FIXED_CONTEXT, Call
 from .plan import Seat
@@ -28,7 +27,7 @@ from .plan import Seat
 _CHANGES: Final = frozenset((Mutated, Invoked))
 
 _VALUES: Final = ("values", "before", "after", "result")
-"""The fields of events that may be containers, which may change after the event."""
+"""The facts of events that may be containers, which may change after the event."""
 
 Action = Literal["isolated", "blocked", "raised"]
 
@@ -42,10 +41,10 @@ _THEN: Final[dict[Action, str]] = {
 
 
 _NAMES: Final = ("name", "model_name", "model", "model_id", "_model_name", "ai_model_id")
-"""The attributes in which objects of frameworks keep their names."""
+"""Where objects of frameworks hold what they are called."""
 
 _SETTINGS: Final = ("config", "_create_args")
-"""The attributes in which they keep their configuration, which may contain the name."""
+"""Where they hold what they were made with, in which that may be."""
 
 _LONGEST_LABEL: Final = 200
 
@@ -53,7 +52,7 @@ _LONGEST_LABEL: Final = 200
 def begun(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> None:
-    """Start a call whose start or end has a listener, with its labels."""
+    """Begin a call whose beginning or end somebody hears, and which labels name."""
     call.outer = outer = ENCLOSING.get()
     call.parent_id = outer[0] if outer else None
     call.inside = [call.id]
@@ -71,8 +70,8 @@ def begun(
 def begun_stream(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> Carried | None:
-    """Start a stream in the same way. Return what listeners set in the context, which is only for
-    the body of the stream.
+    """Begin a stream likewise; return what listeners set in the context then, which is for its body
+    alone.
     """
     before = copy_context()
     try:
@@ -83,7 +82,8 @@ def begun_stream(
 
 
 def _label(value: Any) -> str:
-    """Return a short string: the value if it is one, else the name of the object, or its class."""
+    """Return a short text: the value, if it is one, else what the object is called, or its class.
+    """
     if type(value) is int:
         value = str(value)
     elif type(value) is not str:
@@ -96,23 +96,23 @@ def _label(value: Any) -> str:
 
 
 def enclosing() -> int | None:
-    """Return the number of the observed call that the running code is in; None once it is over."""
+    """Return the number of the observed call around the running code, None once it is over."""
     inside = ENCLOSING.get()
     return inside[0] if inside else None
 
 
 def finished(call: Call, outcome: str, error: BaseException | None, result: Any) -> None:
-    """Emit the end of a call that was started. An interrupt may have arrived before the start, or
-    make this run a second time.
+    """Tell the end of a call that was begun; an interrupt may have come before that, or has it told
+    once more.
     """
     if ENCLOSING.get() is call.inside:
         ENCLOSING.set(call.outer)
-    shown_error = error if outcome in ("raised", "cancelled") else None
+    told = error if outcome in ("raised", "cancelled") else None
     seconds = time.perf_counter() - call.began
     if call.began:
         given = result if call.plan.shows_values else HIDDEN
         tell(
-            call, Finished, outcome=outcome, seconds=seconds, error=shown_error, result=given,
+            call, Finished, outcome=outcome, seconds=seconds, error=told, result=given,
             labels=call.labels,
         )  # fmt: skip
         if call.carried:
@@ -122,7 +122,7 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
 
 
 def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
-    """Emit an event to the listeners of its kind. Return whether there was any. Its time is now,
+    """Give an event to those who hear its kind, and return whether anybody took it; it is of now,
     unless `at` is among the facts.
     """
     plan = call.plan
@@ -144,7 +144,8 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
 
 
 def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> str:
-    """Count a failure and emit it; log it if it has no listener. Return what a model may read."""
+    """Count a failure, and tell it; log it where nobody hears. Return what a model may read of it.
+    """
     receiver, is_open = seat.receiver, action == "isolated"
     meant = _meant(seat, error)
     is_ours = meant is not error or is_worded_here(error)
@@ -154,9 +155,9 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
     is_heard = Failed in call.plan.heard and tell(
         call, Failed, receiver=receiver.name, role=receiver.role, phase=seat.phase,
         exception=meant, action=action, enforced=not receiver.options.shadow, place=place,
-        message=sentence or None,
+        said=sentence or None,
     )  # fmt: skip
-    # The caller gets what an around raises, or an interrupt, unchanged.
+    # What an around raises, or an interrupt, its caller gets as it is.
     is_passed_on = action == "raised" and (
         receiver.role == "around" or not is_a(error, Exception)
     )
@@ -187,7 +188,7 @@ def tell_change(
 
 
 def tell_turn(call: Call, seat: Seat, began: float) -> None:
-    """Emit the result of one receiver, and reset the answer for the next one."""
+    """Tell how a turn went, and that the next one has said nothing yet."""
     said, call.said = call.said, "nothing"
     receiver = seat.receiver
     seconds = time.perf_counter() - began
@@ -198,8 +199,8 @@ def tell_turn(call: Call, seat: Seat, began: float) -> None:
 
 
 def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
-    """Return a message if a receiver failed because it misused hookbus: it wrote to something
-    read-only, or called its own hook and blocked that.
+    """Say of a receiver that it wrote where it may only read, or was asked again by its own call
+    and blocked that, if it failed so.
     """
     hook, kind = seat.signal.hook, name_of_class(type(error))
     if seat.phase == "around":
@@ -211,32 +212,32 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
     if said == FIXED_ARGUMENTS:
         return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"
     if said == FIXED_CONTEXT:
-        return f"{name} assigned to ctx, which is read-only; return the changes instead"
+        return f"{name} assigned to ctx; return what is to be changed"
     if said is not None and is_a(error, HookError):
-        return f"{name} changed an argument in place: {said}"
+        return f"{name} wrote in place: {said}"
     if is_a(error, HookBlocked) and _texts(error)[1:3] == (name, hook):
-        return f"{name} calls {hook}, which calls it again; stop the recursion by a condition"
+        return f"{name} calls {hook} in its own turn, which asks it again; end it by a condition"
     return None
 
 
 def _texts(error: BaseException) -> tuple[str | None, ...]:
-    """Return the arguments of an exception, with None for those that are not strings."""
+    """Return what an exception was made of, None for what is no text."""
     return tuple(each if type(each) is str else None for each in args_of(error))
 
 
 def _meant(seat: Seat, error: BaseException) -> BaseException:
-    """Return the real cause of a failure that Python reports in other words."""
+    """Return what a failure really is, where Python says it in other words."""
     receiver, hook = seat.receiver, seat.signal.hook
     is_deep = is_a(error, RecursionError) and seat.phase != "around"
     if is_deep and is_running(receiver.function):
         meant = HookError(
-            f"{receiver.label} calls {hook}, which calls it again, without end; "
-            "stop the recursion by a condition"
+            f"{receiver.label} calls {hook} in its own turn, which asks it again, without end; "
+            "end it by a condition"
         )
     elif is_verdict_raised(error):
         meant = HookError(
-            f"{receiver.label} raised something that is not an exception; a verdict is returned: "
-            "write return Block(reason)"
+            f"{receiver.label} raised what is no exception; a verdict is returned: "
+            "return Block(reason)"
         )
     else:
         return error

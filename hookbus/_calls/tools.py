@@ -1,4 +1,4 @@
-"""The functions that the templates of `story.txt` call, by their names in the templates."""
+"""What the texts of `story.txt` call, by the names they have for it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import time
 from typing import Any, Final
 
 from .._baggage import current_baggage
-from .._errors import is_a
-from ..exceptions import CallPaused, HookBlocked
+from ..exceptions import CallPaused, HookBlocked, is_a
 from . import (
     approval,
     attempts,
@@ -42,9 +41,9 @@ _HELPERS: Final = {
 }
 
 TOOLS: Final[dict[str, Any]] = {
-    **{name: getattr(module, name) for module, names in _HELPERS.items() for name in names.split()},
+    **{name: getattr(room, name) for room, names in _HELPERS.items() for name in names.split()},
     "Call": Call, "CallPaused": CallPaused, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked,
     "ReadOnly": ReadOnly, "beside": beside, "clock": time.perf_counter, "is_a": is_a,
     "context": make_context, "start": start, "baggage": current_baggage,
 }  # fmt: skip
-"""The functions that the templates call, by their names there."""
+"""What the texts call, by the names they have for it."""

@@ -1,4 +1,6 @@
-"""The verdicts that a receiver may return: always instances, never the class itself."""
+"""What a receiver may answer besides a value: the verdicts, always instances, never the class
+itself.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +22,20 @@ class _Nothing(enum.Enum):
 
 
 NOTHING: Final[Any] = _Nothing.NOTHING
-"""Means "not given" where None is a valid value. A copy or pickle of it is the same object."""
+"""Marks "not given" where None is a value like any other. A copy or a pickle of it is itself."""
 
 
 @named_options
 @attrs.frozen
 class Block:
-    """A verdict: this call must not run, or its result must not be returned.
+    """A receiver's verdict: this call must not run, or its result must not leave.
 
     Attributes:
-        reason: why; the caller reads it, and so may a model.
+        reason: why; the caller, and so perhaps a model, reads it.
         result: what the caller gets instead of `HookBlocked`; the call stays blocked.
-        code: a short identifier for programs.
-        details: additional data for records only; it is never in a message.
-        raises: the class of the exception that the caller gets otherwise, set per class of block.
+        code: a short word for programs.
+        details: what is for records only; it is never in a text.
+        raises: the class of what its caller gets otherwise, of all blocks of a class.
     """
 
     raises: ClassVar[type[HookBlocked]] = HookBlocked
@@ -51,8 +53,8 @@ def _names(bind: Any) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in names):
         example = bind if isinstance(bind, str) else "user"
         raise HookError(
-            f"Ask(bind={bind!r:.60}): bind= takes the names of baggage that the approval is for; "
-            f"write bind=({example!r},)"
+            f"Ask(bind={bind!r:.60}): name what of the baggage the approval is for: "
+            f"bind=({example!r},)"
         )
     return names
 
@@ -60,19 +62,18 @@ def _names(bind: Any) -> tuple[str, ...] | None:
 @named_options
 @attrs.frozen
 class Ask:
-    """An answer of a guard of `pre`: this call requires approval. Without an approver it is
+    """A guard's answer of `pre`: a person must approve this call. Without an approver it is
     blocked.
 
     Attributes:
-        question: what the approver reads, such as `"pay 500 to Ada?"`. The approval is only for
-            this question.
-        code: a short identifier for programs; the approval is only for this code.
-        details: additional data for the approver and for records; it is never in a message.
-        bind: names of the baggage that the approval is for. `bind=("user",)` covers identical calls
-            of this user in any session, `bind=()` those of any user. None means all of the baggage.
+        question: what the person reads, such as `"pay 500 to Ada?"`; the approval is for it, too.
+        code: a short word for programs, likewise.
+        details: what is for the person and for records only; it is never in a text.
+        bind: names of the baggage that the approval is for: `bind=("user",)` is for this user's
+            identical calls in any session, `bind=()` for anybody's. None is all of the baggage.
 
     Raises:
-        HookError: if `bind` is not a sequence of names.
+        HookError: if `bind` is not names.
     """
 
     question: str
@@ -81,16 +82,11 @@ class Ask:
     bind: Iterable[str] | None = attrs.field(default=None, kw_only=True, converter=_names)
 
 
-def unapproved(question: str, why: str) -> str:
-    """Return the reason of a call that was not approved: the question, and what became of it."""
-    return f"{question} {why}" if question.rstrip().endswith("?") else f"{question}: {why}"
-
-
 @named_options
 @attrs.frozen
 class Replace:
-    """A verdict: this is the result. In `pre` the method is not run; in `error` the call is
-    rescued.
+    """A receiver's verdict: this is the result. In `pre` the method is not run, in `error` the call
+    is rescued.
 
     For a stream, `pre` and `error` take an iterable of items.
     """
@@ -101,7 +97,7 @@ class Replace:
 @named_options
 @attrs.frozen
 class Drop:
-    """A verdict of an `item` receiver: this item of the stream does not reach the consumer."""
+    """An `item` receiver's verdict: this item of the stream does not reach the consumer."""
 
 
 VERDICTS: Final = (Ask, Block, Replace, Drop)

@@ -1,4 +1,4 @@
-"""Show one call as a tree."""
+"""One call as a tree."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from ..journal import Journal
 
 LATE: Final = 1000
-"""The number of records after the end of a call to search for nested calls that ended later."""
+"""So many records behind the end of a call are looked through for what ended after it."""
 
 MOST: Final = 20_000
-"""The maximum number of records of a call, and of the calls inside it."""
+"""So many records of a call, and of those inside it, are shown."""
 
 Data = dict[str, Any]
 
 
 def print_call(journal: Journal, named: str, shown: Shown) -> None:
-    """Print a call, and the calls nested in it.
+    """Print a call, and the calls that were made inside it.
 
     Raises:
-        HookError: if there is no such call, or more than one.
+        HookError: if there is no such call, or there are several.
     """
     number, run, call_id = call_named(journal, named)
-    records = _records(journal, number, call_id)
+    told = _records(journal, number, call_id)
     inside: dict[Any, list[int]] = {}
     by_call: dict[int, list[Data]] = {}
-    for data in records:
+    for data in told:
         own = by_call.setdefault(data["call_id"], [])
         if not own and data["call_id"] != call_id:
             inside.setdefault(data["parent_id"], []).append(data["call_id"])
@@ -51,7 +51,7 @@ def print_call(journal: Journal, named: str, shown: Shown) -> None:
 
 
 def _records(journal: Journal, number: int, call_id: int) -> list[Data]:
-    """Return the records of a call, and all records between its start and its end."""
+    """Return what a call, and all that was told between its beginning and its end, say."""
     first, last = asked(
         journal, "SELECT min(seq), max(seq) FROM chain WHERE run = ? AND call_id = ?",
         [number, call_id],
@@ -80,7 +80,7 @@ def _head(own: list[Data]) -> Text:
 
 
 def _grow(tree: Tree, call_id: int, by_call: dict[int, list[Data]], inside: Any) -> None:
-    """Add the events of a call to the tree, in order."""
+    """Hang under a call what it says, in the order it was told."""
     own = by_call[call_id]
     outer = (by_call.get(own[0]["parent_id"]) or [{}])[0].get("baggage") or {}
     for name, value in (own[0].get("baggage") or {}).items():
@@ -104,8 +104,7 @@ def _lines(data: Data) -> list[Text]:
             return [Text(printable(f"{name} = {shortened(each)}")) for name, each in values.items()]
         return [Text(printable(f"arguments: {', '.join(data['arguments']) or 'none'}"))]
     if kind == "Finished":
-        has_result = "result" in data and data["outcome"] != "blocked"
-        result = f": {shortened(data['result'])}" if has_result else ""
+        result = f": {shortened(data['result'])}" if "result" in data else ""
         error = data.get("error") or {}
         said = f"{error.get('type')} at {brief(str(error.get('place')))}" if error else result
         return [Text(printable(f"{data['outcome']}{': ' * bool(error)}{said}"),

@@ -1,4 +1,4 @@
-"""Describe a record in one line: the outcome of a call, or the action of a receiver."""
+"""What a record says, in a line: of a call how it ended, of a receiver what it did."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _codes(style: str) -> tuple[str, str]:
 
 
 def paint(text: str, style: str) -> str:
-    """Return text in a style, if the terminal shows colours."""
+    """Return text with a colour, where a terminal shows it."""
     if not style or not _is_coloured():
         return text
     before, after = _codes(style)
@@ -42,7 +42,7 @@ def _is_coloured() -> bool:
 
 
 def did(data: Data) -> str:
-    """Describe what a receiver did, or the event of a call, in a few words."""
+    """Return what a receiver did, in a few words; of a call, how it went."""
     kind, who = data["event"], brief(data.get("receiver") or "")
     if kind == "Mutated":
         verb = "dropped" if data.get("dropped") else "changed"
@@ -55,12 +55,12 @@ def did(data: Data) -> str:
     if kind == "Failed":
         error = data.get("exception") or {}
         where = f" at {brief(error['place'])}" if error.get("place") else ""
-        said = data.get("message") or f"{error.get('type')}{where}"
+        said = data.get("said") or f"{error.get('type')}{where}"
         return f"{who} failed in {data['phase']}, {data['action']}: {said}"
     if kind == "Invoked":
         by = f" by {data['by']}" if data.get("by") else ""
-        said = data["answer"] if data["answer"] != "nothing" else "returned nothing"
-        said = "took" if said in _DONE.values() else f"{said}{by},"  # it has a separate line
+        said = data["answer"] if data["answer"] != "nothing" else "had nothing to say"
+        said = "took" if said in _DONE.values() else f"{said}{by},"  # which has a line of its own
         return f"{who} {said} {lasted(data['seconds'])}"
     if kind == "Attempted":
         return f"attempt {data['number']} of {who} {data['outcome']}, {lasted(data['seconds'])}"
@@ -76,18 +76,18 @@ def _from_to(data: Data) -> str:
 
 
 def is_telling(mark: Data) -> bool:
-    """Return whether a receiver's event belongs in the line of its call; a plain call does not."""
+    """Tell whether what a receiver did belongs into the line of its call: a turn alone does not."""
     return mark["event"] != "Invoked" or mark["answer"] in ("asked", "approved", "answered")
 
 
 def of_call(data: Data) -> str:
-    """Return the hook with the tool, model or agent it names, and the sender."""
+    """Return the hook, the tool, model or agent that it names, and whose call it is."""
     which = title(data["hook"], data.get("labels"))
     return f"{which} of {brief(data['sender'].partition(' at 0x')[0])}"
 
 
 def call_line(call: Data, marks: Iterable[Data], *, run: str = "") -> str:
-    """Return a finished call as one line: time, hook, outcome, and the actions of receivers."""
+    """Return a finished call as one line: when, which, how it ended, and what receivers did."""
     outcome = call["outcome"]
     said = "; ".join(did(mark) for mark in marks if is_telling(mark))
     error = call.get("error") or {}

@@ -1,1 +1,1 @@
-"""Which receivers are connected to which senders, and in which order."""
+"""Who is connected to what, and in which order."""

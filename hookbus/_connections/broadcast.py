@@ -1,4 +1,4 @@
-"""The parts of a blinker signal that hookbus replaces: muting and broadcasting."""
+"""What a blinker signal does by itself: it broadcasts what is sent, and is muted."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..exceptions import HookError
 
 
 class Broadcast(NamedSignal):
-    """A named signal that can be muted per task. `send` works as in blinker; calls of hookables do
-    not use `send`.
+    """A named signal that is muted per task. What is sent goes as blinker sends it; the call of a
+    hookable never comes by `send`.
     """
 
     def __init__(self, name: str, home: Any, doc: str | None = None) -> None:
@@ -23,7 +23,7 @@ class Broadcast(NamedSignal):
         self._home = home
         self._muted_by: dict[object, object] = {}
 
-    # blinker has a plain flag here, which applies to every task.
+    # Where blinker has a plain flag for everyone.
     @property
     def is_muted(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the running task (or thread, outside of tasks) is inside a `muted()` block of
@@ -35,13 +35,13 @@ class Broadcast(NamedSignal):
     def is_muted(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         if value:
             raise HookError(
-                f"is_muted would mute {self.name} in every task; write `with signal.muted():`"
+                f"is_muted would silence {self.name} for everyone; write `with signal.muted():`"
             )
 
     @contextmanager
     def muted(self) -> Generator[None, None, None]:
-        """Mute the receivers of this signal in the current task (or thread) while the block is
-        open. Guards are never muted.
+        """Silence this signal's receivers in the current task (or thread) while the block is open.
+        Guards never.
         """
         block = object()
         try:
@@ -51,17 +51,17 @@ class Broadcast(NamedSignal):
                 yield
             finally:
                 self._muted_by.pop(block, None)
-        finally:  # an interrupt may have arrived earlier
+        finally:  # an interrupt may have come before that
             self._muted_by.pop(block, None)
             self._home._muting(self)
 
     @property
-    def _is_muted_somewhere(self) -> bool:
+    def is_muted_somewhere(self) -> bool:
         """Whether any task or thread is inside a `muted()` block of this signal."""
         return bool(self._muted_by)
 
 
 def _current_owner() -> object:
-    """Return the running task, or the thread if no task is running."""
+    """Return the running task, or the thread where no task runs."""
     task = running_task()
     return task if task is not None else threading.get_ident()

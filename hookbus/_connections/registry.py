@@ -1,9 +1,9 @@
-"""The connections of a signal: found by sender, stacked by `connected_to`, removed when a sender or
-receiver is freed.
+"""Who is connected to whom: looked up by sender, layered by `connected_to`, forgotten when a side
+dies.
 
-With a GIL there is no lock. Every change is one atomic step of a dict, because a signal handler, a
-`__del__` or another thread may run at any moment; readers copy first. Without a GIL, steps that
-read before they write take the lock of all writers.
+With a GIL there is no lock. Every change is one atomic step of a dict, so that a signal handler, a
+`__del__` or another thread may come at any moment, and whoever reads copies first. Without a GIL,
+steps that look before they store take the lock of all writers.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from .receiver import Connected, ReceiverKey
 from .senders import ANY_ID, Bearer, Name, is_shared, name_of_sender, scopes_of, weak
 
 Stack = tuple[Connected, ...]
-"""The connections of one receiver to one sender: at most one plain connection, then the layers on
-top of it.
+"""The connections of one receiver to one sender: at most one plain one, then the layers on top of
+it.
 """
 
 
 class Scope(dict[ReceiverKey, Stack]):
-    """The connections to one sender.
+    """What is connected to one sender.
 
     Attributes:
-        sender: returns the sender without keeping it alive; None for `ANY`.
-        is_ending: whether only its `__del__` may still run.
-        served: the receivers known to fit one of its hookables, by generation of these.
+        sender: gives it, and keeps it not alive; None for `ANY`.
+        is_ending: whether it is dead but for its `__del__`.
+        served: what was seen to serve one of its hookables, for each era of these.
     """
 
     sender: Callable[[], Any] | None = None
@@ -43,8 +43,7 @@ class Scope(dict[ReceiverKey, Stack]):
     served: frozenset[Any] = frozenset()
 
     def is_of(self, sender: Any) -> bool:
-        """Tell whether this is the sender: its id alone may belong to another one after it was
-        freed.
+        """Tell whether this is the sender: an id alone may be that of another one, which has died.
         """
         return self.sender is None or self.is_ending or self.sender() is sender
 
@@ -52,11 +51,11 @@ class Scope(dict[ReceiverKey, Stack]):
         return [each for stack in list(self.values()) for each in stack]
 
     def in_force(self) -> list[Connected]:
-        """Return the connection on top, for each receiver."""
+        """Return what stands on top, for each receiver."""
         return [stack[-1] for stack in list(self.values()) if stack]
 
     def earlier(self, new: Connected) -> Connected | None:
-        """Return the connection of the same receiver before it was redefined."""
+        """Return the connection of the receiver that this one was before its text ran again."""
         function = new.function
         origin = origin_of(function)
         if origin is None:
@@ -69,7 +68,7 @@ class Scope(dict[ReceiverKey, Stack]):
         return min(made, key=lambda each: each.sequence, default=None)
 
     def add(self, new: Connected) -> None:
-        """Put a connection on top; a plain one replaces the plain one that is there."""
+        """Put a connection on top, or a plain one in the place of the plain one that is there."""
         key = new.key
         while True:
             old = self.setdefault(key, ())
@@ -80,7 +79,7 @@ class Scope(dict[ReceiverKey, Stack]):
                 return
 
     def drop(self, connected: Connected) -> bool:
-        """Remove exactly this connection; return False if it is already gone."""
+        """Take this very connection away; False if it is gone already."""
         while True:
             old = self.get(connected.key, ())
             if connected not in old:
@@ -91,9 +90,9 @@ class Scope(dict[ReceiverKey, Stack]):
 
     @serialize_writers
     def _exchange(self, key: ReceiverKey, old: Stack, new: Stack) -> bool:
-        """Replace one stack by another; return False if the old one is not there any more."""
+        """Put one stack in the place of another; False if that one is not there any more."""
         try:
-            # Compared and stored in one line that calls nothing, so that no other code can run in
+            # Looked at and stored in one line in which nothing is called, so that nobody comes in
             # between.
             if new:
                 if self[key] is old: self[key] = new; return True  # noqa: E701, E702
@@ -104,8 +103,7 @@ class Scope(dict[ReceiverKey, Stack]):
 
 
 class NamedScope(Scope):
-    """The connections to a named class or function. They stay: a redefinition may need its guards.
-    """
+    """What is connected to whoever bears a name. It stays: the next one may need its guards."""
 
     def __init__(self, bearer: Bearer) -> None:
         super().__init__()
@@ -114,26 +112,26 @@ class NamedScope(Scope):
 
 @serialize_writers
 def _replace(scopes: dict[int, Scope], sender_id: int, old: Scope, new: Scope) -> None:
-    """Replace a scope by another one, unless it was replaced or removed meanwhile."""
+    """Put a scope in the place of another one, unless that was replaced or forgotten meanwhile."""
     with suppress(KeyError):
         if scopes[sender_id] is old: scopes[sender_id] = new  # noqa: E701
 
 
 class Registry:
-    """The connections of one signal. A sender's scope stays until the sender is freed, even empty.
+    """The connections of one signal. A sender's scope stays until the sender dies, empty or not.
 
-    If an empty scope were removed, a connection made at that moment could be lost with it.
+    If it went when it is empty, a connection that comes at that moment could be lost with it.
     """
 
     def __init__(self, on_death: Callable[[list[Connected], list[Connected]], None]) -> None:
         self._shared: dict[int, Scope] = {ANY_ID: Scope()}
         self._named: dict[Name | None, NamedScope] = {}
         self._own: dict[int, Scope] = {}
-        self._mentioned: set[str] = set()  # the names in any before= or after= so far
+        self._mentioned: set[str] = set()  # the names that any before= or after= has spoken of
         self._on_death = on_death
 
     def scope_of(self, sender: Any) -> Scope:
-        """Return the scope of a sender; create it if there is none."""
+        """Return the scope of a sender, made where it has none."""
         if sender is ANY:
             return self._shared[ANY_ID]
         scopes, sender_id = self._shared if is_shared(sender) else self._own, id(sender)
@@ -150,8 +148,8 @@ class Registry:
         return scopes.setdefault(sender_id, new)
 
     def _named_scope(self, sender: Any) -> NamedScope | None:
-        """Return the scope for the name of this class or function; create it if there is none. None
-        if it cannot be found by its name.
+        """Return the scope of whoever bears the name of this class or function, made where it has
+        none; None where it is known by itself alone.
         """
         scope = self._named.get(name_of_sender(sender))
         if scope is None and (bearer := Bearer.of(sender)) is not None:
@@ -162,7 +160,7 @@ class Registry:
 
     def _end(
         self, scopes: dict[int, Scope], sender_id: int, ended: Scope, forget: Callable[[Any], Any],
-        # As default values, because module globals are gone at the end of the program.
+        # Here, as the names of a module are gone at the end of the program.
         is_finalizing: Callable[[], bool] = sys.is_finalizing,
     ) -> None:  # fmt: skip
         if scopes.get(sender_id) is ended and not is_finalizing():
@@ -172,10 +170,11 @@ class Registry:
             self._on_death([], [r for r in ended.in_force() if is_own and r.is_unmet_guard])
 
     def add(self, scope: Scope, new: Connected) -> None:
-        """Activate a connection; an existing one keeps its place in the order.
+        """Put a connection in force; one that was there keeps its place.
 
         Raises:
-            HookError: if `before=` and `after=`, its own or those that mention it, form a circle.
+            HookError: where `before=` and `after=`, its own or those that mention it, make a
+                circle.
         """
         mentioned = new.options.before + new.options.after
         if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
@@ -186,12 +185,12 @@ class Registry:
             new.sequence = earlier.sequence
         scope.add(new)
         if earlier is not None and scope.drop(earlier):
-            anew = f"{new.label} on {new.signal.name} was defined again"
-            log(INFO, f"{anew}, and replaces the earlier definition")
+            anew = f"{new.label} on {new.signal.name} was made anew"
+            log(INFO, f"{anew}, and takes the place of the one before")
 
     def remove(self, key: ReceiverKey, sender: Any) -> list[Any]:
-        """Remove a receiver from one sender, or from all with ANY. Return the single objects among
-        these.
+        """Take a receiver away from one sender, or with ANY from all. Return the single objects
+        among them.
         """
         had = []
         for scope in self.scopes() if sender is ANY else self._of(id(sender), sender):
@@ -201,7 +200,7 @@ class Registry:
         return had
 
     def drop(self, connected: Connected) -> bool:
-        """Remove exactly this connection from any scope; return False if it is already gone."""
+        """Take this very connection away, wherever it is; False if it is gone already."""
         owner = connected.sender
         if isinstance(owner, Bearer):
             return self._named[owner.name].drop(connected)
@@ -209,7 +208,7 @@ class Registry:
         return sum(scope.drop(connected) for scope in self._at(sender_id)) > 0
 
     def bury(self, scope: Scope, key: ReceiverKey) -> None:
-        """Remove the connections of a weakly referenced receiver that was freed."""
+        """Take out the connections of a receiver that was held weakly and has died."""
         if not sys.is_finalizing():
             dead = [each for each in scope.get(key, ()) if each.function is None]
             lost = [each for each in dead if scope.drop(each)]
@@ -221,11 +220,13 @@ class Registry:
             scope.clear()
 
     def everything(self) -> list[Connected]:
-        """Return every connection, including those that another one covers."""
+        """Return every connection, those that another one stands in front of too."""
         return [each for scope in self.scopes() for each in scope.everything()]
 
     def matching(self, sender: Any) -> list[tuple[float, Connected]]:
-        """Return the active connections for this sender, each with the distance of its scope."""
+        """Return the connections in force that concern this sender, each with the distance of its
+        scope.
+        """
         nearest: dict[int, tuple[float, Scope]] = {}
         for distance, scope_id, scoped in scopes_of(sender):
             for scope in self._of(scope_id, scoped):
@@ -236,12 +237,12 @@ class Registry:
         ]  # fmt: skip
 
     def connections(self) -> list[Connected]:
-        """Return every active connection, in the order of connecting."""
+        """Return every connection in force, by order of connection."""
         found = [each for scope in self.scopes() for each in scope.in_force()]
         return sorted(found, key=lambda each: each.sequence)
 
     def has_own(self, sender: Any) -> bool:
-        """Tell whether anything is connected to exactly this sender."""
+        """Tell whether anything is connected to this very sender."""
         return any(scope.is_of(sender) for scope in self._at(id(sender)))
 
     def has_shared(self) -> bool:
@@ -255,13 +256,13 @@ class Registry:
         return [owner for owner in owners if owner is not None]
 
     def _at(self, sender_id: int) -> list[Scope]:
-        """Return the scopes under an id; an object and a class never have the same id at the same
+        """Return what is connected under an id; an object and a class never have the same one at a
         time.
         """
         return [scope for scope in (self._shared.get(sender_id), self._own.get(sender_id)) if scope]
 
     def _of(self, sender_id: int, sender: Any) -> list[Scope]:
-        """Return the scopes of exactly this sender, and of its name."""
+        """Return what is connected to this very sender, or to whoever bears its name."""
         found = [scope for scope in self._at(sender_id) if scope.is_of(sender)]
         if self._named and sender is not ANY and is_shared(sender):
             named = self._named.get(name_of_sender(sender))

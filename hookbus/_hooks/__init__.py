@@ -1,1 +1,1 @@
-"""Hookables, and how their hooks are switched on."""
+"""What can be hooked, and how it is switched on."""

@@ -1,4 +1,4 @@
-"""The settings of a hookable, and its place for one kind of first argument."""
+"""What a hookable is: by its maker's word, and for one kind of first argument."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
 from .._connections.callables import is_async_callable
-from .._errors import did_you_mean
-from ..exceptions import HookBlocked, HookError
+from ..exceptions import HookBlocked, HookError, did_you_mean
 
 
 class Site(NamedTuple):
     """What a hookable is for one kind of first argument.
 
     Attributes:
-        attribute: the name under which a class holds it; None for a function or staticmethod.
-        is_owner: whether it is the first hookable of its name in the MRO. Only that one runs the
-            hooks; any other one runs its body directly.
-        is_guarded: whether a call that no guard covers is blocked. The setting of a base class
-            applies until an override has another.
-        on_block: returns what the caller of a blocked call gets; inherited in the same way.
-        is_sealed: whether a call is blocked if contents of arguments change after the guards;
-            inherited in the same way.
-        passes: exceptions of the body that pause the call and are not failures; inherited, too.
-        identity: by what approvals identify a sender; inherited in the same way.
+        attribute: the name under which a class holds it, or None for a function or staticmethod.
+        is_owner: whether it is the first hookable of its name in the class' MRO; only that one runs
+            the hooks, any other is its bare body.
+        is_guarded: whether a call that no guard watches over is blocked; a parent's word holds
+            until an override says another.
+        on_block: what gives the caller of a blocked call something else than an exception; likewise.
+        is_sealed: whether contents of arguments that change after a guard judged them block the
+            call; likewise.
+        passes: exceptions of the body that pause the call and are not its failure; likewise.
+        identity: what a sender is known by where a call is approved; likewise.
     """
 
     attribute: str | None
@@ -36,21 +35,22 @@ class Site(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The settings of a hookable besides its name and its bus. None inherits a setting.
+    """What a hookable was given besides its name and its bus.
 
     Attributes:
-        require_guard: whether a call that no guard covers is blocked.
-        on_block: returns what the caller of a blocked call gets.
+        require_guard: whether a call that no guard watches over is blocked; None is as a parent says.
+        on_block: what gives the caller of a blocked call its value; None is as a parent says.
         sender: the argument of a function that is the sender of its calls; None is the function.
-        async_receivers: whether a plain function waits for its async receivers, on an event loop.
-        sealed: whether a call is blocked if contents of arguments change after the guards.
-        passes: exceptions by which the body hands control back to its framework.
-        labels: arguments that identify a call; `Started` and `Finished` always contain them.
+        async_receivers: whether a plain function waits for its async receivers, on a loop of theirs.
+        sealed: whether contents that change after a guard judged them block the call; None is as a
+            parent says.
+        passes: exceptions by which the body hands control back to its framework; likewise.
+        labels: arguments that name a call; they are in `Started` and `Finished` without values.
         read_only: arguments whose plain containers receivers get as read-only ones.
         sealed_fields: arguments in which the fields of objects are sealed, too; `"result"` is the
             result, and each item.
-        hidden: the last parameters, which no receiver sees and the body gets unchanged.
-        identity: by what approvals identify a sender.
+        hidden: the last parameters, which no receiver sees and the body gets as they are.
+        identity: what a sender is known by where a call is approved; None is as a parent says.
     """
 
     require_guard: bool | None = None
@@ -72,18 +72,17 @@ NOTHING_SAID: Final = Given()
 def site_of(
     settings: list[Given], attribute: str | None, is_owner: bool, is_required: bool
 ) -> Site:
-    """Return the place of a hookable, by its own settings, then those of what it overrides."""
-    asks = next((each.require_guard for each in settings if each.require_guard is not None), None)
+    """Return what a hookable is by its own settings and, after them, those of what it overrides."""
+    require_guard = next((each.require_guard for each in settings if each.require_guard is not None), False)
     on_block = next((each.on_block for each in settings if each.on_block is not None), None)
     sealed = next((each.sealed for each in settings if each.sealed is not None), True)
     passes = next((each.passes for each in settings if each.passes is not None), ())
     identity = next((each.identity for each in settings if each.identity is not None), None)
-    is_guarded = bool(asks) or is_required
-    return Site(attribute, is_owner, is_guarded, on_block, sealed, passes, identity)
+    return Site(attribute, is_owner, require_guard or is_required, on_block, sealed, passes, identity)
 
 
 class HookOptions(TypedDict, total=False):
-    """The keyword options of `hookable` and `instrument`, besides the bus."""
+    """What `hookable` and `instrument` take by keyword, besides the bus."""
 
     require_guard: bool | None
     on_block: Callable[[HookBlocked], Any] | None
@@ -103,18 +102,17 @@ _LISTS: Final = frozenset({"passes", "labels", "read_only", "sealed_fields", "hi
 
 
 def given_of(**options: Unpack[HookOptions]) -> Given:
-    """Return the settings of a hookable.
+    """Return what a hookable is given.
 
     Raises:
-        HookError: for an unknown option, or a value of a wrong type.
+        HookError: for what is none of it, or of another kind.
     """
     for name in options.keys() - _OPTIONS:
         known = {*_OPTIONS, "bus", "subclasses"}
-        raise HookError(f"{name!r} is not an option{did_you_mean(name, known)}")
+        raise HookError(f"there is no option {name!r}{did_you_mean(name, known)}")
     lists = {name: _listed(name, options[name]) for name in _LISTS & options.keys()}  # type: ignore[literal-required]
     given = Given(**{**options, **lists})  # type: ignore[arg-type]
-    flags = (("require_guard", True), ("sealed", True), ("async_receivers", False))
-    for name, is_optional in flags:
+    for name, is_optional in (("require_guard", True), ("sealed", True), ("async_receivers", False)):
         value = getattr(given, name)
         if not isinstance(value, bool) and not (is_optional and value is None):
             raise HookError(f"{name}={value!r:.60} must be True or False")
@@ -122,8 +120,8 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
         not callable(given.on_block) or is_async_callable(given.on_block)
     ):
         raise HookError(
-            f"on_block={given.on_block!r:.60} must be a plain function that takes the HookBlocked "
-            "and returns what the caller gets"
+            f"on_block={given.on_block!r:.60} must be a plain function of the HookBlocked, which "
+            "returns what the caller gets"
         )
     for each in given.passes or ():
         _check_pause(each)
@@ -131,8 +129,7 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
         not callable(given.identity) or is_async_callable(given.identity)
     ):
         raise HookError(
-            f"identity={given.identity!r:.60} must be a plain function that takes the sender and "
-            "returns a string"
+            f"identity={given.identity!r:.60} must be a plain function from the sender to a string"
         )
     return given
 
@@ -140,21 +137,21 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
 def _listed(name: str, value: Any) -> tuple[Any, ...] | None:
     if value is None and name == "passes":
         return None
-    wanted = "exception classes" if name == "passes" else "argument names"
+    wanted = "exception classes" if name == "passes" else "names of arguments"
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise HookError(f"{name}={value!r:.60} must be a tuple or list of {wanted}")
+        raise HookError(f"{name}={value!r:.60} must be a tuple of {wanted}")
     found = tuple(value)
     if name != "passes" and not all(isinstance(each, str) for each in found):
-        raise HookError(f"{name}={value!r:.60} must be a tuple or list of {wanted}")
+        raise HookError(f"{name}={value!r:.60} must be a tuple of {wanted}")
     return found
 
 
 def _check_pause(cls: Any) -> None:
-    """Reject exception classes that would turn every failure, or a block, into a pause."""
+    """Refuse what would let every failure, or a block, pass as a pause."""
     if not isinstance(cls, type) or not issubclass(cls, BaseException):
         raise HookError(f"passes= takes exception classes, not {cls!r:.60}")
     if issubclass(HookBlocked, cls) or issubclass(cls, HookError):
         raise HookError(
-            f"passes= must not contain {cls.__qualname__}: name the exceptions by which the "
-            "framework hands control back"
+            f"passes= must not hold {cls.__qualname__}: name the exceptions by which the framework "
+            "hands control back"
         )

@@ -1,6 +1,6 @@
-"""Asks a question whose mode decides which receivers to call: written once, as a coroutine.
+"""How a question is asked whose mode says whom to ask: told once, as a coroutine.
 
-For a plain `def` it never waits, so `unwaited` runs it to its end in one step.
+Of a plain `def` nothing in it waits, so that `unwaited` runs it to its end in one step.
 """
 
 from __future__ import annotations
@@ -19,42 +19,41 @@ from .._calls.plan import Seat
 from .._calls.tasks import all_of
 from .._calls.verdicts import VERDICTS, Ask, Block
 from .._connections.wanted import is_awaitable, unwaited
-from .._errors import first_error
 from ..events import Invoked
-from ..exceptions import HookError
+from ..exceptions import HookError, first_error
 from .providers import OpenScope
 
 __tracebackhide__: Final = True
 NOT_ASKED: Final = object()
-"""The result for a receiver that was not called."""
+"""What the turn of a receiver gives that was not asked."""
 
 Values = tuple[Any, ...]
 
 
 def answered(call: Call, seat: Seat, answer: Any) -> Any:
-    """Return an answer of a question, or raise what is wrong with it; a `Block` blocks."""
+    """Return an answer of a question, or say what is wrong with it; a `Block` blocks."""
     kind, hook = type(answer), call.plan.hook
     if issubclass(kind, Block) and hook.rules.mode is not modes.void:
         outcome.block(call, seat, answer)
     if issubclass(kind, Ask) and hook.rules.mode is not modes.void:
         meaning.block_asking(call, seat, answer)
     if issubclass(kind, VERDICTS) or meaning.is_verdict_class(answer):
-        allowed = "an answer, or None for no answer: a question has nothing to drop or replace"
+        allowed = "an answer, or None for none: a question has nothing to drop or replace"
         meaning.wrong_return(seat, answer, allowed)
     return answer if hook.is_async else meaning.not_to_await(answer)
 
 
 @attrs.define(eq=False)
 class Round:
-    """The state of asking a question once; an around that asks again starts anew.
+    """What came of asking; an around that asks again begins it anew.
 
     Attributes:
-        seats: the receivers that may be called, in order, each as seen by the mode and by the call.
-        past: the entry of a historic question, when it is asked again.
-        asks_all: whether every receiver is called, whatever the mode needs.
-        answers: the answers so far with their receivers, in the order of the calls.
-        failures: the failed receivers so far, in the same order; kept if every receiver is called.
-        ending: the exception that ends the question once every receiver has been called.
+        seats: who may be asked, in order, each as the mode sees it and as the call does.
+        past: the entry of a historic question, where it is asked again.
+        asks_all: whether everyone is asked whatever the mode needs.
+        answers: what was answered so far, and by whom, in the order it was asked for.
+        failures: who failed so far, likewise; kept where everyone is asked.
+        ending: what ends the question once everyone has been asked.
     """
 
     seats: Any
@@ -67,7 +66,7 @@ class Round:
     ending: BaseException | None = None
 
     def steps_for(self, call: Call, values: Values) -> Any:
-        """Start to ask with these values, and return the mode as a generator."""
+        """Begin to ask with these values, and return the mode as a generator."""
         spec = call.plan.hook
         self.scope = self.scope or OpenScope.around(spec)
         self.answers, self.failures = [], []
@@ -78,7 +77,7 @@ class Round:
         return spec.rules.steps([token for token, _ in self.seats], arguments)
 
     def wanted(self, call: Call, request: Any, values: Values) -> tuple[list[Seat], Values]:
-        """Return the receivers that a mode wants to call, and the values to call them with."""
+        """Return whom a mode wants to ask, and the values it wants to ask with."""
         signature, given = call.plan.hook.function_signature, request
         is_pair = isinstance(request, tuple) and len(request) == 2
         if is_pair and isinstance(request[1], Mapping):
@@ -90,12 +89,12 @@ class Round:
         if not isinstance(given, Sequence) or any(id(token) not in seat_of for token in given):
             raise HookError(
                 f"the mode of {call.plan.hook.name} yielded {request!r:.60}; "
-                "it must yield lists of the receivers that it was given"
+                "it yields lists of the receivers it was given"
             )
         return [seat_of[id(token)] for token in given], values
 
     def keep(self, call: Call, seat: Seat, value: Any) -> modes.Answer[Any]:
-        """Record the answer of a receiver."""
+        """Keep what a receiver answered."""
         receiver, was_asked = seat.receiver, value is not NOT_ASKED
         if not was_asked:
             call.said = "not asked"
@@ -107,7 +106,7 @@ class Round:
         return answer
 
     def fail(self, call: Call, seat: Seat, error: BaseException) -> modes.Answer[Any]:
-        """Handle a failure: at once, or at the end if every receiver is called."""
+        """Do what a failure does, at the end where everyone is asked. An error is handled."""
         answer = modes.Answer[Any](seat.receiver.name, seat.receiver.where, error=error)
         if self.asks_all:
             self.failures.append(answer)
@@ -117,7 +116,7 @@ class Round:
             if not self.asks_all:
                 raise
             self.ending = first_error(self.ending, ending)
-        except BaseException:  # this frame is in its traceback: avoid a reference cycle
+        except BaseException:  # this frame is in its traceback: no circle
             self.failures.clear()
             del answer
             raise
@@ -126,18 +125,17 @@ class Round:
         return answer
 
     def reject(self, call: Call, rejected: modes.Reject) -> None:
-        """Turn an answer that the mode rejects into a failure of its receiver."""
+        """Make an answer that the mode cannot use a failure of who gave it."""
         name = call.plan.hook.name
         for index, (seat, answer) in enumerate(self.answers):  # noqa: B007
             if answer is rejected.answer:
                 del self.answers[index]
                 break
         else:
-            raise HookError(f"the mode of {name} rejects an answer that no receiver gave")
+            raise HookError(f"the mode of {name} rejects an answer that nobody gave")
         label = seat.receiver.label
         try:
-            why = f"which the mode rejects: {rejected.reason}"
-            raise HookError(f"{label} gave {name} an answer {why}")
+            raise HookError(f"{label} answered {name} with what it cannot use: {rejected.reason}")
         except HookError as error:
             self.fail(call, seat, error)
 
@@ -148,7 +146,7 @@ def ask(round_: Round, call: Call, values: Values) -> Coroutine[Any, Any, Any]:
 
 
 async def _everyone(round_: Round, call: Call, values: Values) -> Any:
-    """Ask as the mode decides, then the receivers it left out; an exception waits for all calls."""
+    """Ask as the mode says, then whom it did not ask; what ends the question waits for all."""
     result: Any = None
     out: BaseException | None = None
     try:
@@ -167,7 +165,7 @@ async def _everyone(round_: Round, call: Call, values: Values) -> Any:
 
 
 async def _led(round_: Round, call: Call, values: Values) -> Any:
-    """Ask as the mode decides."""
+    """Ask as the mode says."""
     steps, answers = round_.steps_for(call, values), None
     is_async = hasattr(type(steps), "asend")
     try:
@@ -190,14 +188,14 @@ async def _led(round_: Round, call: Call, values: Values) -> Any:
     finally:
         await steps.aclose() if is_async else steps.close()
     if not call.plan.hook.is_async:
-        return meaning.not_to_await(result, f"the mode of {call.plan.hook.name} returned")
+        return meaning.not_to_await(result, f"the mode of {call.plan.hook.name} gave")
     return await result if is_awaitable(result) else result
 
 
 async def _several(
     round_: Round, call: Call, seats: Sequence[Seat], values: Values
 ) -> list[modes.Answer[Any]]:
-    """Call several receivers, in parallel if possible; then raise the most urgent exception."""
+    """Ask several, side by side where they can wait: the worst that happens happens at the end."""
     call.said = "nothing"
     pairs: Sequence[Any] = [None] * len(seats)
     began, out = time.perf_counter(), None
@@ -224,7 +222,7 @@ async def _several(
 async def _beside(
     round_: Round, call: Call, seats: Sequence[Seat], values: Values
 ) -> tuple[list[Any], BaseException | None]:
-    """Call several receivers in parallel: a task for each that awaits something."""
+    """Give several their turns side by side: a task for each that has something to await."""
     found: list[Any] = [None] * len(seats)
     waiting: dict[int, Any] = {}
     for index, seat in enumerate(seats):
@@ -242,13 +240,13 @@ async def _beside(
 
 
 def answers_at_once(seat: Seat) -> bool:
-    """Tell whether the call of a receiver is a plain call, whatever it returns."""
+    """Tell whether the turn of a receiver is a plain call, whatever that returns."""
     receiver = seat.receiver
     return not receiver.is_async and seat.timeout is None and "ctx" not in receiver.asks.names
 
 
 def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException | None]:
-    """Call a plain receiver; nothing is awaited."""
+    """Give a plain receiver its turn, in which nothing is awaited."""
     try:
         return unwaited(call.plan.turns[seat](*values, call)), None
     except BaseException as error:
@@ -258,7 +256,7 @@ def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException
 async def _one(
     round_: Round, call: Call, seat: Seat, values: Values, pair: Any
 ) -> modes.Answer[Any]:
-    """Call one receiver; or take its result if it was called already."""
+    """Give one receiver its turn; or take what it brought, where it has had it."""
     try:
         value, error = pair or (await _turn(round_, call, seat, values), None)
         del pair

@@ -1,4 +1,4 @@
-"""`with spec.scope():` enters each provider once and closes all of them in reverse order."""
+"""`with spec.scope():` what providers answer with is entered once, and closed in reverse."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ from .._calls.plan import Seat
 from .._calls.telling import tell_failed
 from .._connections.receiver import ReceiverKey
 from .._connections.wanted import unwaited
-from .._errors import is_a, name_of_class, note
 from .._locks import Lock
-from ..exceptions import HookError, ReceiverError
+from ..exceptions import HookError, ReceiverError, is_a, name_of_class, note
 
 _OPEN: ContextVar[tuple[OpenScope, ...]] = ContextVar("hookbus_scopes", default=())
 
-_TOO_LATE: Final = "it was entered after its scope had ended, so it was closed at once"
+_TOO_LATE: Final = "it was entered after its scope had ended, and closed at once"
 
 
 class OpenScope:
-    """The context managers that receivers answered with while a `with` block is open."""
+    """The context managers that a question was answered with while a `with` block is open."""
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
-        self.provided: dict[ReceiverKey, Any] = {}  # by the keys of the receivers
+        self.provided: dict[ReceiverKey, Any] = {}  # by the keys of those who have
         self._managers: list[tuple[Seat, Any]] = []
         self._is_open = False
         self._lock = Lock()
-        # One per receiver: a provider that hangs, and was abandoned at its deadline, must not
-        # delay the others.
+        # For each receiver: one that hangs as it is entered, and was left at its deadline, holds
+        # up nobody else.
         self._entering: dict[tuple[Any, ...], Any] = {}
         self._tasks: dict[ReceiverKey, Any] = {}
-        self._providers: list[Any] = []  # kept alive, because they are identified by id
+        self._providers: list[Any] = []  # held, as they are known by their ids
 
     @staticmethod
     def around(spec: Any) -> OpenScope | None:
@@ -49,7 +48,7 @@ class OpenScope:
     # -- entering ------------------------------------------------------------------------------
 
     async def entered(self, seat: Seat, value: Any) -> Any:
-        """Enter a context manager once and return its value; return any other answer unchanged."""
+        """Enter a context manager, once, and return what it provides; any other answer as it is."""
         kind = type(value)
         if self.spec.is_async and hasattr(kind, "__aenter__"):
             entering = self._enter_async(seat, value)
@@ -81,9 +80,8 @@ class OpenScope:
         key, kind = seat.receiver.key, type(manager)
         if self._tasks.get(key, self) is asyncio.current_task():
             label = seat.receiver.label
-            again = f"asks {self.spec.name} again while it is being entered for that question"
-            raise HookError(f"{label} {again}")
-        # Per process: in a forked child, the task that held a lock does not continue.
+            raise HookError(f"{label} asks {self.spec.name} while it is being entered for it")
+        # By process: in a forked child the task that held a lock does not go on.
         async with self._entering.setdefault((True, key, os.getpid()), asyncio.Lock()):
             self._tasks[key] = asyncio.current_task()
             try:
@@ -97,7 +95,7 @@ class OpenScope:
             return self.provided[key]
 
     def _keep(self, seat: Seat, manager: Any, value: Any) -> bool:
-        """Keep what was entered; return False if the block has ended meanwhile."""
+        """Keep what was entered; False if the block has ended meanwhile."""
         with self._lock:
             if self._is_open:
                 self._managers.append((seat, manager))
@@ -110,8 +108,7 @@ class OpenScope:
     def _begin(self) -> None:
         name = self.spec.name
         if self._is_open or self._managers:
-            again = f"write {name}.scope() again for another block"
-            raise HookError(f"a scope of {name} can be used for only one with block: {again}")
+            raise HookError(f"a scope of {name} is one with block; write {name}.scope() again")
         self._is_open = True
         self.spec.open_scopes[id(self)] = self
         self.spec.forget()
@@ -122,14 +119,14 @@ class OpenScope:
             self._is_open = False
         self.spec.open_scopes.pop(id(self), None)
         self.spec.forget()
-        # Without a token: a block may be left in another context than it was entered in, as pytest
+        # Not by a token: a block may be left in another context than it was entered in, as
         # fixtures do.
         _OPEN.set(tuple(scope for scope in _OPEN.get() if scope is not self))
         self.provided.clear()
         return self._managers[::-1]
 
     async def _close(self, details: tuple[Any, ...]) -> None:
-        """Close all; then raise the most urgent failure, unless the block itself has failed."""
+        """Close all; then the worst goes out, but no failure instead of the block's own."""
         error, out = details[1], None
         for seat, manager in self._end():
             try:
@@ -152,7 +149,7 @@ class OpenScope:
     def _left(
         self, seat: Seat, failure: BaseException, error: BaseException | None
     ) -> BaseException | None:
-        """Emit the failure of a manager to close; return the exception that must go out."""
+        """Tell what a manager did that failed to close; return what is to go out of that."""
         if failure is error:
             return None
         is_own_cancel = is_cancelled_error(failure) and not cancelling()

@@ -1,4 +1,4 @@
-"""One hookspec: its arguments, its mode, and its receivers in order."""
+"""One hookspec: what it asks, how answers become one, and who answers, in order."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .writer import QuestionWriter
 
 
 class Rules(NamedTuple):
-    """How the answers to a question become one result.
+    """How the answers to a question become one.
 
     Attributes:
         mode: the mode, as it was given.
-        steps: the mode as a generator function.
-        is_historic: whether questions are recorded for receivers that are connected later.
+        steps: the mode as it is run.
+        is_historic: whether what was asked is kept, for who is connected later.
     """
 
     mode: Callable[..., Any]
@@ -40,12 +40,12 @@ class Rules(NamedTuple):
 _PANEL: Final = "panel"
 
 Seats = tuple[tuple[Token[Any], Seat], ...]
-"""The receivers of a question, in order, each as seen by the mode and by the call."""
+"""Who answers a question, in order, each as the mode sees it and as the call does."""
 
 
 class Past(NamedTuple):
-    """A question that was asked: the values of its parameters, and the connections that were
-    called.
+    """A question that was asked: the values of its parameters, and the connections that had their
+    turn.
     """
 
     values: tuple[Any, ...]
@@ -53,13 +53,13 @@ class Past(NamedTuple):
 
 
 class Spec(Hook):
-    """The hook of a hookspec: a hookable whose body calls the receivers of its signal.
+    """The hook of a hookspec: a hookable whose body asks the receivers of its signal.
 
     Attributes:
-        rules: how the answers become one result.
-        signal: the signal of its receivers, which has the name of the hookspec.
+        rules: how the answers become one.
+        signal: the signal its receivers are connected to; it has the name of the hookspec.
         open_scopes: the `scope()` blocks that are open anywhere.
-        history: the questions that were asked, for a historic hookspec.
+        history: what was asked, of a historic question.
     """
 
     is_question = True
@@ -88,13 +88,13 @@ class Spec(Hook):
         super().__setstate__(state)
         self._join()
 
-    # -- how calls find their plan -------------------------------------------------------------
+    # -- how calls find their way --------------------------------------------------------------
 
     def _is_on(self) -> bool:
-        return True  # there is no method that could run directly
+        return True  # behind the shell there is no method to run directly
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return the function that asks; it is compiled again after connections have changed."""
+        """Return what asks; written at the first question since something has changed."""
         if not self.is_looked_at:
             self.bus._strangers.look(self)
         table = self.table
@@ -102,29 +102,29 @@ class Spec(Hook):
         return run
 
     def panel(self) -> Panel:
-        """Return the receivers and arounds; looked up again after connections have changed."""
+        """Return who answers, and who runs around that; found anew where something has changed."""
         table = self.table
-        table.mark_used()  # before anything is read, so that `forget` sees it from now on
+        table.mark_used()  # before anything is read: `forget` must see it from now on
         panel: Panel = table.get(_PANEL) or table.setdefault(_PANEL, Panel(self))
         return panel
 
     def remember(self, values: tuple[Any, ...], seats: Seats) -> Past:
-        """Record a question for receivers that are connected later."""
+        """Keep what is asked, for who is connected later."""
         past = Past(values, dict.fromkeys(seat.receiver.sequence for _, seat in seats))
         self.history.append(past)
         return past
 
 
 class Panel:
-    """The present receivers and arounds of a question, and the functions that ask.
+    """Who answers a question now, who runs around that, and the functions that ask.
 
     Attributes:
-        seats: the receivers, in order, each as seen by the mode and by the call.
+        seats: who answers, in order, each as the mode sees it and as the call does.
         written: the function that asks.
     """
 
     def __init__(self, spec: Spec) -> None:
-        matching: Any = () if spec.is_retired else spec.signal._matching(None)
+        matching: Any = () if spec.is_retired else spec.signal.matching(None)
         found = [(0.0, receiver) for _, receiver in matching]
         answers = seats_of(spec, spec.signal, found, spec.served(as_method=False))
         self.seats: Seats = tuple((_token(seat), seat) for seat in answers)
@@ -142,8 +142,8 @@ class Panel:
         return run  # type: ignore[no-any-return]
 
     def newcomers(self, past: Past) -> Seats:
-        """Return the receivers that were not called for this question, and mark them as called."""
-        mine = object()  # `setdefault` decides atomically which thread calls a receiver
+        """Return who was not there when this was asked, and count them as asked."""
+        mine = object()  # the one step that no other thread comes into tells whose a turn is
         return tuple(
             pair for pair in self.seats
             if past.asked.setdefault(pair[1].receiver.sequence, mine) is mine
@@ -156,8 +156,8 @@ def _token(seat: Seat) -> Token[Any]:
 
 
 def _become_question(signal: HookSignal) -> None:
-    """Make all receivers of a signal answer from now on, including those that were connected before
-    the hookspec was declared.
+    """Have the receivers of a signal answer from now on; those that were connected while it was
+    only a name, too.
     """
     signal.phase, signal.hook = ANSWER, signal.name
     refuse = partial(_refuse_send, signal)
@@ -168,6 +168,5 @@ def _become_question(signal: HookSignal) -> None:
 
 def _refuse_send(signal: HookSignal, *_: Any, **__: Any) -> NoReturn:
     raise HookError(
-        f"{signal.name} is a hookspec and takes no sender: call the hookspec itself, or "
-        "its ask()"
+        f"{signal.name} is a question, which has no sender: call the hookspec itself, or its ask()"
     )

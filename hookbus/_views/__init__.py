@@ -1,1 +1,1 @@
-"""Views for people: plans, reports and waterfalls, as text and as HTML."""
+"""What people look at: plans, reports and waterfalls, as text and as pages."""

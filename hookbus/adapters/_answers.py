@@ -1,4 +1,5 @@
-"""The forms of models' answers, in parts and as a whole, under frameworks with their own types."""
+"""How the answers of models look in parts and as a whole, under frameworks that say both in words
+of their own."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def _text_of(response: Any) -> str:
 
 
 def _adk_whole(items: list[Any]) -> Any:
-    """Return the complete answers; everything if these do not contain the text of all parts."""
+    """Return the answers that are no parts; everything where these do not say all that was said."""
     wholes = [item for item in items if not item.partial]
     said = "".join(_text_of(item) for item in wholes)
     in_parts = "".join(_text_of(item) for item in items if item.partial)
@@ -92,7 +93,7 @@ def agent_framework() -> Forms:
 def _response(events: list[Any]) -> Any:
     ended = [each for each in events if each.type in ("response.completed", "response.incomplete")]
     if not ended:
-        raise HookError("the stream of the model ended without an answer that guards can check")
+        raise HookError("the stream of the model ended without an answer, which nobody can judge")
     response = ended[-1].response
     done = [each.item for each in events if each.type == "response.output_item.done"]
     usage = import_module("agents.usage").Usage(requests=1)
@@ -174,7 +175,7 @@ SEMANTIC_KERNEL = Forms(_messages, _messages_in_parts)
 
 
 def _blocks(events: list[Any]) -> dict[str, Any]:
-    """Return the message, the finish reason and the usage, as plain data."""
+    """Return the message, why it stopped, and what it used, as plain data."""
     answer: dict[str, Any] = {"role": "assistant", "content": []}
     for event in events:
         for kind, value in event.items():
@@ -202,7 +203,7 @@ def _add_event(answer: dict[str, Any], kind: str, value: Any) -> None:
         answer["stop_reason"] = value["stopReason"]
     elif kind == "metadata":
         answer["usage"] = value.get("usage")
-    else:  # guards check unknown values, too
+    else:  # what nobody knows is judged, too
         answer[kind] = value
 
 

@@ -1,5 +1,5 @@
-"""Values that a framework injects into the arguments of a tool: they are not arguments of the call,
-and are restored when the tool runs."""
+"""What a framework puts among the arguments of a tool: it is no argument of the call, and is put
+back when the tool runs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 _WRITTEN: Final = (str, int, float, type(None))
-"""Types that a model can write, in lists and objects or alone."""
+"""What a model can write, in lists and objects or alone."""
 
 
 class Injected(dict[str, Any]):
-    """Arguments with values that a framework injected, so that nested hooked calls recognise them.
+    """Arguments among which a framework has put some of its own, so that places further inside
+    know them again.
 
     Attributes:
-        names: the names of the injected arguments.
+        names: of those that the framework has put there.
     """
 
     def __init__(self, arguments: Mapping[str, Any], names: Iterable[str]) -> None:
@@ -29,29 +30,29 @@ class Split(NamedTuple):
     """The arguments of a call, without what its framework has injected.
 
     Attributes:
-        shown: the arguments that receivers see.
-        hidden: the injected arguments.
+        shown: what receivers see.
+        hidden: what the framework has put there.
     """
 
     shown: dict[str, Any]
     hidden: dict[str, Any]
 
     def whole(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the changed arguments, with the injected values restored."""
+        """Return arguments as they have become, with what was injected put back."""
         if not self.hidden:
             return dict(arguments)
         return Injected({**arguments, **self.hidden}, self.hidden)
 
 
 def split(given: Mapping[str, Any], declared: Callable[[], Iterable[str]]) -> Split:
-    """Remove injected values from arguments.
+    """Take out of arguments what a framework has injected.
 
-    A declared name alone hides nothing, because a model may have written an argument of that name.
-    Hidden are values that the framework was seen to inject, and values that no model can write.
+    A declared name alone hides nothing: a model may have written an argument of that name. Hidden
+    is what the framework was seen to put there, and what no model can write.
 
     Args:
         given: the arguments of the call.
-        declared: returns the names that the tool wants injected, if they are needed.
+        declared: gives the names that the tool wants injected, where that has to be known.
     """
     names = getattr(given, "names", None)
     if names is None:
@@ -62,7 +63,7 @@ def split(given: Mapping[str, Any], declared: Callable[[], Iterable[str]]) -> Sp
 
 
 def is_written(value: Any) -> bool:
-    """Return whether a model can have written a value, because it is plain data."""
+    """Tell whether a model can have written a value: it is plain data."""
     if isinstance(value, dict):
         return all(isinstance(key, str) and is_written(each) for key, each in value.items())
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""LangChain's chat models: whole requests, streamed requests, and their callbacks."""
+"""LangChain's chat models: what is asked whole, what is streamed, and who is told meanwhile."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ._vocabulary import Once, Vocabulary
 
 
 def hook_models(words: Vocabulary) -> None:
-    """Route every request of a chat model through `model_call`: `invoke`, `stream`, the events of
-    both versions, and their callbacks."""
+    """Have every request of a chat model come through `model_call`: `invoke`, `stream`, the events
+    of either version, and what callbacks are told of them."""
     cls, patches = import_module("langchain_core.language_models").BaseChatModel, words.patches
     whole = functools.partial(_whole, words)
     patches.wrap(cls, "_generate_with_cache", whole)
@@ -30,17 +30,17 @@ def hook_models(words: Vocabulary) -> None:
 
 
 _NATIVE = "_stream_chat_model_events", "_astream_chat_model_events"
-"""Methods of models that themselves yield events of the newer kind."""
+"""Methods of models that give events of the newer kind themselves."""
 
 
 # -- whole -----------------------------------------------------------------------------------------
 
 
 class _Manager(View):
-    """The caller of callbacks, which holds back the reports of an answer until guards return.
+    """What callbacks are told by, which keeps what they are told of an answer until it is judged.
 
     Attributes:
-        told: the reports held back.
+        told: what is kept.
     """
 
     def __init__(self, behind: Any, told: list[Callable[[], Any]] | None = None) -> None:
@@ -69,8 +69,8 @@ class _AsyncManager(_Manager):
 
 
 class _Answer(Once):
-    """A request with a whole answer: receivers see its message, LangChain gets the whole
-    `ChatResult`, and callbacks run once no receiver can change or block it."""
+    """A request that is answered whole: receivers see its message, LangChain gets the whole
+    `ChatResult`, and callbacks are told of it once nobody changes or blocks it any more."""
 
     def __init__(self, words: Vocabulary, owner: type, stock: Any, model: Any, manager: Any,
                  *, is_async: bool) -> None:  # fmt: skip
@@ -100,12 +100,12 @@ class _Answer(Once):
         return self._kept.value
 
     def told(self, message: Any) -> list[Callable[[], Any]]:
-        """Return the pending reports to callbacks for the final answer."""
+        """Return what callbacks were to be told of what has become the answer."""
         is_kept = isinstance(self._manager, _Manager) and self._kept.is_still(message)
         return self._manager.told if is_kept else []
 
     def result(self, message: Any) -> Any:
-        """Return the result for LangChain."""
+        """Return what LangChain gets."""
         if self._raw is not None and message is self._kept.value:
             return self._raw
         if isinstance(message, str):
@@ -153,9 +153,10 @@ def _whole(words: Vocabulary, owner: type, stock: Any) -> Any:
 
 
 class _Streamed(Once):
-    """A request that is answered in parts. Receivers see messages, LangChain gets their chunks.
+    """A request that is answered in parts. Receivers see messages, LangChain gets the chunks that
+    hold them.
 
-    Callbacks run for the resulting parts: the model itself gets no callbacks.
+    Callbacks are told of what comes out of this: the model itself is given none to tell.
     """
 
     def __init__(self, owner: type, stock: Any, model: Any) -> None:
@@ -173,7 +174,7 @@ class _Streamed(Once):
             yield self._shown(chunk)
 
     def _shown(self, chunk: Any) -> Any:
-        message = getattr(chunk, "message", chunk)  # an event stays unchanged
+        message = getattr(chunk, "message", chunk)  # an event is what it is
         if message is not chunk:
             self._chunks[id(message)] = chunk
         return message
@@ -189,7 +190,7 @@ class _Streamed(Once):
 
 def _streamed(words: Vocabulary, forms: Forms, name: str, owner: type, stock: Any) -> Any:
     if owner is import_module("langchain_core.language_models").BaseChatModel:
-        return stock  # it calls `_stream`, or raises that there is no stream
+        return stock  # it asks `_stream`, or says that there is no stream
 
     def split(args: Any, options: dict[str, Any]) -> dict[str, Any]:
         named = dict(zip(("stop", "run_manager"), args, strict=False)) | options

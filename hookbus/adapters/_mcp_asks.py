@@ -1,4 +1,4 @@
-"""MCP's elicitation: a server asks the client's user for approval."""
+"""MCP's elicitation: a server asks for a yes where the client's user is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hookbus.approvals import Approved, Denied, Request
 
 _IN_ROUNDS: Final = "2026-07-28"
-"""From this version of the protocol on, a client repeats the call with the requested input."""
+"""From this version of the protocol on, a client calls again with what it was asked for."""
 
 _SCHEMA: Final = {
     "type": "object",
@@ -23,11 +23,11 @@ _SCHEMA: Final = {
 
 
 class Wire(NamedTuple):
-    """A server's record of a call over the protocol.
+    """What a server knows of a call that came over the protocol.
 
     Attributes:
         ctx: the SDK's context of the request.
-        state: identifies the call when the client repeats it with the requested input.
+        state: by which the call is known again when the client sends what it was asked for.
     """
 
     ctx: Any
@@ -48,8 +48,7 @@ def _whose(call: Any) -> str | None:
 
 
 def _elicited(call: Any, request: Request, is_new: bool) -> Any:
-    """Return the user's answer or an awaitable of it, or make the client repeat the call with
-    it."""
+    """Return the user's answer or something to await it, or have the client call again with it."""
     wire = call.context
     if not isinstance(wire, Wire) or not _can_ask(wire.ctx):
         return None
@@ -66,7 +65,7 @@ def _elicited(call: Any, request: Request, is_new: bool) -> Any:
 
 
 def _message(name: str, request: Request) -> str:
-    """Return the text for the user, without invisible characters; no question looks like a call."""
+    """Return what the user reads: nothing in it is invisible, and no question looks like a call."""
     from ..approvals._shown import printable, written
 
     asked = "\n".join(f"> {printable(line)}" for line in request.question.split("\n"))
@@ -74,11 +73,11 @@ def _message(name: str, request: Request) -> str:
 
 
 async def _waited(ctx: Any, message: str, request: Request) -> Approved | Denied | None:
-    """Return the answer of the user of a client that is asked during the call."""
+    """Return the answer of the user of a client that is asked meanwhile."""
     answer: Awaitable[Any] = ctx.session.elicit_form(message, _SCHEMA, ctx.request_id)
     try:
         return _said(await answer, ctx, request)
-    except import_module("mcp").MCPError:  # the client cannot, whatever it declared
+    except import_module("mcp").MCPError:  # which cannot, whatever it said
         return None
 
 
@@ -86,14 +85,14 @@ def _said(result: Any, ctx: Any, request: Request) -> Approved | Denied | None:
     client = ctx.session.client_params
     by = "the client's user" if client is None else f"the user of {_named(client.client_info)}"
     is_yes = result.action == "accept" and (result.content or {}).get("approved") is True
-    said = {"id": request.id, "approved": is_yes, "reason": f"the user answered {result.action}"}
+    said = {"id": request.id, "approved": is_yes, "reason": f"the user said {result.action}"}
     if result.action == "accept":
-        said["reason"] = "the user answered no"
+        said["reason"] = "the user said no"
     return answered(said, request, by=by)
 
 
 def _named(client_info: Any) -> str:
-    """Return the client's own name, which may be any value."""
+    """Return what a client calls itself, which may be anything."""
     from ..approvals._shown import printable
 
     return printable(f"{client_info.name:.80}")

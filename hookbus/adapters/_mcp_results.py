@@ -1,4 +1,4 @@
-"""Results of MCP tools: the view of receivers, and every place for a changed result."""
+"""Results of MCP tools: what receivers see of them, and every place that a changed one goes to."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _BOTH: Final = {"content", "structured_content"}
 
 
 class Parts(NamedTuple):
-    """The class that makes a result, of the SDK or of FastMCP.
+    """What makes a result, of the SDK or of FastMCP.
 
     Attributes:
         content: the blocks that a model reads.
-        structured_content: the same as data, for programs; None if there is none.
-        is_error: whether it reports a failed call.
+        structured_content: the same as data, for programs; None where there is none.
+        is_error: whether it tells that the call failed.
     """
 
     content: list[Any]
@@ -27,10 +27,10 @@ class Parts(NamedTuple):
 
 
 def shown(result: Any) -> Any:
-    """Return a result for receivers: text or plain data, with nothing left out.
+    """Return a result as receivers see it: text or plain data, and nothing is left out.
 
-    It is the structured content if the text says the same, or the text if there is nothing else.
-    Otherwise it is all blocks together with the structured content.
+    That is its structured content, where its text says the same; its text, where there is no more;
+    and else all blocks, and the structured content beside them.
     """
     structured = result.structured_content
     texts = [block.text for block in result.content if block.type == "text"]
@@ -49,7 +49,7 @@ def _dumped(blocks: list[Any]) -> list[Any]:
 
 
 def _unwrapped(structured: Any) -> Any:
-    """Return data that is not an object: on the wire it is `{"result": data}`."""
+    """Return the data that is no object of its own: `{"result": data}` goes over the wire."""
     is_wrapped = isinstance(structured, Mapping) and [*structured] == ["result"]
     return structured["result"] if is_wrapped else structured
 
@@ -69,13 +69,13 @@ def _loaded(text: str) -> Any:
 
 
 def parts(result: Any, value: Any, schema: Any = None) -> Parts:
-    """Return a result that holds another value, without a copy of the old one.
+    """Return what a result becomes that is to tell a value instead; no copy of the old is in it.
 
     Args:
-        result: the old result; None if the tool did not run.
-        value: the new value, in the form receivers see.
-        schema: the schema of the structured content, if the tool has one. Clients reject a result
-            that does not fit it, so such a value becomes an error, which they do not check.
+        result: the old one; None where the tool did not run.
+        value: what is told, such as receivers are shown.
+        schema: of the structured content, where the tool has one. Clients refuse a result that does
+            not fit it, so such a value is told as an error, which they do not check.
     """
     if isinstance(value, Mapping) and {*value} == _BOTH:
         found = Parts(_blocks(value["content"]), value["structured_content"])
@@ -114,7 +114,7 @@ def _adapter(types: Any, pydantic: Any) -> Any:
 
 
 def fitting(found: Parts, schema: Any) -> Parts:
-    """Return a result that fits a tool's schema, or an error with the same content."""
+    """Return a result that fits a tool's schema, or that tells the same as an error."""
     draft, registry = import_module("jsonschema.validators"), import_module("referencing")
     validator = draft.validator_for(schema)(schema, registry=registry.Registry())
     for structured in _readings(found):
@@ -124,7 +124,7 @@ def fitting(found: Parts, schema: Any) -> Parts:
 
 
 def _readings(found: Parts) -> Iterator[Any]:
-    """Yield the candidates for the structured content, the likeliest first."""
+    """Give what the structured content may be, the likeliest first."""
     if found.structured_content is not None:
         yield found.structured_content
         yield {"result": found.structured_content}

@@ -1,4 +1,4 @@
-"""Hooks the methods by which a framework's models are called."""
+"""The seam that is made of the methods by which a framework's models are asked."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ def hook_models(
     vocabulary: Vocabulary, cls: Any, words: dict[str, str], forms: Forms | None = None, *,
     is_async: bool | None = None, aside: type[Aside] | None = None,
 ) -> None:  # fmt: skip
-    """Hook methods of a framework's models, with their overrides in existing and future subclasses.
+    """Have methods of a framework's models come through hooks, with their overrides in subclasses,
+    those that there are and those that will be.
 
-    Each takes the messages first. Its other arguments are the options, by name.
+    Each takes the messages first. What else it is called with are the options, by name.
 
     Args:
-        vocabulary: the vocabulary with the hooks.
-        cls: the class; it is enough if subclasses have the methods.
-        words: the hook of each method, such as `{"generate": "model_call"}`. A method with
-            `model_stream` returns items, or a coroutine of them, and is a `model_call`, too.
-        forms: the forms of a streamed answer in parts and as a whole.
-        is_async: whether they are async, if the functions do not show it: a plain function may
-            return an async generator.
-        aside: holds back the framework's own reports of an answer until the guards have returned.
+        vocabulary: which has the hooks.
+        cls: the class; it is enough that subclasses have the methods.
+        words: the hook of each method, such as `{"generate": "model_call"}`. One of `model_stream`
+            gives items, or a coroutine of what gives them: a `model_call`, too.
+        forms: how an answer of those looks in parts and as a whole.
+        is_async: whether they are, where that cannot be seen of each: a plain function may return
+            an async generator.
+        aside: keeps what the framework itself reports of an answer until it was judged.
     """
     if forms is None and "model_stream" in words.values():
         raise HookError("a model that answers in parts needs forms=")
@@ -79,8 +80,8 @@ def _seam(
 
 
 def first_of(stock: Any) -> Callable[[Any, Any], tuple[Any, tuple[Any, ...], dict[str, Any]]]:
-    """Return a function that takes the first argument, such as the messages, out of a call, and
-    names the others as the method does."""
+    """Return what takes the first argument out of a call of a method, such as the messages, and
+    names the others where the method names them."""
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
     names = [each.name for each in signature_of(stock).parameters.values()
              if each.kind is plain]  # fmt: skip

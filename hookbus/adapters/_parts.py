@@ -1,4 +1,5 @@
-"""The parts of a streamed answer: how they leave a `model_call`, and the context of each."""
+"""The parts of a streamed answer: how they leave a `model_call`, and in whose context each is made.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Any
 class Part:
     """An item of a streamed answer on its way out of a `model_call`.
 
-    Any other value that leaves the call replaces the whole answer.
+    What leaves the call and is none replaces the answer as a whole.
     """
 
     __slots__ = ("item",)
@@ -21,9 +22,9 @@ class Part:
 
 
 class Whole:
-    """The whole of a streamed answer: the result that `post` and `finally` see.
+    """The answer that was streamed as a whole: the result that `post` and `finally` see.
 
-    The call uses it as its result, and never yields it as an item.
+    The call takes it for its result, and gives it to nobody as an item.
     """
 
     __slots__ = ("value",)
@@ -35,7 +36,7 @@ class Whole:
 def steps(
     variable: ContextVar[Any], attempt: Any, items: Any
 ) -> Generator[Any, Any, None]:
-    """Yield items, each made in the context of the reader while a variable holds the attempt."""
+    """Give items, each made while a variable holds the attempt, in the context of who asks."""
     with closing(items):
         while True:
             previous = variable.get()
@@ -52,7 +53,7 @@ def steps(
 async def steps_async(
     variable: ContextVar[Any], attempt: Any, items: Any
 ) -> AsyncGenerator[Any, None]:
-    """The same for async items."""
+    """The same of items that are awaited."""
     async with aclosing(items):
         while True:
             previous = variable.get()

@@ -1,5 +1,5 @@
-"""Patches for all adapters: check the version of a package, replace attributes, and restore
-them."""
+"""What every adapter needs: the right version of a package, attributes replaced, and all put back
+as it was."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ _ABSENT: Final = object()
 
 
 class Patches:
-    """The changes that one adapter made in its package.
+    """What one adapter has changed in its package.
 
-    Use it as a `with` block in `install`, and return its `restore`: an exception in the block
-    restores everything.
+    Use it as a `with` block in `install`, and return its `restore`: an exception in the block takes
+    everything back.
 
         with Patches("agentscope", "1.0.21") as patches:
             patches.replace(AgentBase, "register_class_hook", classmethod(register))
         return patches.restore
 
     Args:
-        package: the name under which the package is installed.
-        supported: its tested versions, or their range; none if the version was checked before.
+        package: the name the package is installed under.
+        supported: its versions that the adapter was tested with, or the range of them; none where
+            the version was checked before.
 
     Raises:
-        HookError: if the package is not installed, has another version, or already runs on hookbus.
+        HookError: if the package is not installed, has another version, or runs on hookbus already.
 
     Attributes:
-        bus: the bus that the package runs on, if its adapter sets it.
-        is_live: whether the changes are in force. If not, the replacements of an adapter must pass
-            calls through, because other code may still hold them.
+        bus: the bus that the package runs on, where its adapter says so.
+        is_live: whether the changes are in force. What an adapter has put in place must let calls
+            pass when they are not: somebody may have kept it.
     """
 
     _in_force: ClassVar[dict[str, Patches]] = {}
@@ -59,7 +60,7 @@ class Patches:
     def __enter__(self) -> Self:
         if self.package in self._in_force:
             raise HookError(
-                f"{self.package} already runs on hookbus; call the uninstall that the first "
+                f"{self.package} runs on hookbus already; call the uninstall that the first "
                 "install returned"
             )
         self._in_force[self.package] = self
@@ -74,8 +75,8 @@ class Patches:
             self.restore()
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
-        """Set an attribute of a class, module or object. If other code replaces it later,
-        `restore` leaves that and warns."""
+        """Set an attribute of a class, module or object. If somebody has replaced it since,
+        `restore` leaves theirs and warns."""
         before = vars(owner).get(name, _ABSENT)
         setattr(owner, name, value)
         placed = vars(owner)[name]
@@ -86,7 +87,7 @@ class Patches:
                     f"{getattr(owner, '__qualname__', getattr(owner, '__name__', owner))}.{name}"
                 )
                 warnings.warn(
-                    f"{where} was replaced after hookbus replaced it; it is left unchanged",
+                    f"{where} was replaced after hookbus had; it stays as it is",
                     HookWarning,
                     stacklevel=4,
                 )
@@ -100,8 +101,8 @@ class Patches:
     def replace_everywhere(
         self, home: ModuleType, name: str, value: Any, *, also_outside: bool = False
     ) -> None:
-        """Set a function in its module, and in every other module of the package that imported it
-        by name; with `also_outside` in all modules, and under any name."""
+        """Set a function in the module that has it, and in every other of the package that has
+        imported it by name; `also_outside` of the package, and under whatever name."""
         stock, package = getattr(home, name), f"{home.__name__.partition('.')[0]}."
         for module_name, module in list(sys.modules.items()):
             held = module.__dict__ if isinstance(module, ModuleType) else {}
@@ -114,10 +115,10 @@ class Patches:
     def wrap_function(
         self, home: ModuleType, name: str, make: Callable[[Any], Any], *, also_outside: bool = False
     ) -> None:
-        """Replace a function like `replace_everywhere`, with the result of `make(function)`.
+        """Replace a function as `replace_everywhere` does, by what `make` returns, given it.
 
         Raises:
-            HookError: if the module no longer has a function of that name.
+            HookError: if the module has none of that name any more.
         """
         made = make(self.look_for(home, name))
         self.replace_everywhere(home, name, made, also_outside=also_outside)
@@ -125,17 +126,16 @@ class Patches:
     def wrap(
         self, cls: type, name: str, make: Callable[[type, Any], Any], *, is_optional: bool = False
     ) -> None:
-        """Replace a method in a class and in every subclass that overrides it, also future ones.
+        """Replace a method in a class and wherever a subclass has its own, also in those to come.
 
         Args:
-            cls: the class; it is enough if subclasses have the method.
+            cls: the class; it is enough that subclasses have the method.
             name: the method.
-            make: called with the class that has the method and the function; returns the
-                replacement.
-            is_optional: whether it is enough if a future class has it.
+            make: given the class that holds one and the function, returns what is to stand there.
+            is_optional: whether it is enough that a class to come has it.
 
         Raises:
-            HookError: if no existing class has it.
+            HookError: if no class there is has it.
         """
         classes = [*_with_subclasses(cls)]
         found = [each for each in classes if inspect.isfunction(vars(each).get(name))]
@@ -157,37 +157,37 @@ class Patches:
 
     @classmethod
     def is_in_force(cls, package: str) -> bool:
-        """Return whether a package runs on hookbus."""
+        """Tell whether a package runs on hookbus."""
         return package in cls._in_force
 
     @classmethod
     def runs_on(cls, package: str, bus: Bus) -> bool:
-        """Return whether a package runs on hookbus, and on this bus."""
+        """Tell whether a package runs on hookbus, and on this bus."""
         patches = cls._in_force.get(package)
         return patches is not None and patches.bus is bus
 
     def _missing(self, name: str) -> HookError:
         return HookError(
-            f"{self.package} no longer has {name}, which this adapter replaces: install a "
-            "supported version"
+            f"{self.package} has no {name} any more, which this adapter looks for: install a "
+            "version that it supports"
         )
 
     def look_for(self, owner: Any, name: str) -> Any:
-        """Return an attribute of a module or class, which a version may no longer have.
+        """Return an attribute of a module or class, which a version may not have any more.
 
         Raises:
-            HookError: if the attribute is missing.
+            HookError: if it is not there.
         """
         if not hasattr(owner, name):
             raise self._missing(f"{getattr(owner, '__qualname__', owner.__name__)}.{name}")
         return getattr(owner, name)
 
     def on_restore(self, undo: Callable[[], None]) -> None:
-        """Register another function to run on restore, in the reverse order of the changes."""
+        """Have something else undone too, in the reverse order of all that was changed."""
         self._undo.append(undo)
 
     def restore(self) -> None:
-        """Restore everything. A second call does nothing."""
+        """Put everything back as it was. Twice is once."""
         if not self.is_live:
             return
         self.is_live = False
@@ -197,8 +197,8 @@ class Patches:
 
 
 class InPlace(Patches):
-    """Patches that change nothing, for an object that users put in place themselves: they are
-    always in force."""
+    """What changes nothing, for an object that people put in its place themselves: it is in force
+    for good."""
 
     _in_place: ClassVar[set[str]] = set()
 
@@ -209,7 +209,7 @@ class InPlace(Patches):
 
 
 def packages_on_hookbus() -> frozenset[str]:
-    """Return the packages whose calls run through hookbus, on any bus."""
+    """Return the packages whose calls come through hookbus, on whatever bus."""
     return frozenset((*Patches._in_force, *InPlace._in_place))
 
 
@@ -225,8 +225,8 @@ def _with_subclasses(cls: type) -> Iterator[type]:
 
 
 def carries(*names: str) -> Callable[[F], F]:
-    """Mark the parameters of a hookable method that an adapter uses to make its call. They are not
-    part of what a person approves.
+    """Say which parameters of a hookable are what an adapter makes its call with: they are no part
+    of what a person approves.
     """
 
     def mark(function: F) -> F:
@@ -237,8 +237,8 @@ def carries(*names: str) -> Callable[[F], F]:
 
 
 def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
-    """Return the available classes among those named, such as `"langgraph.errors:GraphBubbleUp"`:
-    a package may not be installed, and an older release may lack a class."""
+    """Return the classes that are there of those named, such as `"langgraph.errors:GraphBubbleUp"`:
+    a package may not be installed, and an older release may lack one."""
     found: list[type[BaseException]] = []
     for path in paths:
         module, _, name = path.partition(":")
@@ -250,6 +250,6 @@ def exceptions(*paths: str) -> tuple[type[BaseException], ...]:
 
 
 def declare_fields(patches: Patches, cls: type) -> None:
-    """Make objects of a plain class sealable by the parameters of its constructor."""
+    """Have the objects of a plain class sealed by the parameters of its constructor."""
     names = [name for name in signature_of(cls).parameters if not name.startswith("_")]
     patches.replace(cls, "__hookbus_fields__", tuple(names))

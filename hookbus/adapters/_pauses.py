@@ -1,5 +1,5 @@
-"""A framework's own approvals: if a guard requires approval, the run is paused, and resumed with
-the answer."""
+"""Approvals of a framework's own: where a guard asks, the run is paused, and resumed with the
+answer."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Pause(NamedTuple):
     """How a framework pauses a run, and resumes it.
 
     Attributes:
-        whose: from the `ToolCall`, an id that differs from all others, and is the same once its
-            run is resumed.
-        ask: from the `ToolCall`, the request, and whether it is new, returns the `Approved` or
-            `Denied` with which the run was resumed, or an awaitable of it; None if there is no run
-            to pause. Otherwise it raises the exception that pauses the run.
+        whose: from the `ToolCall`, what tells it from all others, and is the same once its run is
+            resumed.
+        ask: from the `ToolCall`, the request, and whether it is asked for the first time, the
+            `Approved` or `Denied` that the run was resumed with, or something to await it; None
+            where no run is there to pause. Else it raises what pauses the run.
     """
 
     whose: Callable[[Any], str | None]
@@ -38,7 +38,7 @@ class Pause(NamedTuple):
 
 
 class Instead(Exception):
-    """Raised if a result pauses the run, with this result for the framework."""
+    """Raised where a run is paused by a result: the one that the framework is to get."""
 
     def __init__(self, result: Any) -> None:
         super().__init__(result)
@@ -46,9 +46,9 @@ class Instead(Exception):
 
 
 class Pausing:
-    """An approver that parks requests in a store, and pauses the run meanwhile.
+    """An approver that parks what is asked in a store, and pauses the run meanwhile.
 
-    A request is for exactly one call of a run: the framework's id is in the digest, too.
+    A request is of this very call of a run: what the framework tells it by is in the digest, too.
     """
 
     name = "Store, which pauses the run"
@@ -58,7 +58,7 @@ class Pausing:
         self.store, self.key, self.adapters = store, store.key, 0
 
     def ask(self, request: Request) -> Any:
-        """Return the answer to a repeated call; otherwise pause its run."""
+        """Return the answer to a call that is made again; else have its run paused."""
         attempt, bound = self._bound(request)
         answer, said = self.store.ask(bound), None
         if _is_parked(answer) and attempt is not None:
@@ -70,7 +70,7 @@ class Pausing:
         return self.store.ask(bound)
 
     async def ask_async(self, request: Request) -> Any:
-        """The same in a task."""
+        """Likewise in a task."""
         attempt, bound = self._bound(request)
         answer, said, is_waited_for = await self.store.ask_async(bound), None, False
         if _is_parked(answer) and attempt is not None:
@@ -83,11 +83,11 @@ class Pausing:
         await asyncio.to_thread(self._note, answer, said)
         last: Any = await self.store.ask_async(bound)
         if is_waited_for and hasattr(last, "is_waited_for"):
-            last = attrs.evolve(last, is_waited_for=True)  # guards run once more
+            last = attrs.evolve(last, is_waited_for=True)  # guards judge once more
         return last
 
     def _bound(self, request: Request) -> tuple[Any, Request]:
-        """Return the attempt that requires approval, if its run can be paused, and its request."""
+        """Return the attempt that is asked about, if its run can be paused, and its request."""
         attempt = CALLED.get()
         is_its_own = request.hook == "tool_call" and attempt is not INSIDE.get()
         if not is_its_own or getattr(attempt, "pause", None) is None:
@@ -99,7 +99,7 @@ class Pausing:
         return attempt, attrs.evolve(request, digest=digest, baggage=baggage)
 
     def _note(self, parked: Any, said: Approved | Denied) -> None:
-        if self.store.get(parked.id).answer is None:  # the first answer is final
+        if self.store.get(parked.id).answer is None:  # else somebody was first, which is final
             self.store.answer(parked.id, said)
 
 
@@ -114,7 +114,7 @@ def _asked(attempt: Any, bound: Request, parked: Any) -> tuple[Any, Request, boo
 
 @contextmanager
 def _pausing(attempt: Any, parked: Any) -> Iterator[None]:
-    """Keep the exception that pauses the run: it is raised outside the hooked call."""
+    """Keep what pauses the run: it is raised outside of the hooked call."""
     try:
         yield
     except HookError:
@@ -124,7 +124,7 @@ def _pausing(attempt: Any, parked: Any) -> Iterator[None]:
 
 
 def shown(request: Request) -> dict[str, Any]:
-    """Return the request for a person, in JSON types; the answer names its `id`."""
+    """Return what a person is shown, in JSON types: its `id` is what the answer names."""
     return {
         "id": request.id, "question": request.question, "receiver": request.receiver,
         "tool": request.arguments["name"], "arguments": request.arguments["arguments"],
@@ -132,13 +132,13 @@ def shown(request: Request) -> dict[str, Any]:
 
 
 def answered(said: Any, request: Request, *, by: str) -> Approved | Denied | None:
-    """Return the answer to a request; None if it is for another request, or is not an answer.
+    """Return what somebody said to a request; None if it was said to another one, or is no answer.
 
     Args:
-        said: `{"id": ..., "approved": True}`, optionally with `by` and edited `arguments`; or
-            `{"id": ..., "approved": False, "reason": ...}`.
-        request: the request.
-        by: the approver, if the answer does not name one.
+        said: `{"id": ..., "approved": True}`, perhaps with `by` and `arguments`, as they edited
+            them; or `{"id": ..., "approved": False, "reason": ...}`.
+        request: what was asked.
+        by: who said so, where that is not in it.
     """
     approvals = import_module("hookbus.approvals")
     if not isinstance(said, Mapping) or said.get("id") != request.id:
@@ -159,19 +159,19 @@ _ON: Final[WeakKeyDictionary[Bus, Pausing]] = WeakKeyDictionary()
 
 
 def approve_by(patches: Patches, bus: Bus, store: Any) -> None:
-    """Make a bus ask a store for approvals, until the last adapter that shares it is uninstalled.
+    """Have a bus ask a store, until the last adapter that shares it is taken back.
 
     Raises:
-        HookError: if it is not a store, or the bus has another approver.
+        HookError: if it is no store, or the bus asks somebody else.
     """
     if not isinstance(store, import_module("hookbus.approvals").Store):
-        raise HookError(f"approver= must be a hookbus.approvals.Store(path), not {store!r:.60}")
+        raise HookError(f"approver={store!r:.60}: give a hookbus.approvals.Store(path)")
     pausing = _ON.get(bus)
     if pausing is None:
         pausing = bus.approver(Pausing(store))
         _ON[bus] = pausing
     elif pausing.store is not store:
-        raise HookError("another adapter on this bus has another approver=: pass both one Store")
+        raise HookError("another adapter on this bus has approver= of its own: give both one Store")
     pausing.adapters += 1
 
     def undo() -> None:

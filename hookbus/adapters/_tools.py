@@ -1,4 +1,4 @@
-"""Tool calls of frameworks as adapters describe them, and the gate made from that description."""
+"""What an adapter says of its framework's tool calls, and the seam that is made of it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,13 @@ class ToolCall:
     """One call of a tool, as its receivers see it.
 
     Attributes:
-        name: the name the model used.
-        arguments: the parsed arguments.
-        call_id: the framework's id of the call, if it has one.
+        name: as the model called it.
+        arguments: parsed.
+        call_id: the framework's number of the call, where it has one.
         kind: function, mcp, agent, handoff, output, builtin, or unknown: there is no such tool.
-        tool: the framework's tool object, which is the sender; without one, the object that
-            carries the call.
-        caller: the agent that makes the call, if it is known.
-        context: data the adapter needs for results and denials; receivers do not see it.
+        tool: the framework's object, the sender; what carries the call where there is none.
+        agent: whose call it is, where that is known.
+        context: what the adapter needs to pack or refuse; receivers do not see it.
     """
 
     name: str
@@ -42,27 +41,27 @@ class ToolCall:
     call_id: str | None = None
     kind: str = "function"
     tool: Any = None
-    caller: Any = None
+    agent: Any = None
     context: Any = None
 
     @property
     def told(self) -> tuple[Any, ...]:
-        """The arguments of the hook."""
-        return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.caller)
+        """What the hook is called with."""
+        return (self.name, self.arguments, self.call_id, self.kind, self.tool, self.agent)
 
 
 def note_schema(sender: Any, name: str, schema: Any) -> None:
-    """Record the JSON schema of a tool whose calls have another sender, such as a session: guards
-    look up the tool's parameters there."""
+    """Note the JSON schema of a tool whose calls have another sender, such as a session: guards
+    look there for the parameters that the tool has."""
     sender.__dict__.setdefault("__hookbus_schemas__", {})[name] = schema
 
 
 class Refusal(NamedTuple):
-    """The argument of a framework's `refused` function.
+    """What a framework's `refuse` is given.
 
     Attributes:
-        text: the text for a model.
-        blocked: the exception with the receiver and the reason; for a program, raise this.
+        text: for a model to read.
+        blocked: who blocked it and why; for a program, raise this.
         call: the call that did not happen.
     """
 
@@ -84,13 +83,14 @@ def _put(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 class Results(NamedTuple):
-    """Converts between a framework's tool results and the values of receivers.
+    """How a framework keeps the results of its tools.
 
     Attributes:
-        shown: from the framework's result, the text or plain data that receivers see.
-        packed: from the call, the framework's result (None if the tool did not run) and the value
-            that replaces it, returns the framework's new result, without a copy of the old one.
-        refused: from a `Refusal`, the framework's answer for its model; or it raises.
+        shown: from what the framework holds, the text or plain data that receivers see.
+        packed: from the call, what the framework holds, None where the tool did not run, and the
+            value that is to be told instead: what the framework is to hold, with no copy of the old
+            in it.
+        refused: from a `Refusal`, what the framework tells its model; or it raises.
     """
 
     shown: Callable[[Any], Any] = _same
@@ -108,14 +108,14 @@ AS_IT_IS: Final = Results()
 
 
 REST: Final = "*args"
-"""The key of arguments that a tool has no names for."""
+"""Where arguments are that a tool has no names for."""
 
 Spread = Callable[[dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
 
 def named(names: Iterable[str], args: tuple[Any, ...], kwargs: Any) -> tuple[Any, Spread]:
-    """Return the arguments of a call by name, and a function that turns them, once changed, into
-    the arguments of the call, with positional arguments in their places."""
+    """Return what a tool is called with by name, and what makes of that, as it has become, what to
+    call it with: by place what was given by place."""
     names = [*names]
     first, rest = names[: len(args)], args[len(names) :]
     given = {**dict(zip(first, args, strict=False)), **kwargs, **({REST: rest} if rest else {})}
@@ -132,15 +132,15 @@ def named(names: Iterable[str], args: tuple[Any, ...], kwargs: Any) -> tuple[Any
 
 
 class _UnderWay(Attempt):
-    """A tool call in progress.
+    """A tool call under way.
 
     Attributes:
-        layer: its current depth inside the framework.
-        arguments: a copy of the arguments of the tool's last run.
-        raw: the framework's result.
-        value: the result as receivers saw it.
-        pause: how its framework pauses the run, if it can.
-        paused: the pending request for approval, and the exception raised meanwhile.
+        layer: how deep inside the framework it is by now.
+        arguments: a copy of what its tool was last run with.
+        raw: what the framework holds as its result.
+        value: what receivers were shown of it.
+        pause: how its framework pauses the run, if it does.
+        paused: the request that waits for a yes, and what is raised meanwhile.
     """
 
     raw: Any = None
@@ -153,10 +153,10 @@ class _UnderWay(Attempt):
         self.bus, self.call, self.layer, self.arguments = bus, call, layer, call.arguments
 
     def covers(self, bus: Bus, call: ToolCall, layer: int) -> bool:
-        """Return whether a call is this same call deeper inside the framework: its hooks run once.
+        """Tell whether a call is this very one, further inside the framework: it is asked once.
 
-        The same tool with the same arguments at the same depth is another call: a recursion. The
-        guards of another bus have not run.
+        The same tool with the same arguments at the same depth is another one: a recursion. The
+        guards of another bus were not asked.
         """
         if bus is not self.bus or call.tool is not self.call.tool or layer <= self.layer:
             return False
@@ -173,21 +173,21 @@ Read = Callable[..., tuple[ToolCall, Callable[[dict[str, Any]], Any]]]
 
 
 class Gate:
-    """The gate that every tool call of a framework passes through.
+    """The place that every tool call of a framework comes through.
 
     Args:
-        patches: the patches of the adapter.
-        bus: the bus that has the signals.
-        results: how the framework represents results.
-        words: the framework's hooks of the vocabulary.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        approver: the store that is asked for approval while runs are paused; None leaves that to
-            the bus.
+        patches: the adapter's.
+        bus: the bus the signals live on.
+        results: how the framework keeps results.
+        words: which hooks of the vocabulary the framework has.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        approver: the store that is asked for a yes, while runs are paused; None leaves that to the
+            bus.
         pause: how the framework pauses a run.
-        passes: exceptions that return control to the framework; they are not failures.
+        passes: exceptions by which the framework takes control back; they are no failures.
 
     Attributes:
-        say: the function given as `say=`.
+        say: as given.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class Gate:
         self.vocabulary = Vocabulary(patches, bus, words, passes)
 
     def run(self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0) -> Any:
-        """Make a sync call of a tool; `body` runs it with the changed arguments."""
+        """Make a plain call of a tool; `body` runs it with the arguments as they have become."""
         if self._passes(call, layer):
             return body(call.arguments)
         stop_if_cancelled()
@@ -223,7 +223,7 @@ class Gate:
     async def run_async(
         self, call: ToolCall, body: Callable[[dict[str, Any]], Any], layer: int = 0
     ) -> Any:
-        """Make an async call of a tool."""
+        """Make a call of a tool whose body is awaited."""
         if self._passes(call, layer):
             return await body(call.arguments)
 
@@ -244,7 +244,7 @@ class Gate:
         return is_asked or not self.patches.is_live
 
     def _told(self, under_way: _UnderWay, value: Any) -> Any:
-        """Return the framework's result for the outcome of the hooked call."""
+        """Return what the framework gets for what came out of the hooked call."""
         if isinstance(value, Refused):
             blocked = value.blocked
             if under_way.paused is not None and under_way.paused[0] == getattr(blocked, "id", None):
@@ -255,14 +255,15 @@ class Gate:
         return self._results.packed(under_way.call, under_way.raw, value)
 
     def seam(self, cls: Any, name: str, read: Read, *, layer: int = 0) -> None:
-        """Route a method of a framework's tools through this gate, with its overrides in existing
-        and future subclasses.
+        """Have a method of a framework's tools come through here, with its overrides in
+        subclasses, those that there are and those that will be.
 
         Args:
             cls: the class.
             name: the method.
-            read: returns the call and its body, from the unbound stock method and its arguments.
-            layer: the depth inside the framework, if a call passes through several such methods.
+            read: from the stock method bound to nothing and what it is called with, the call and
+                its body.
+            layer: how deep inside the framework, where a call comes through several such methods.
         """
         self.patches.wrap(cls, name, functools.partial(self._seam, read, layer))
 

@@ -1,4 +1,5 @@
-"""The versions of a package that an adapter was tested with, and advice on what to install."""
+"""Which versions of a package an adapter was tested with, and what to install instead of another.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from hookbus import HookError
 Numbers = tuple[int, int, int]
 
 _NEEDS_PYTHON: Final = {"bub": (3, 12)}
-"""Packages that need a newer Python than hookbus, with the oldest version for each."""
+"""What runs on fewer versions of Python than hookbus: from which on."""
 
 _LAST: Final = 10**9
 _PLAIN_NAME: Final = re.compile(r"[\w.-]+")
@@ -21,8 +22,8 @@ _CLAUSE: Final = re.compile(r"(===|==|~=|!=|<=|>=|<|>)\s*([^\s,;()]+)")
 
 
 class Between(NamedTuple):
-    """The versions that an adapter was tested with, from the oldest to the newest. Patch releases
-    of the newest are contained, too; `untested="refuse"` accepts them.
+    """The versions that an adapter was tested with, from the oldest that passes its tests to the
+    newest. It contains patch releases of the newest, too, which `untested="refuse"` lets pass.
     """
 
     oldest: str
@@ -40,19 +41,19 @@ Supported = tuple[str | Between, ...]
 
 
 def numbers_of(version: str) -> Numbers:
-    """Return the first three numbers of a version; a missing number is 0."""
+    """Return the first three numbers of a version; a missing one is 0."""
     found = [int(part) for part in re.findall(r"\d+", version)[:3]]
     major, minor, patch = (*found, 0, 0, 0)[:3]
     return major, minor, patch
 
 
 def all_of(supported: Between | Supported) -> Supported:
-    """Return the supported versions of an adapter as a tuple."""
+    """Return what an adapter says it supports as a tuple."""
     return (supported,) if isinstance(supported, Between) else supported
 
 
 def is_tested(version: str, supported: Supported) -> bool:
-    """Return whether a version is within the tested range."""
+    """Tell whether a version is within what the adapter was tested with."""
     found = numbers_of(version)
     return any(
         numbers_of(each.oldest) <= found <= numbers_of(each.newest)
@@ -61,23 +62,23 @@ def is_tested(version: str, supported: Supported) -> bool:
 
 
 def is_supported(version: str, supported: Supported) -> bool:
-    """Return whether a version was tested, or is a patch release of the newest tested one."""
+    """Tell whether a version was tested, or is a patch release of the newest that was."""
     return any(version in each if isinstance(each, Between) else version == each
                for each in supported)  # fmt: skip
 
 
 def is_too_old(version: str, supported: Supported) -> bool:
-    """Return whether a version is older than all tested ones. Such versions are known to lack
-    something."""
+    """Tell whether a version is below all that the adapter was tested with. Such versions are
+    known to lack something."""
     oldest = [each.oldest if isinstance(each, Between) else each for each in supported]
     return numbers_of(version) < min(map(numbers_of, oldest))
 
 
 def installed_version(package: str, *supported: str | Between) -> str:
-    """Return the installed version of a package, supported or not.
+    """Return the installed version of a package, whichever it is.
 
     Raises:
-        HookError: if it is not installed, with advice on what to install.
+        HookError: if it is not installed, with what to install.
     """
     try:
         return metadata.version(package)
@@ -91,7 +92,7 @@ def require_version(package: str, *supported: str | Between) -> str:
     """Return the installed version of a package.
 
     Raises:
-        HookError: if it is not installed, or its version is not supported.
+        HookError: if it is not installed, or none of the supported versions.
     """
     version = installed_version(package, *supported)
     if supported and not is_supported(version, supported):
@@ -103,7 +104,7 @@ def require_version(package: str, *supported: str | Between) -> str:
 
 
 def describe(supported: Supported) -> str:
-    """Return the versions as readable text."""
+    """Return the versions as a person reads them."""
     return " or ".join(map(str, supported))
 
 
@@ -111,8 +112,8 @@ def describe(supported: Supported) -> str:
 
 
 def advice_for(package: str, supported: Supported) -> str:
-    """Return advice on what to install. It respects the requirements of other installed packages:
-    if no supported version fits them, it names them and advises no version.
+    """Return what to install. It contradicts nothing that other installed packages require of this
+    one: where no supported version suits them, it names them and advises no version.
     """
     required = dict(_requirements(package))
     described = "; ".join(f"{name} requires {each}" for name, each in sorted(required.items()))
@@ -120,7 +121,7 @@ def advice_for(package: str, supported: Supported) -> str:
         if wanted := _fitting(each, [*required.values()]):
             return f"pip install '{package}{wanted}'" + (f" ({described})" if described else "")
     return (
-        f"no supported version fits the installed packages ({described}); "
+        f"no supported version suits what is installed ({described}); "
         "look for a newer hookbus, or change these packages together"
     )
 
@@ -137,7 +138,7 @@ def _python() -> str:
 
 
 def _fitting(supported: str | Between, requirements: list[str]) -> str:
-    """Return the specifier of the versions both sides allow; empty if there are none."""
+    """Return the specifier of what both sides allow; empty where that is nothing."""
     clauses = [found for each in requirements for found in _CLAUSE.findall(each)]
     if isinstance(supported, str):
         fits = all(_allows(sign, numbers_of(text), text, supported) for sign, text in clauses)
@@ -158,7 +159,7 @@ def _fitting(supported: str | Between, requirements: list[str]) -> str:
 
 
 def _interval(sign: str, text: str) -> tuple[Numbers, Numbers]:
-    """Return the lowest version that a clause allows, and the lowest above it that it forbids."""
+    """Return the least version that a clause allows, and the least above that it does not."""
     numbers = numbers_of(text)
     major, minor, patch = numbers
     after, most = (major, minor, patch + 1), (_LAST, 0, 0)
@@ -181,7 +182,7 @@ def _allows(sign: str, numbers: Numbers, text: str, version: str) -> bool:
 
 
 def _requirements(package: str) -> Iterator[tuple[str, str]]:
-    """Yield the other installed packages that require a package, and their requirements."""
+    """Yield what else is installed that requires a package, and what it requires of it."""
     for each in metadata.distributions():
         for wants in each.requires or ():
             name = _PLAIN_NAME.match(wants)

@@ -1,4 +1,4 @@
-"""The hooks that agent frameworks share: tools, models and runs, each under one name."""
+"""The hooks that agent frameworks have in common: tools, models and runs, under one name each."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ._patches import Patches
 
 
 class Attempt:
-    """One hooked call of the vocabulary, with the framework's body.
+    """What a hooked call of the vocabulary runs: its body, which the framework knows.
 
     Attributes:
-        body: takes the arguments that may be changed, and runs the hooked function.
-        aside: holds back the framework's reports of a model's answer, if there are any.
+        body: takes the arguments that may be changed, and runs what is hooked.
+        aside: keeps what the framework reports of a model's answer, where it does.
     """
 
     aside: Any = None
@@ -28,21 +28,21 @@ class Attempt:
 
 
 CALLED: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_called", default=None)
-"""The hooked call being made, for an approver that pauses its run."""
+"""Whose hooked call is made, for an approver that pauses its run."""
 
 INSIDE: Final[ContextVar[Attempt | None]] = ContextVar("hookbus_inside", default=None)
-"""The call whose body runs. Calls made by a receiver are not inside it."""
+"""Whose body runs. What a receiver calls in its turn is not inside of it."""
 
 
 class Once(Attempt):
-    """A call of a method whose hooks run once: an override that calls its parent's method, or a
-    method that uses another.
+    """A call of a method that is asked about once: an override that calls its parent's, or one
+    method that is made of another.
 
     Args:
-        of: the object that has the method.
+        of: whose method it is.
         name: the method.
-        owner: the class that defines it.
-        body: the body, as in `Attempt`.
+        owner: the class that holds it.
+        body: as an `Attempt` has it.
     """
 
     def __init__(self, of: Any, name: str, owner: type, body: Callable[..., Any]) -> None:
@@ -51,8 +51,8 @@ class Once(Attempt):
 
     @property
     def is_asked(self) -> bool:
-        """Whether it is made inside a call that is already hooked. The same method again is not:
-        that is a recursion.
+        """Whether it is made inside of one that was asked about. The same method again is not: that
+        is a recursion.
         """
         outer = INSIDE.get()
         if not isinstance(outer, Once) or outer.of is not self.of:
@@ -61,20 +61,20 @@ class Once(Attempt):
 
 
 def depth_of(owner: type, of: Any) -> int:
-    """Return how far up in the classes of an object a class is; 0 if it is not one of them."""
+    """Return how far up the classes of an object one of them is; 0 where it is none."""
     mro = type(of).__mro__
     return mro.index(owner) if owner in mro else 0
 
 
 class Refused:
-    """The result of a blocked call if its verdict has none."""
+    """What a blocked call gives where its verdict brings no result."""
 
     def __init__(self, blocked: HookBlocked) -> None:
         self.blocked = blocked
 
 
 def refusal(blocked: HookBlocked) -> str:
-    """Return the text of a denied call for a model; this is the only place with its wording."""
+    """Return how a refused call is told to a model: the one place where it is worded."""
     return f"Error: the call was blocked by {blocked.receiver}: {blocked.reason}"
 
 
@@ -105,67 +105,67 @@ def give_async(attempt: Attempt, *arguments: Any) -> AsyncGenerator[Any, None]:
 
 
 class _Words:
-    """The hookable methods: each has a sync and an async form. Receivers see their arguments,
-    except the attempt. A streamed request is a `model_call`, too, with its own forms."""
+    """The hookables: each has a plain and an async form. Receivers see what they are given,
+    but for the attempt. A streamed request is a `model_call`, too, with forms of its own."""
 
     @staticmethod
     def tool_call(
-        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any,
-        caller: Any, attempt: Attempt,
+        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
+        attempt: Attempt,
     ) -> Any:  # fmt: skip
         """Run a tool; `arguments` can be changed."""
         return _run(attempt, arguments)
 
     @staticmethod
     async def tool_call_async(
-        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any,
-        caller: Any, attempt: Attempt,
+        name: str, arguments: dict[str, Any], call_id: str | None, kind: str, tool: Any, agent: Any,
+        attempt: Attempt,
     ) -> Any:  # fmt: skip
         """Run a tool; `arguments` can be changed."""
         return await _run_async(attempt, arguments)
 
     @staticmethod
     def model_call(
-        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> Any:
-        """Call a model; `messages` and `options` can be changed."""
+        """Ask a model; `messages` and `options` can be changed."""
         return _run(attempt, messages, options)
 
     @staticmethod
     async def model_call_async(
-        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> Any:
-        """Call a model; `messages` and `options` can be changed."""
+        """Ask a model; `messages` and `options` can be changed."""
         return await _run_async(attempt, messages, options)
 
     @staticmethod
     def model_call_stream(
-        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> Generator[Any, Any, Any]:
-        """Call a model that answers in parts; `messages` and `options` can be changed."""
+        """Ask a model that answers in parts; `messages` and `options` can be changed."""
         yield from attempt.body(messages, options)
 
     @staticmethod
     async def model_call_stream_async(
-        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
-        """Call a model that answers in parts; `messages` and `options` can be changed."""
+        """Ask a model that answers in parts; `messages` and `options` can be changed."""
         async with aclosing(attempt.body(messages, options)) as parts:
             async for part in parts:
                 yield part
 
     @staticmethod
     def model_stream(
-        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> Generator[Any, Any, Any]:
-        """Yield the items of a streamed `model_call`, inside it."""
+        """Give the items of a streamed `model_call`, inside of it."""
         yield from give(attempt, messages, options)
 
     @staticmethod
     async def model_stream_async(
-        model: Any, messages: Any, options: dict[str, Any], caller: Any, attempt: Attempt
+        model: Any, messages: Any, options: dict[str, Any], agent: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
-        """Yield the items of a streamed `model_call`, inside it."""
+        """Give the items of a streamed `model_call`, inside of it."""
         async with aclosing(give_async(attempt, messages, options)) as items:
             async for item in items:
                 yield item
@@ -182,49 +182,49 @@ class _Words:
 
     @staticmethod
     def agent_stream(agent: Any, input: Any, attempt: Attempt) -> Generator[Any, Any, Any]:
-        """Run an agent that yields parts; `input` can be changed."""
+        """Run an agent that gives parts; `input` can be changed."""
         yield from give(attempt, input)
 
     @staticmethod
     async def agent_stream_async(
         agent: Any, input: Any, attempt: Attempt
     ) -> AsyncGenerator[Any, None]:
-        """Run an agent that yields parts; `input` can be changed."""
+        """Run an agent that gives parts; `input` can be changed."""
         async with aclosing(give_async(attempt, input)) as items:
             async for item in items:
                 yield item
 
 
 for _word in [each for each in vars(_Words).values() if isinstance(each, staticmethod)]:
-    _word.__func__.__qualname__ = _word.__func__.__name__  # the name in tables and errors
+    _word.__func__.__qualname__ = _word.__func__.__name__  # as tables and errors call it
 for _streamed in (_Words.model_call_stream, _Words.model_call_stream_async):
     _streamed.__dict__["__hookbus_whole__"] = Whole
 
 
-TOOL_LABELS: Final = ("name", "kind", "call_id", "caller")
-"""The arguments that identify a call of a tool."""
+TOOL_LABELS: Final = ("name", "kind", "call_id", "agent")
+"""The arguments that name a call of a tool."""
 
-_LABELS: Final = {"tool": TOOL_LABELS, "model": ("model", "caller"), "agent": ("agent",)}
-"""The arguments that identify a call, by the first word of a hook, which is also its sender."""
+_LABELS: Final = {"tool": TOOL_LABELS, "model": ("model", "agent"), "agent": ("agent",)}
+"""By the first word of a hook, which is also its sender: the arguments that name a call."""
 
 _READ_ONLY: Final = {
     "tool": ("arguments",), "model": ("messages", "options"), "agent": ("input",)
 }  # fmt: skip
-"""The arguments whose contents receivers may only read, by the same key."""
+"""Likewise the arguments whose contents receivers may only read."""
 
 _SEALED_FIELDS: Final = {
     "tool": ("arguments", "result"), "model": ("messages", "result"), "agent": ("input",)
 }  # fmt: skip
-"""The arguments whose objects, such as messages, are sealed, by the same key. Options and results
-of runs may hold framework objects that live on and change, such as an agent or a run's usage.
+"""Likewise where objects such as messages are sealed. Options and the results of runs may hold
+objects of the framework that live on and change, such as an agent or the usage of a run.
 """
 
 
 def hook_tool_call(owner: type, function: str, bus: Bus) -> Callable[[], None]:
-    """Make a function of a class the hook `tool_call`, for an adapter with its own form.
+    """Make a function of a class the hook `tool_call`, for an adapter with a form of its own.
 
     Returns:
-        A function that removes the hook.
+        What takes the hook back.
     """
     return instrument(
         owner, {function: "tool_call"}, bus=bus, sender="tool", labels=_LABELS["tool"],
@@ -233,14 +233,14 @@ def hook_tool_call(owner: type, function: str, bus: Bus) -> Callable[[], None]:
 
 
 class Vocabulary:
-    """The hooks of the vocabulary for one adapter, on a bus, until the patches are restored.
+    """The hooks of the vocabulary for one adapter, on a bus, until all is put back.
 
     Args:
-        patches: the patches of the adapter, which also remove the hooks.
-        bus: the bus that has their signals.
-        words: the framework's hooks: `"tool_call"`, `"model_call"`, `"model_stream"` (the items of
-            a streamed `model_call`), `"agent_run"`, `"agent_stream"`.
-        passes: exceptions that return control to the framework; they are not failures.
+        patches: the adapter's, which take the hooks back.
+        bus: the bus their signals live on.
+        words: which hooks the framework has: `"tool_call"`, `"model_call"`, `"model_stream"` (the
+            items of a streamed `model_call`), `"agent_run"`, `"agent_stream"`.
+        passes: exceptions by which the framework takes control back; they are no failures.
     """
 
     def __init__(
@@ -265,12 +265,12 @@ class Vocabulary:
                 ))  # fmt: skip
 
     def hookable(self, word: str, *, is_async: bool) -> Callable[..., Any]:
-        """Return the hookable method of a word, for `explain` and for calls within `running`."""
+        """Return the hookable of a word, for `explain` and to be called within `running`."""
         found: Callable[..., Any] = getattr(self._owner, f"{word}_async" if is_async else word)
         return found
 
     def run(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
-        """Make a hooked call with the attempt's body."""
+        """Make a hooked call whose body is the attempt's."""
         previous = CALLED.get()
         try:
             CALLED.set(attempt)
@@ -279,7 +279,7 @@ class Vocabulary:
             CALLED.set(previous)
 
     async def run_async(self, word: str, attempt: Attempt, *arguments: Any) -> Any:
-        """Make an async hooked call with the attempt's body."""
+        """Make a hooked call whose body is the attempt's, and await it."""
         previous = CALLED.get()
         try:
             CALLED.set(attempt)
@@ -288,14 +288,14 @@ class Vocabulary:
             CALLED.set(previous)
 
     def stream(self, word: str, attempt: Attempt, *arguments: Any) -> Generator[Any, Any, None]:
-        """Make a hooked call that yields items."""
+        """Make a hooked call that gives items."""
         items = self.hookable(word, is_async=False)(*arguments, attempt)
         yield from steps(CALLED, attempt, items)
 
     async def stream_async(
         self, word: str, attempt: Attempt, *arguments: Any
     ) -> AsyncGenerator[Any, None]:
-        """Make a hooked call that yields items."""
+        """Make a hooked call that gives items."""
         items = self.hookable(word, is_async=True)(*arguments, attempt)
         async with aclosing(steps_async(CALLED, attempt, items)) as steps:
             async for item in steps:

@@ -1,8 +1,8 @@
-"""Microsoft Agent Framework: hooks around every call of a tool and of a chat client.
+"""Microsoft Agent Framework: every call of a tool and of a chat client, through hooks of hookbus.
 
-Not covered: direct calls of a decorated function, the runs of agents, and tools that run at the
-model's provider. A denied call returns a text and does not set the result's `exception`: the
-framework sets that for exceptions, and then hides the reason from its model.
+Not covered: a decorated function that a program calls as the function it is, the runs of agents,
+and tools that run at the model's provider. A refused call is told in words and not as the result's
+`exception`: the framework sets that for what is raised, and then hides the reason from its model.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ PASSES: Final = (
     "agent_framework:MiddlewareTermination", "agent_framework._middleware:MiddlewareFailure",
     "agent_framework._workflows._functional:WorkflowInterrupted",
 )  # fmt: skip
-"""Exceptions that return control to the framework and are not failures of a call."""
+"""What hands control back to the framework, and is no failure of a call."""
 
 _MESSAGES: Final = ("Message", "Content", "ChatResponse", "ChatResponseUpdate")
-"""Plain classes, whose objects are sealed together with their holder."""
+"""Plain classes, whose objects are sealed with what holds them."""
 
 _HOST_DATA: Final = "_function_result_carrier"
-"""The key of a call's context for data that an MCP server sent besides the text."""
+"""Where a call's context holds what an MCP server sent besides the text."""
 
 
 @named_options
@@ -47,25 +47,26 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools and chat clients of Agent Framework, existing and future ones.
+    """Let the tools and chat clients of Agent Framework run on hookbus, those there are and those
+    to come.
 
-    `tool_call` (sender: the `FunctionTool`) is every `invoke` of a tool, by any agent, workflow or
-    program, after all middleware. A hand-off of agent-framework-orchestrations is a call, too.
-    `model_call` and `model_stream` (sender: the chat client) are its requests. A denied call
-    returns a text that a model reads as the result; a program that calls a tool gets `HookBlocked`.
+    `tool_call` (sender: the `FunctionTool`) is every `invoke` of a tool, by whatever agent,
+    workflow or program, after all middleware; a hand-off of agent-framework-orchestrations is a
+    call, too. `model_call` and `model_stream` (sender: the chat client) are its requests. A refused
+    call is a text that a model reads as the result; a program that calls a tool gets `HookBlocked`.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Agent Framework. A second call does nothing.
+        A function that puts Agent Framework back as it was; twice is once.
 
     Raises:
-        HookError: if agent-framework-core is not installed, does not fit, or already runs on
-            hookbus.
+        HookError: if agent-framework-core is not installed, does not fit, or runs on hookbus
+            already.
     """
     with patches_of("agent_framework", PACKAGE, SUPPORTED, untested, install) as patches:
         results = Results(_shown, _packed, _refused)
@@ -109,8 +110,8 @@ def _invoke(
 
 
 def _kind(tool: Any) -> str:
-    """Return the kind of a tool by the place its function was made: all have the same class."""
-    function = getattr(tool.func, "func", tool.func)  # for a partial, or a tool made from a tool
+    """Tell what a tool is by where its function was made: all are of one class."""
+    function = getattr(tool.func, "func", tool.func)  # of a partial, or of a tool of a tool
     module, name = (getattr(function, each, "") for each in ("__module__", "__qualname__"))
     if module.startswith("agent_framework."):
         return "agent" if ".as_tool." in name else "mcp" if module.endswith("._mcp") else "function"
@@ -118,7 +119,7 @@ def _kind(tool: Any) -> str:
 
 
 def _shown(raw: Any) -> Any:
-    """Return a string if the result is one; otherwise its contents as data."""
+    """Show a text where the result is one; else its contents as data."""
     content = _framework().Content
     if not isinstance(raw, list) or not raw or not all(isinstance(each, content) for each in raw):
         return raw
@@ -147,7 +148,7 @@ def _refused(refused: Refusal) -> Any:
 
 
 def _forget(context: Any) -> None:
-    """Drop the data that an MCP server sent besides a withheld result."""
+    """Drop what an MCP server sent besides a result that is not told."""
     getattr(context, "metadata", {}).pop(_HOST_DATA, None)
 
 

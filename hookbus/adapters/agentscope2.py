@@ -1,10 +1,10 @@
-"""AgentScope 2: hooks around every call of a tool, of a model and of an agent.
+"""AgentScope 2: every call of a tool, of a model and of an agent, through hooks of hookbus.
 
-Its agents have middlewares instead of the hooks of AgentScope 1 (see `adapters.agentscope`). Guards
-run inside all middlewares, and after AgentScope's permissions: a call that those deny is not
-emitted. The parts of a streaming tool are passed on once guards have returned for all of them.
+Its agents have middlewares in place of the hooks of AgentScope 1, which `adapters.agentscope` is
+for. A guard is asked inside of all middlewares, and after AgentScope's permissions: what those
+refuse is nobody's call. What a tool gives in parts is given on once all of it was judged.
 
-Not covered: realtime agents and models, and remote agents (`A2AAgent`) with their own tools.
+Not covered: realtime agents and models, and agents elsewhere (`A2AAgent`), whose tools are theirs.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from ._vocabulary import Once, Vocabulary, depth_of, refusal
 SUPPORTED: Final = Between("2.0.6", "2.0.11")
 
 _CALL_ID: Final[ContextVar[str | None]] = ContextVar("hookbus_agentscope2_call_id", default=None)
-"""The id of the call that a toolkit makes."""
+"""The number of the call that a toolkit makes."""
 
 _STATE: Final = "_agent_state"
-"""The parameters that AgentScope passes to a tool besides its arguments."""
+"""What AgentScope gives a tool besides its arguments."""
 
 _AGENT: Final[ContextVar[Any]] = ContextVar("hookbus_agentscope2_agent", default=None)
-"""The agent that calls its model."""
+"""The agent that asks its model."""
 
 
 @named_options
@@ -45,30 +45,30 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tools, models and agents of AgentScope 2.
+    """Let the tools, models and agents of AgentScope 2 run on hookbus.
 
     `tool_call` (sender: the `ToolBase`) is every call of a tool, by an agent, a toolkit or a
-    program, of functions, builtins and MCP. A denied call is a `ToolChunk` with state error, which
-    the model reads; the run continues. `model_call` and `model_stream` (sender: `ChatModelBase`)
-    are its calls, whole or streamed, and `generate_structured_output`. A denied model call ends the
-    run of an agent with `HookBlocked`: it is neither retried nor sent to the fallback model.
+    program, of functions, builtins and MCP. A refused call is a `ToolChunk` with state error, which
+    the model reads; the run goes on. `model_call` and `model_stream` (sender: the `ChatModelBase`)
+    are its calls, whole or streamed, and `generate_structured_output`. Where an agent asks, a
+    refusal ends its run with `HookBlocked`: it is neither retried nor put to the fallback model.
     `agent_run` and `agent_stream` (sender: the `Agent`) are `reply` and `reply_stream`.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores AgentScope. A second call does nothing.
+        A function that puts AgentScope back as it was; twice is once.
 
     Raises:
-        HookError: if agentscope is not installed, does not fit, or already runs on hookbus.
+        HookError: if agentscope is not installed, does not fit, or runs on hookbus already.
     """
     with patches_of("agentscope2", "agentscope", SUPPORTED, untested, install) as patches:
         tools = import_module("agentscope.tool")
-        import_module("agentscope.middleware")  # with its own tools
+        import_module("agentscope.middleware")  # and the tools that are its own
         words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
         gate = Gate(patches, bus, Results(_shown, _packed, _refused), words=words, say=say)
         patches.wrap(tools.Toolkit, "call_tool", _numbered)
@@ -90,7 +90,7 @@ def _numbered(owner: type, stock: Any) -> Any:
             while True:
                 previous = _CALL_ID.get()
                 try:
-                    _CALL_ID.set(tool_call.id)  # for the maker of a chunk, not its reader
+                    _CALL_ID.set(tool_call.id)  # for who makes a chunk, not for who reads it
                     chunk = await anext(chunks)
                 except StopAsyncIteration:
                     return
@@ -102,7 +102,7 @@ def _numbered(owner: type, stock: Any) -> Any:
 
 
 def _overridden(gate: Gate, owner: type, stock: Any) -> Any:
-    """Hook a tool that overrides the method that runs middlewares and its unchanged `call`."""
+    """Hook a tool that overrides what runs middlewares and its `call`, which stays as it is."""
     is_its_own = owner is not import_module("agentscope.tool").ToolBase
     return _called(gate, 0, owner, stock) if is_its_own else stock
 
@@ -142,7 +142,7 @@ async def _each(chunks: list[Any]) -> AsyncGenerator[Any, None]:
 
 
 async def _whole(given: Any) -> list[Any]:
-    """Return all parts of a tool's result: one chunk, or those of a generator."""
+    """Return all that a tool gives: one chunk, or those of a generator."""
     if inspect.isawaitable(given):
         given = await given
     if isinstance(given, AsyncGenerator):
@@ -158,11 +158,11 @@ def _kind(tool: Any) -> str:
 
 
 def _shown(chunks: list[Any]) -> Any:
-    """Return the text of a result for the model; or its blocks as data if not all are text."""
+    """Return the text that a model reads of a result; blocks as data where not all are text."""
     whole = import_module("agentscope.tool").ToolResponse()
     for chunk in chunks:
         if not isinstance(chunk, import_module("agentscope.tool").ToolChunk):
-            return chunks  # its toolkit rejects them
+            return chunks  # which its toolkit refuses
         whole.append_chunk(chunk)
     if all(block.type == "text" for block in whole.content):
         return "\n".join(block.text for block in whole.content)
@@ -190,7 +190,7 @@ def _chunk(text: str, **more: Any) -> Any:
 
 
 class _Refused(BaseException):
-    """A denial that passes through middlewares and retries, which would repeat an `Exception`."""
+    """A refusal on its way through middlewares and retries, which repeat an `Exception`."""
 
     def __init__(self, blocked: HookBlocked) -> None:
         super().__init__(blocked)
@@ -225,8 +225,8 @@ class _Request(Once):
             return [part async for part in parts][-1]
 
     async def answer(self, words: Vocabulary, *told: Any) -> Any:
-        """Return the result of the hooked call for AgentScope. A stream has started: a failure
-        before its first part is raised where it is retried."""
+        """Return what AgentScope gets of the hooked call. A stream has begun: what fails before its
+        first part fails where it is retried."""
         if not self.of.stream:
             return await words.run_async("model_call", self, *told)
         parts = ask_in_parts_async(words, self, AGENTSCOPE2, *told)

@@ -1,4 +1,4 @@
-"""AutoGen (core and AgentChat): hooks around every call of a tool and of a chat model."""
+"""AutoGen (core and AgentChat): every call of a tool, and of a chat model, through hooks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("0.7.1", "0.7.5")
 """Versions of autogen-core; autogen-agentchat has the same."""
 
 PASSES: Final = ("autogen_agentchat.base._termination:TerminatedException",)
-"""Exceptions that return control to the framework and are not failures of a call."""
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 @named_options
@@ -32,31 +32,31 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools and chat models of AutoGen run on hookbus, existing and future ones.
+    """Let the tools and chat models of AutoGen run on hookbus, those there are and those to come.
 
-    `tool_call` (sender: the `BaseTool`; or a `Workbench` whose tools are elsewhere, such as on an
-    MCP server) is every call of a tool, by an agent, a team, another agent's tool or a program. A
-    workbench returns a `ToolResult` that is an error for a denied call; `run_json` raises
-    `HookBlocked`. A denied hand-off does not happen, and its agent's model reads why. The parts of
-    a streaming tool are held back until it ends, for guards of the result. `model_call` and
-    `model_stream` (sender: the `ChatCompletionClient`) are the requests of a chat model.
+    `tool_call` (sender: the `BaseTool`; a `Workbench` whose tools are elsewhere, such as on an MCP
+    server) is every call of a tool, by an agent, a team, another agent's tool or a program. A
+    workbench gives a refused call as a `ToolResult` that is an error; `run_json` raises
+    `HookBlocked`. A refused hand-off does not happen, and its agent's model reads why. What a tool
+    streams comes when all is there, for guards of the result. `model_call` and `model_stream`
+    (sender: the `ChatCompletionClient`) are the requests of a chat model.
 
     Agents of autogen-ext that call tools without a workbench, `OpenAIAssistantAgent` and
     `AzureAIAgent`, end their run with `HookBlocked`. Not hooked: tools that run at a provider, and
-    code for a `CodeExecutorAgent` that does not come from its model.
+    code that a `CodeExecutorAgent` was given, but by its model.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores AutoGen. A second call does nothing.
+        A function that puts AutoGen back as it was; twice is once.
 
     Raises:
-        HookError: if autogen-core is not installed, does not fit, or already runs on
-            hookbus.
+        HookError: if autogen-core is not installed, does not fit, or runs on hookbus
+            already.
     """
     with patches_of("autogen", "autogen-core", SUPPORTED, untested, install) as patches:
         tools = import_module("autogen_core.tools")
@@ -106,7 +106,7 @@ def _body(stock: Any, before: tuple[Any, ...], repack: Any, *after: Any) -> Call
     def body(arguments: dict[str, Any]) -> Any:
         try:
             stop_if_cancelled()
-        except CancelledError as error:  # after one from a tool, AutoGen would wait forever
+        except CancelledError as error:  # from a tool, AutoGen would wait for good after it
             raise HookError(str(error)) from None
         return stock(*before, repack(arguments), *after)
 
@@ -114,8 +114,7 @@ def _body(stock: Any, before: tuple[Any, ...], repack: Any, *after: Any) -> Call
 
 
 def _read(arguments: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
-    """Return arguments as a dict, and a function that undoes that: a model may not have sent an
-    object."""
+    """Return arguments as a dict, and what undoes that: a model may have sent no object."""
     if arguments is None or isinstance(arguments, Mapping):
         return dict(arguments or ()), lambda changed: changed
     return {
@@ -124,7 +123,7 @@ def _read(arguments: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
 
 
 def _tool_of(bench: Any, name: str) -> Any:
-    """Return the tool that a workbench will call, if the workbench itself has it."""
+    """Return the tool that a workbench will call, where it has it itself."""
     name = getattr(bench, "_override_name_to_original", {}).get(name, name)
     if not isinstance(bench, import_module("autogen_core.tools").StaticWorkbench):
         return None
@@ -199,7 +198,7 @@ def _result(call: ToolCall, value: Any, *, is_error: bool) -> Any:
 
 
 def _refused(refused: Refusal) -> Any:
-    if refused.call.context is None:  # no workbench reports it to a model
+    if refused.call.context is None:  # no workbench tells a model of it
         raise refused.blocked
     return _result(refused.call, refused.text, is_error=True)
 
@@ -209,7 +208,7 @@ def _refused(refused: Refusal) -> Any:
 
 def _created(items: list[Any]) -> Any:
     if isinstance(items[-1], str):
-        raise HookError("the stream of the model ended without an answer that guards can check")
+        raise HookError("the stream of the model ended without an answer, which nobody can judge")
     return items[-1]
 
 
@@ -221,18 +220,18 @@ def _only(answer: Any) -> list[Any]:
 
 
 def _hook_agents(gate: Gate, say: Callable[[HookBlocked], str]) -> None:
-    """Make a denied hand-off only a result that its model reads, and start nothing in a run that
-    was cancelled.
+    """Have a refused hand-off be a result that its model reads, and nothing else; and nothing begin
+    in a run that was cancelled.
 
-    AutoGen hands over when a model requests it, whatever the tool of that name returned; and a run
-    in which such a tool raises never ends. It leaves the tools of a cancelled run running, except
+    AutoGen hands over when a model has asked for it, whatever the tool of that name gave; and a run
+    in which such a tool raises never ends. It leaves the tools of a cancelled run under way, but
     for its own `CancellationToken`.
     """
     patches = gate.patches
     try:
         agents = import_module("autogen_agentchat.agents")
     except ModuleNotFoundError:
-        return  # autogen-core on its own has none
+        return  # autogen-core alone has none
     teams = import_module("autogen_agentchat.teams")
     follow(patches, agents.BaseChatAgent, "run", "run_stream")
     follow(patches, teams.BaseGroupChat, "run", "run_stream")
@@ -259,7 +258,7 @@ def _hook_agents(gate: Gate, say: Callable[[HookBlocked], str]) -> None:
 
 
 async def _report_unknown(gate: Gate, tool_call: Any, found: Any) -> None:
-    """Make hooks run for a call of a tool that no workbench of an agent has; raise a denial."""
+    """Have a call be heard of a tool that no workbench of an agent has; raise what refuses it."""
 
     async def body(arguments: dict[str, Any]) -> Any:
         return found[1].content

@@ -1,12 +1,12 @@
-"""The Claude Agent SDK: every tool call by its CLI, including the CLI's own tools such as Bash,
+"""The Claude Agent SDK: every call of a tool by its CLI, the CLI's own such as Bash among them,
 through a hook of hookbus.
 
-The CLI has a hook before a tool and one after it; here the two are one call. Changes of the
-arguments by other PreToolUse hooks, `can_use_tool` and settings are not seen, because the CLI runs
-them concurrently or later. You can add to the text of a failed tool, but not change it. Models and
-tools run by Anthropic are not hooked. A guard that requires approval uses the bus's approver, never
-the user of the CLI. The CLI's own "ask" does not report who agreed, and in some modes it asks no
-one. Sessions that are open when you install hookbus have no hook.
+The CLI has a hook before a tool and one after it; the two are one call here. What other PreToolUse
+hooks, `can_use_tool` and settings change of the arguments is not seen: the CLI asks them side by
+side or later. The text of a tool that failed can be added to, not changed. Tools that Anthropic
+runs and models are the CLI's alone. A guard that asks has the bus's approver asked, never the
+user of the CLI: its own "ask" says nothing of who agreed, and in some modes nobody is asked. A
+session that is open when hookbus is installed has no hook.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PACKAGE: Final = "claude-agent-sdk"
 SUPPORTED: Final = Between("0.2.180", "0.2.188")
 
 AGENTS: Final = {"Agent", "Task"}
-"""The CLI's tools that run a sub-agent, by their current and earlier names."""
+"""The CLI's tools that run a sub-agent, by the names they have had."""
 
 
 @named_options
@@ -39,26 +39,26 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook every `query` and `ClaudeSDKClient` that connects from now on.
+    """Let every `query` and `ClaudeSDKClient` that connects from now on run on hookbus.
 
-    `tool_call` is every call of a tool, also by a sub-agent. The sender is one object for each
-    session, because the tools are in the CLI. `agent` is the type of the sub-agent, `kind` is mcp,
-    agent or builtin. The model reads a denied call as a tool result that is an error. If a receiver
-    returns a result in another shape than the tool's own, the run ends, because the CLI would pass
-    on the old result.
+    `tool_call` is every call of a tool, of a sub-agent too. The sender is one object for a session,
+    as the tools are in the CLI; `agent` is the type of the sub-agent, `kind` is mcp, agent or
+    builtin. The model reads a refused call as a tool result that is an error. A result that a
+    receiver gives in a shape that the tool's own does not have ends the run: the CLI would tell the
+    old one.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores the SDK. A second call does nothing.
+        A function that puts the SDK back as it was; twice is once.
 
     Raises:
-        HookError: if claude-agent-sdk is not installed, does not fit, or already runs on
-            hookbus.
+        HookError: if claude-agent-sdk is not installed, does not fit, or runs on hookbus
+            already.
     """
     with patches_of("claude_agent", PACKAGE, SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say)
@@ -90,18 +90,18 @@ def guarded(
     bus: Bus = default_bus, *, hooks: Mapping[str, Any] | None = None,
     say: Callable[[HookBlocked], str] = refusal, untested: Untested = "check",
 ) -> dict[str, Any]:  # fmt: skip
-    """Return hooks that send the tool calls of one session through `tool_call`, if you do not want
-    to patch: `ClaudeAgentOptions(hooks=guarded())`. They cover the same calls as `install`.
+    """Return the hooks that put the tool calls of one session through `tool_call`, for who will not
+    patch: `ClaudeAgentOptions(hooks=guarded())`. They cover what `install` does.
 
     Args:
-        bus: the bus that has the signals.
-        hooks: your own hooks, which are kept.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        hooks: your own, which are there besides.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Raises:
-        HookError: if claude-agent-sdk is not installed or has an unsupported version.
+        HookError: if claude-agent-sdk is not installed or does not fit.
     """
     patches = in_place_of("claude_agent", PACKAGE, SUPPORTED, untested, install)
     matcher = import_module("claude_agent_sdk").HookMatcher
@@ -110,7 +110,7 @@ def guarded(
 
 
 class _Session:
-    """A session of the CLI, the sender of its tool calls."""
+    """A session of the CLI, which carries its tool calls."""
 
     def __init__(self, gate: Gate) -> None:
         self._halves = Halves(gate)
@@ -118,7 +118,7 @@ class _Session:
     def hooks_besides(
         self, hooks: Mapping[str, Any] | None, make: Callable[[dict[str, Any]], Any] = dict
     ) -> dict[str, Any]:
-        """Return the hooks of this session, added to existing ones; `make` creates a hook from its
+        """Return the hooks of this session, with those that are there; `make` makes one of its
         options.
         """
         found = {name: [*each] for name, each in (hooks or {}).items()}
@@ -129,7 +129,7 @@ class _Session:
         return found
 
     async def close(self) -> None:
-        """End the calls that the CLI never reported as finished."""
+        """End the calls that never came back."""
         await self._halves.close()
 
     async def _before(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class _Session:
         if not isinstance(begun, Go):
             return _denied(begun.value if isinstance(begun.value, str) else json.dumps(begun.value))
         if begun.arguments == given["tool_input"]:
-            return {}  # this gives no permission: the CLI's own permission checks still run
+            return {}  # and no permission is given: who asks for one still does
         return _output("PreToolUse", updatedInput=begun.arguments)
 
     async def _after(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +148,7 @@ class _Session:
             return {}
         fitting = _fitted(raw, found)
         if fitting is None:
-            return _withheld(given, "a receiver changed it into another shape than the tool's own")
+            return _withheld(given, "it was changed into another shape than the tool's own")
         return _output("PostToolUse", updatedToolOutput=fitting)
 
     async def _failed(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -176,8 +176,8 @@ Hook = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 def _closing(hook: Hook) -> Callable[..., Awaitable[dict[str, Any]]]:
-    """Return the callback of a hook. The CLI would report the text of any exception; this callback
-    reports only its type, unless it is a HookError, and blocks.
+    """Return the callback of a hook. The CLI tells the text of what one raises; here it is told
+    that something was raised, and closes.
     """
 
     async def callback(given: dict[str, Any], tool_use_id: str | None, context: Any) -> Any:
@@ -201,8 +201,8 @@ def _denied(text: str) -> dict[str, Any]:
 
 
 def _withheld(given: dict[str, Any], why: str) -> dict[str, Any]:
-    """Return the output that keeps a result from the model. If the tool's own shape has no place
-    for the reason, the run ends.
+    """Return what keeps a result from the model; where the tool's own shape has no place for the
+    reason, the run ends.
     """
     text = f"Error: the result of {given['tool_name']} was withheld: {why}"
     fitting = _fitted(given.get("tool_response"), text)
@@ -215,7 +215,7 @@ def _withheld(given: dict[str, Any], why: str) -> dict[str, Any]:
 
 
 def _shown(raw: Any) -> Any:
-    """Return the text of a result that is only text, or otherwise its plain data."""
+    """Return the text of a result that is nothing but text, or the plain data that it is."""
     if isinstance(raw, list) and raw and all(_is_text(each) for each in raw):
         return "\n".join(each["text"] for each in raw)
     return raw
@@ -233,7 +233,7 @@ RESULTS: Final = Results(shown=_shown, refused=_refused)
 
 
 def _fitted(raw: Any, value: Any) -> Any:
-    """Return a value in the shape of a tool's result, or None if it does not fit."""
+    """Return a value in the shape of a tool's result, or None where it has none in it."""
     if _has_shape(raw, value):
         return value
     if isinstance(raw, list):  # of an MCP server

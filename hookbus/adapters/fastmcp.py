@@ -1,4 +1,4 @@
-"""FastMCP: hooks around every call of a server's tool."""
+"""FastMCP: every call of a server's tool through hooks of hookbus."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._vocabulary import refusal
 SUPPORTED: Final = Between("4.0.0", "4.2.3")
 
 PASSES: Final = ("mcp:UrlElicitationRequiredError",)
-"""Exceptions that return control to the framework and are not failures of a call."""
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 @named_options
@@ -27,34 +27,34 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools of FastMCP's servers run on hookbus, existing and future ones.
+    """Let the tools of FastMCP's servers run on hookbus, those there are and those to come.
 
-    `tool_call` (sender: the `Tool`) is every run of a tool, after all middleware: over the
+    `tool_call` (sender: the `Tool`) is every run of a tool, behind all middleware: over the
     protocol, by `FastMCP.call_tool()`, also with `run_middleware=False`, and by `Tool.run()`. A
-    denied call returns a result marked as error. `kind` is `"mcp"` if a tool forwards the call to a
-    mounted server or over a proxy, and otherwise `"function"`.
+    refused call is a result marked as error. `kind` is `"mcp"` where a tool hands the call on, to a
+    mounted server or over a proxy, and else `"function"`.
 
-    A tool that wraps another has its own call, and the other's call is emitted inside it. Such
-    tools are transformed tools, and tools of a mounted server that have another name there. A
-    tool of a server mounted without a prefix emits one call, its own.
+    A tool that stands in front of another is a place of its own, inside whose call the other's is
+    told: a transformed tool, and one of a mounted server that has another name there. A server
+    mounted under the same names is asked once, at its own tools.
 
-    Calls by a `fastmcp.Client` are calls of the SDK: `adapters.mcp.install(server=False)`. With
-    both sides of that adapter, the hooks of a FastMCP server run only at its tools.
+    Calls that a `fastmcp.Client` makes are those of the SDK: `adapters.mcp.install(server=False)`.
+    With both sides of that adapter, a server of FastMCP is asked at its tools alone.
 
-    Not covered: answers of middleware or an extension that do not call the tool, such as a cache;
-    a subclass of `FastMCP` that overrides `call_tool` and runs no `Tool`; resources and prompts.
+    Not heard: what middleware or an extension answers by itself, such as a cache; a subclass of
+    `FastMCP` that overrides `call_tool` and runs no `Tool`; resources and prompts.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores FastMCP. A second call does nothing.
+        A function that puts FastMCP back as it was; twice is once.
 
     Raises:
-        HookError: if fastmcp is not installed, does not fit, or already runs on hookbus.
+        HookError: if fastmcp is not installed, does not fit, or runs on hookbus already.
     """
     with patches_of("fastmcp", "fastmcp", SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say, passes=exceptions(*PASSES))
@@ -72,22 +72,22 @@ def guarded(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Any:  # fmt: skip
-    """Return middleware for a server, if you do not want to patch FastMCP.
+    """Return middleware of a server, for people who will not patch.
 
         server = FastMCP("shop", middleware=[guarded(bus)])
 
-    It covers every call through the middleware of that server; the sender is this object. It does
-    not cover `Tool.run()`, `call_tool(run_middleware=False)`, or changes of the arguments by later
-    middleware; put it last. Do not use it together with `install`: the hooks would run twice.
+    It hears every call that comes through the middleware of that server; the sender is this object.
+    Not heard: `Tool.run()`, `call_tool(run_middleware=False)`, and what middleware behind it makes
+    of the arguments; put it last. It is beside `install` too much: both would ask.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Raises:
-        HookError: if fastmcp is not installed or has an unsupported version.
+        HookError: if fastmcp is not installed or does not fit.
     """
     patches = in_place_of("fastmcp", "fastmcp", SUPPORTED, untested, install)
     passes = exceptions(*PASSES)
@@ -125,7 +125,7 @@ def _run(stock: Any, tool: Any, arguments: Any, *args: Any, **kwargs: Any) -> An
 
 
 def _unknown(gate: Gate, owner: type, stock: Any) -> Any:
-    """Make hooks run for calls of tools that a server does not have, after its middleware."""
+    """Have calls of tools that a server does not have be heard, behind its middleware."""
     missing = import_module("fastmcp.exceptions").NotFoundError
 
     @functools.wraps(stock)
@@ -149,7 +149,7 @@ def _unknown(gate: Gate, owner: type, stock: Any) -> Any:
 
 
 def _handed_on(owner: type, seam: Any) -> Any:
-    """Leave a call to a mounted server's tool of the same name: the hooks run there."""
+    """Leave a call to a mounted server's tool, where that has the same name: it is asked there."""
 
     async def run(tool: Any, arguments: Any) -> Any:
         is_alias = tool.name != tool._original_name
@@ -167,7 +167,7 @@ def _proxy() -> Any:
 
 
 def _number() -> str | None:
-    """Return the id of the request being answered, or None if a program calls."""
+    """Return the number of the request that is answered, None where a program calls."""
     try:
         return str(import_module("fastmcp.server.dependencies").get_context().request_id)
     except RuntimeError:
@@ -186,7 +186,7 @@ def _result(given: Parts) -> Any:
 
 
 def _shown(raw: Any) -> Any:
-    question = getattr(raw, "input_required", None)  # a question of the server instead of a result
+    question = getattr(raw, "input_required", None)  # of the server, in place of a result
     if question is not None:
         return question.model_dump(mode="json", by_alias=True, exclude_none=True)
     return shown(raw) if isinstance(raw, _tools().ToolResult) else raw

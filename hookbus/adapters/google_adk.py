@@ -1,10 +1,11 @@
-"""Google's Agent Development Kit: hooks around every call of a tool, of a model and of a runner.
+"""Google's Agent Development Kit: every call of a tool, of a model and of a runner, through hooks
+of hookbus.
 
-Not covered: parts that a streaming tool of a live session yields after its call (guards run before
-it, and see a generator as its result), live models, code run by a code executor, and tools that run
-at Google. If a receiver changes the arguments of a task for another agent, or of `finish_task`, the
-call becomes an error, because ADK takes them from the model's message. A `GoogleApiTool` calls a
-`RestApiTool`, which is hooked, too.
+Not covered: what a streaming tool of a live session gives after its call (guards are asked before
+it, and see a generator as its result), live models, code that a code executor runs, and tools that
+run at Google. Changed arguments of a task for another agent, and of `finish_task`, make the call an
+error: ADK takes them from the model's message. A `GoogleApiTool` has a `RestApiTool` do its work,
+which is asked about, too.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ SUPPORTED: Final = Between("2.10.0", "2.13.0")
 """Versions of google-adk."""
 
 PASSES: Final = ("google.adk.workflow._errors:NodeInterruptedError",)
-"""Exceptions that return control to the framework and are not failures of a call."""
+"""What hands control back to the framework, and is no failure of a call."""
 
 _KINDS: Final = {
     "TransferToAgentTool": "handoff",
@@ -38,7 +39,7 @@ _KINDS: Final = {
     "SetModelResponseTool": "output",
     "FinishTaskTool": "output",
 }
-"""The kinds of tools by the name of their class or a parent class; most are imported lazily."""
+"""What tools are, by their class or one above it: most are not imported until they are used."""
 
 
 @named_options
@@ -46,27 +47,27 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools, models and runners of ADK run on hookbus, existing and future ones.
+    """Let the tools, models and runners of ADK run on hookbus, those there are and those to come.
 
-    `tool_call` (sender: the `BaseTool`) is every `run_async` of a tool, by any agent, workflow or
-    program, after callbacks and plugins have changed its arguments. Transfers to another agent and
-    delegated tasks are calls of tools, too. `model_call` (sender: the `BaseLlm`) is its
-    `generate_content_async`, whole or streamed; `model_stream` has the parts of a streamed one.
-    `agent_stream` (sender: the root agent) is `Runner.run_async`. A denied call returns
-    `{"error": ...}`, which ADK treats as a failed tool; a program that calls a tool without an
-    agent gets `HookBlocked`.
+    `tool_call` (sender: the `BaseTool`) is every `run_async` of a tool, by whatever agent, workflow
+    or program, after all callbacks and plugins have changed its arguments; a transfer to another
+    agent and a task that is delegated are calls of tools, too. `model_call` (sender: the
+    `BaseLlm`) is its `generate_content_async`, whole or streamed; `model_stream` has the parts of a
+    streamed one; `agent_stream`
+    (sender: the root agent) is `Runner.run_async`. A refused call is `{"error": ...}`, which ADK
+    takes for a failed tool; a program that calls a tool without an agent gets `HookBlocked`.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores ADK. A second call does nothing.
+        A function that puts ADK back as it was; twice is once.
 
     Raises:
-        HookError: if google-adk is not installed, does not fit, or already runs on hookbus.
+        HookError: if google-adk is not installed, does not fit, or runs on hookbus already.
     """
     with patches_of("google_adk", "google-adk", SUPPORTED, untested, install) as patches:
         results = Results(packed=_packed, refused=_refused)
@@ -100,8 +101,8 @@ def _run(stock: Any, tool: Any, *, args: dict[str, Any], tool_context: Any) -> A
 
 
 def _added(tool: Any, args: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments that an override adds before it calls its parent's method and that no
-    model can write: a credential, a client. Receivers do not see them."""
+    """Return what an override adds before it calls its parent's, and no model can give: a
+    credential, a client. Receivers do not see it."""
     outer = INSIDE.get()
     if getattr(getattr(outer, "call", None), "tool", None) is not tool:
         return {}
@@ -118,14 +119,14 @@ def _kind(tool: Any) -> str:
 
 
 def _unchangeable(call: ToolCall) -> dict[str, Any]:
-    """Return an error where ADK would use the model's arguments instead of those guards saw."""
+    """Close where ADK would take what the model wrote, and not what guards have seen."""
     return {"error": f"Error: the arguments of {call.name} cannot be changed"}
 
 
 def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
     actions = getattr(call.context, "actions", None)
     if actions is not None and call.name == "set_model_response":
-        actions.set_model_response = value  # the output, besides the tool's result
+        actions.set_model_response = value  # the output, next to the tool's result
     return value
 
 
@@ -135,13 +136,13 @@ def _refused(refused: Refusal) -> Any:
         raise refused.blocked
     actions = getattr(call.context, "actions", None)
     for name in ("transfer_to_agent", "set_model_response"):
-        if getattr(actions, name, None) is not None:  # a denied result: the tool has already run
+        if getattr(actions, name, None) is not None:  # a refused result: the tool has run
             setattr(actions, name, None)
     return {"error": refused.text}
 
 
 def _hook_tasks(gate: Gate) -> None:
-    """Hook the tasks that an agent delegates to another, which ADK runs apart from their tool."""
+    """Hook the tasks that an agent gives to another, which ADK runs beside their tool."""
     marker = import_module("google.adk.tools.agent_tool")._TaskAgentTool
     module = import_module("google.adk.workflow._llm_agent_wrapper")
     stock = module._dispatch_task_fc
@@ -161,7 +162,7 @@ def _hook_tasks(gate: Gate) -> None:
         return await gate.run_async(call, body)
 
     gate.patches.replace(module, "_dispatch_task_fc", _dispatch_task_fc)
-    # The tool itself does nothing and is called only along with others: it is not hooked.
+    # The tool itself does nothing, and is called only next to others: it is not asked about.
     gate.patches.replace(marker, "run_async", marker.run_async.__wrapped__)
 
 
@@ -169,7 +170,7 @@ def _hook_tasks(gate: Gate) -> None:
 
 
 class _Asked(Once):
-    """A call of a model. If an override calls its parent's method, that is the same call."""
+    """A call of a model. Its override may call its parent's: that is the same one."""
 
     def __init__(self, owner: type, stock: Any, model: Any, request: Any, stream: bool) -> None:
         body = self._items if stream else self._whole
@@ -190,7 +191,7 @@ class _Asked(Once):
         return self._raw[0] if len(self._raw) == 1 else self._raw
 
     async def answers(self, words: Vocabulary) -> AsyncGenerator[Any, None]:
-        """Yield the parts of the hooked call for ADK."""
+        """Give what ADK gets of the hooked call."""
         called = self.of, self._request.contents, self.options, None
         if self._stream:
             async with aclosing(ask_in_parts_async(words, self, ADK, *called)) as items:

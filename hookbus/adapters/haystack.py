@@ -1,4 +1,4 @@
-"""Haystack: hooks around every call of a tool."""
+"""Haystack: every call of a tool through hooks of hookbus."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools of Haystack run on hookbus, existing and future ones.
+    """Let the tools of Haystack run on hookbus, those there are and those to come.
 
     `tool_call` (sender: the `Tool`) is every `invoke` and `invoke_async`, by an agent, a pipeline
     or a program, of tools that are functions, components, pipelines, agents or of an MCP server. A
-    denied call raises a `ToolInvocationError` that is also a `HookBlocked`. An agent passes it to
-    its model as a result marked as error; a program can catch it. An agent with
-    `raise_on_tool_invocation_failure` raises it, like any failure of a tool.
+    refused call raises a `ToolInvocationError` that is a `HookBlocked`, too: an agent tells it to
+    its model as a result marked as error, a program catches it. An agent with
+    `raise_on_tool_invocation_failure` raises it, as any failure of a tool.
 
-    Receivers see documents and messages in results as dicts. A string that replaces the result of a
-    tool with an `outputs_to_string` handler is passed to that handler, except for an `AgentTool`.
+    Receivers are shown documents and messages in results as their dicts. A text for the result of a
+    tool with an `outputs_to_string` handler is given to that handler, but of an `AgentTool`.
     Not hooked: chat generators, which have no base class.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Haystack. A second call does nothing.
+        A function that puts Haystack back as it was; twice is once.
 
     Raises:
-        HookError: if haystack-ai is not installed, does not fit, or already runs on hookbus.
+        HookError: if haystack-ai is not installed, does not fit, or runs on hookbus already.
     """
     with patches_of("haystack", "haystack-ai", SUPPORTED, untested, install) as patches:
         tools = import_module("haystack.tools")
@@ -70,8 +70,8 @@ def install(
 _INJECTED: Final[ContextVar[tuple[Any, dict[str, Any]] | None]] = ContextVar(
     "hookbus_haystack", default=None
 )
-"""The tool that an agent runs, and the arguments that the agent injects and no model can write.
-Receivers see strings and numbers of the agent's state, because another tool may have written them.
+"""A tool that an agent runs, and what of its arguments the agent puts there and no model can write.
+Text and numbers of its state are seen: another tool may have written them.
 """
 
 
@@ -87,7 +87,7 @@ def _invoked(stock: Any, tool: Any, /, **arguments: Any) -> Any:
 
 
 def _hook_state(patches: Patches) -> None:
-    """Record the objects that an agent injects into the arguments: its state, and its contents."""
+    """Have known what objects an agent puts among the arguments: its state, and what is in it."""
     home = import_module("haystack.components.agents.tool_calling")
 
     def injected(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -103,7 +103,7 @@ def _hook_state(patches: Patches) -> None:
             previous = _INJECTED.get()
             try:
                 _INJECTED.set(injected(given))
-                return stock(**given)  # it copies the current context
+                return stock(**given)  # which takes its context along
             finally:
                 _INJECTED.set(previous)
 
@@ -115,7 +115,7 @@ def _hook_state(patches: Patches) -> None:
             run = stock(**given)
 
             async def runner() -> Any:
-                _INJECTED.set(injected(given))  # it runs in its own task
+                _INJECTED.set(injected(given))  # a task of its own
                 return await run()
 
             return runner
@@ -127,7 +127,7 @@ def _hook_state(patches: Patches) -> None:
 
 
 def _mcp() -> Any:
-    """Return the separate package of MCP tools; None if it is not installed."""
+    """Return the package of MCP's tools, which is one of its own; None where it is not there."""
     try:
         return import_module("haystack_integrations.tools.mcp")
     except ModuleNotFoundError:
@@ -148,7 +148,7 @@ def _is_agent(tool: Any) -> bool:
 
 
 def _told_error(base: type[Exception]) -> Callable[[Refusal], Exception]:
-    """Return the function that turns a denial into an error for an agent's model or a program."""
+    """Return what makes of a refusal what an agent tells its model, and a program catches."""
 
     class ToolCallBlocked(base, HookBlocked):  # type: ignore[misc, valid-type]
         def __init__(self, refused: Refusal) -> None:
@@ -186,7 +186,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 def _like(raw: Any, value: Any) -> Any:
-    """Return plain data with the objects that the framework's value has in the same places."""
+    """Return plain data with the objects that what the framework holds has in those places."""
     if isinstance(value, dict):
         if _is_object(raw):
             return type(raw).from_dict(value)
@@ -198,6 +198,6 @@ def _like(raw: Any, value: Any) -> Any:
 
 
 def _of_its_kind(raw: Any, value: Any) -> Any:
-    """Return the object in a list for such a dict; other objects may have been removed."""
+    """Return an object in a list that is kept as such a dict: some may have been taken out."""
     found = (each for each in raw if _is_object(each) and _shown(each).keys() == value.keys())
     return next(found, None) if isinstance(value, dict) else None

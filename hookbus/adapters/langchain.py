@@ -1,4 +1,4 @@
-"""LangChain and LangGraph: hooks around every call of a tool and of a chat model."""
+"""LangChain and LangGraph: every call of a tool, and of a chat model, through hooks of hookbus."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("1.6.0", "1.8.4")
 """Versions of langchain-core, which has the tools of LangChain and LangGraph."""
 
 PASSES: Final = ("langgraph.errors:GraphBubbleUp",)
-"""Exceptions that return control to the framework and are not failures of a call."""
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 @named_options
@@ -32,30 +32,30 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools and chat models of LangChain run on hookbus, existing and future ones.
+    """Let the tools and chat models of LangChain run on hookbus, those there are and those to come.
 
     `tool_call` (sender: the `BaseTool`) is every `invoke`, `ainvoke`, `run` and `arun` of a tool,
-    by an agent, a graph or a program. `model_call` (sender: the `BaseChatModel`) is every request
-    of a chat model, whole or streamed, and `model_stream` has the parts of a streamed one.
-    Callbacks for an answer, such as a graph's stream, wait until the guards have returned. If a
-    model waits for it, a denied call returns a `ToolMessage` with status error. Otherwise it raises
-    `HookBlocked`. No middleware, `with_retry`, `with_fallbacks` or retry policy of a node retries
-    that or sends it to another model, unless it names `HookBlocked` itself.
+    by an agent, a graph or a program; `model_call` (sender: the `BaseChatModel`) is every request
+    of a chat model, whole or streamed, and `model_stream` has the parts of a streamed one. What
+    callbacks are told of an answer, such as what a graph streams, waits until it was judged. A
+    refused call is a `ToolMessage` with status error where a model waits for one, and else a
+    `HookBlocked`, which no middleware, `with_retry`, `with_fallbacks` or retry policy of a node
+    repeats or puts to another model, unless it names `HookBlocked` itself.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        approver: a store that the bus asks for approval while the graph is interrupted: `interrupt`
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        approver: a store that the bus asks for a yes, while the graph is interrupted: `interrupt`
             shows the request, and `Command(resume={"id": ..., "approved": True})` answers it.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores LangChain. A second call does nothing.
+        A function that puts LangChain back as it was; twice is once.
 
     Raises:
-        HookError: if langchain-core is not installed, does not fit, or already runs on
-            hookbus; or if the bus has another approver.
+        HookError: if langchain-core is not installed, does not fit, or runs on hookbus
+            already; or if the bus asks somebody else.
     """
     with patches_of("langchain", "langchain-core", SUPPORTED, untested, install) as patches:
         base = import_module("langchain_core.tools").BaseTool

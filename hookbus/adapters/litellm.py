@@ -1,8 +1,8 @@
-"""LiteLLM: hooks around every chat completion, whole or streamed.
+"""LiteLLM: every chat completion, whole or streamed, through hooks of hookbus.
 
-Not covered: `responses`, `text_completion` where it calls a provider of text completions directly,
-`embedding` and similar functions; and functions that were stored outside a module before `install`,
-such as `functools.partial(litellm.completion)`.
+Not here: `responses`, `text_completion` where it asks a provider of texts itself, `embedding` and
+the like; a function that was put elsewhere than into a module before `install`, such as
+`functools.partial(litellm.completion)`.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from ._streams import Forms, ask_in_parts, ask_in_parts_async
 from ._vocabulary import INSIDE, Attempt, Vocabulary
 
 SUPPORTED: Final = Between("1.106.0", "1.110.2")
-"""Versions of litellm. Earlier releases of its Router retried calls that guardrails deny."""
+"""Versions of litellm. Before, its Router retried what guardrails refuse."""
 
 _END: Final = object()
 
 
 @named_options
 def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstall:
-    """Hook LiteLLM's chat completions, in every module that has imported the functions.
+    """Let LiteLLM's chat completions run on hookbus, wherever the functions were imported.
 
-    `model_call` is every `completion` and `acompletion`, whole or streamed, by a program, the
-    `Router` or another framework; `model_stream` has the parts of a streamed one. A model is a
-    string here: connect to one with `when={"model": "openai/gpt-5"}`. A streaming call waits
-    for its first part, so that the call itself raises `HookBlocked`. The `Router` neither retries a
-    denied call nor falls back to another model, and no deployment cools down.
+    `model_call` is every `completion` and `acompletion`, whole or streamed: of a program, the
+    `Router`, another framework; `model_stream` has the parts of a streamed one. A model is a name
+    here: connect to one with `when={"model": "openai/gpt-5"}`. A stream's first part is waited for
+    in the call, so that a refusal is raised there. A refused call is a `HookBlocked`: the `Router`
+    neither retries it nor falls back to another model, and no deployment cools down.
 
     Args:
-        bus: the bus that has the signals.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores LiteLLM. A second call does nothing.
+        A function that puts LiteLLM back as it was; twice is once.
 
     Raises:
-        HookError: if litellm is not installed, does not fit, or already runs on hookbus.
+        HookError: if litellm is not installed, does not fit, or runs on hookbus already.
     """
     with patches_of("litellm", "litellm", SUPPORTED, untested, install) as patches:
         words = Vocabulary(patches, bus, ("model_call", "model_stream"))
@@ -67,7 +67,7 @@ def install(bus: Bus = default_bus, *, untested: Untested = "check") -> Uninstal
 
 
 def _also_blocked(stock: Any) -> Any:
-    """A denial; to LiteLLM it is an intervention, which is never retried."""
+    """A refusal is an intervention to LiteLLM, which is not tried again anywhere."""
 
     @functools.wraps(stock)
     def is_intervention(error: Exception) -> bool:
@@ -77,10 +77,10 @@ def _also_blocked(stock: Any) -> Any:
 
 
 class _Asked(Attempt):
-    """A completion in progress, which passes through several of LiteLLM's functions.
+    """A completion under way, which goes through several of LiteLLM's functions.
 
     Attributes:
-        answer: LiteLLM's answer; for a stream, its wrapper.
+        answer: what LiteLLM gave; of a stream, its wrapper.
     """
 
     answer: Any = None
@@ -91,7 +91,7 @@ class _Asked(Attempt):
 
 
 class _Call:
-    """A call of a completion: its model and messages, and the arguments of the stock function."""
+    """A call of a completion: which model is asked what, and how the stock function is called."""
 
     def __init__(self, stock: Any, layer: int, options: dict[str, Any]) -> None:
         self.stock, self.options = stock, options
@@ -108,8 +108,8 @@ class _Call:
         return await found if inspect.isawaitable(found) else found
 
     def is_asked(self) -> bool:
-        """Return whether this call is nested in a hooked one: the same model gets the same
-        messages."""
+        """Tell whether this is a call further inside of one that was asked about: the same model is
+        sent the same messages."""
         outer = INSIDE.get()
         if not isinstance(outer, _Asked) or outer.layer >= self.attempt.layer:
             return False
@@ -197,7 +197,7 @@ async def _answered(words: Vocabulary, call: _Call) -> Any:
 
 
 class _Stream(View):
-    """LiteLLM's stream object, whose parts pass through hooks; otherwise unchanged."""
+    """What LiteLLM gives for a stream, whose parts come through hooks; else it is that object."""
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -1,4 +1,4 @@
-"""MCP: every call of a tool through hooks of hookbus, in clients and servers."""
+"""MCP: every call of a tool through hooks of hookbus, of a client and of a server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("2.0.0", "2.3.0")
 """Versions of mcp, the SDK."""
 
 PASSES: Final = ("mcp:UrlElicitationRequiredError",)
-"""Exceptions that return control to the framework and are not failures of a call."""
+"""What hands control back to the framework, and is no failure of a call."""
 
 _BARE: Final = "bare"
 
@@ -35,41 +35,41 @@ def install(
     say: Callable[[HookBlocked], str] = refusal, approver: Store | None = None,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Hook the tool calls of sessions and servers of the MCP SDK.
+    """Let the tool calls of sessions and servers of the MCP SDK run on hookbus.
 
-    `tool_call` is emitted at two places. In one process the second is part of the first:
+    `tool_call` is emitted at two places, in one process the second as part of the first:
 
-    - `kind="mcp"`, sender: the `ClientSession`: every call by a client, a group of sessions or a
-      framework on top of them, to any server.
-    - `kind="function"`, sender: the `Tool` of an `MCPServer`, after all middleware, also in
-      `MCPServer.call_tool()` and `Tool.run()`. A low-level server has one handler and no tools, so
-      the sender is the `Server`. The same applies to a server with an extension that intercepts
-      calls, before it calls its tool.
+    - `kind="mcp"`, sender: the `ClientSession`: every call that a client, a group of sessions or a
+      framework on top of them makes, whatever the server is.
+    - `kind="function"`, sender: the `Tool` of an `MCPServer`, behind all middleware, also in
+      `MCPServer.call_tool()` and `Tool.run()`; of a low-level server, which has one handler and no
+      tools, the `Server`. So is a server with an extension that intercepts calls, before it asks
+      its tool.
 
-    A denied call returns a result marked as error; in `Tool.run()` without `convert_result` it
-    raises `HookBlocked`. If the server asks for input, the hooks run in each round of the call.
+    A refused call is a result marked as error; in `Tool.run()` without `convert_result` it is a
+    `HookBlocked`. A call that goes in rounds, as the server asks for input, is asked in each.
 
-    Not covered: answers of middleware that do not call the tool, resources and prompts.
+    Not heard: what middleware answers by itself, without the tool; resources and prompts.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus the signals live on.
         client: hook the client's side.
         server: hook the server's side.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        approver: a store that the bus asks for approval; the server elicits the answer from the
-            client's user if the client supports that.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        approver: a store that the bus asks for a yes; the server elicits it from the client's user,
+            where the client can do that.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores the SDK. A second call does nothing.
+        A function that puts the SDK back as it was; twice is once.
 
     Raises:
-        HookError: if mcp is not installed, does not fit, or already runs on hookbus; or if
-            neither side is hooked, or the bus has another approver.
+        HookError: if mcp is not installed, does not fit, or runs on hookbus already; or if
+            neither side is to be hooked, or the bus asks somebody else.
     """
     if not (client or server):
-        raise HookError("client=False and server=False hook nothing: set one of them to True")
+        raise HookError("client=False and server=False leave nothing to hook")
     with patches_of("mcp", "mcp", SUPPORTED, untested, install) as patches:
         gate = Gate(patches, bus, RESULTS, say=say, approver=approver, pause=BY_ELICITATION,
                     passes=exceptions(*PASSES))  # fmt: skip
@@ -87,22 +87,22 @@ def install(
 
 
 class Guarded:
-    """Middleware for a server, if you do not want to patch the SDK.
+    """Middleware of a server, for people who will not patch.
 
         server = MCPServer("shop", middleware=[Guarded(bus)])
 
-    It covers every call over the protocol; the sender is this object. It does not cover
-    `MCPServer.call_tool()` and `Tool.run()` in the process, or changes of the arguments by later
-    middleware; put it last. With `install(server=True)`, too, the hooks would run twice.
+    It hears every call that comes over the protocol; the sender is this object. Not heard:
+    `MCPServer.call_tool()` and `Tool.run()` in the process, and what middleware behind it makes of
+    the arguments; put it last. It is beside `install(server=True)` too much: both would ask.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Raises:
-        HookError: if mcp is not installed or has an unsupported version.
+        HookError: if mcp is not installed or does not fit.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ def _asked_for(
 
 
 def _listing(owner: type, stock: Any) -> Any:
-    """Make a session remember the parameters of its tools once it has listed them."""
+    """Have a session know what parameters its tools have, once it has listed them."""
 
     @functools.wraps(stock)
     async def list_tools(session: Any, *args: Any, **kwargs: Any) -> Any:
@@ -158,7 +158,7 @@ def _listing(owner: type, stock: Any) -> Any:
 def _called(stock: Any, server: Any, name: str, arguments: Any, context: Any = None) -> Any:
     tool = server._tool_manager.get_tool(name)
     ctx = context and context._request_context
-    # An override may have its own tools; the SDK's method knows every tool it can call.
+    # An override may have tools of its own; the SDK's method knows all that it can call.
     is_stock = stock.__module__.startswith("mcp.server.")
     kind = "unknown" if tool is None and is_stock else "function"
     call = _call(name, arguments, ctx, tool or server, kind=kind)
@@ -176,7 +176,7 @@ def _call(
     kind: str = "function",
 ) -> ToolCall:  # fmt: skip
     number = None if ctx is None or ctx.request_id is None else str(ctx.request_id)
-    # A program that does not need MCP's results gets the return value of the tool's function.
+    # A program that has no need of MCP's results gets what the tool's function gives.
     wire = None if ctx is None else Wire.of(ctx)
     context = wire if is_converted else _BARE
     return ToolCall(name, dict(arguments or ()), number, kind, tool, context=context)
@@ -199,7 +199,7 @@ def _handlers(gate: Gate, bus: Bus, owner: type, stock: Any) -> Any:
 
 
 def _has_tools(handler: Any, bus: Bus) -> bool:
-    """Return whether a handler leads to tools, which are hooked themselves."""
+    """Tell whether a handler leads to tools, which are hooked themselves."""
     owner = getattr(handler, "__self__", None)
     if isinstance(owner, import_module("mcp.server.mcpserver").MCPServer):
         return True
@@ -231,7 +231,7 @@ async def _answered(
     gate: Gate, call: ToolCall, body: Callable[[dict[str, Any]], Any],
     listed: Callable[[dict[str, Any]], Awaitable[Any]],
 ) -> Any:  # fmt: skip
-    """Make a call without a tool object; its changed result must fit the listed schema."""
+    """Make a call whose tool nobody has in hand; what it becomes fits the schema that is listed."""
     found: list[Any] = []
 
     async def kept(arguments: dict[str, Any]) -> Any:
@@ -278,7 +278,7 @@ def _parts(result: Any) -> Parts:
 
 
 def _read(raw: Any) -> Any:
-    """Return the result of a low-level handler or middleware in the form sent over the wire."""
+    """Return the result that a low-level handler or middleware gives as it goes over the wire."""
     is_wire = isinstance(raw, Mapping) and "content" in raw
     return _types().CallToolResult.model_validate(raw) if is_wire else raw
 
@@ -287,7 +287,7 @@ def _shown(raw: Any) -> Any:
     result = _read(raw)
     if _is_result(result):
         return shown(result)
-    dump = getattr(result, "model_dump", None)  # a question of the server instead of a result
+    dump = getattr(result, "model_dump", None)  # a server's question, in place of a result
     return result if dump is None else dump(mode="json", by_alias=True, exclude_none=True)
 
 

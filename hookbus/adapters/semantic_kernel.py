@@ -1,4 +1,4 @@
-"""Semantic Kernel: hooks around every call of a kernel function and of a chat service."""
+"""Semantic Kernel: every call of a kernel function, and of a chat service, through hooks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUPPORTED: Final = Between("1.36.0", "1.45.0")
 """Versions of semantic-kernel."""
 
 PASSES: Final = ("semantic_kernel.exceptions:OperationCancelledException",)
-"""Exceptions that return control to the framework and are not failures of a call."""
+"""What hands control back to the framework, and is no failure of a call."""
 
 
 @named_options
@@ -32,32 +32,32 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the functions and chat services of Semantic Kernel run on hookbus, existing and future
-    ones.
+    """Let the functions and chat services of Semantic Kernel run on hookbus, those there are and
+    those to come.
 
     `tool_call` (sender: the `KernelFunction`) is every call of a function, by a model, an agent, a
-    template or a program. It covers methods, prompts, agents, hand-offs and MCP servers, and runs
-    after all filters. `name` omits the name of the plugin, which the sender has. A model reads a
-    denial as the function's result, a program gets `HookBlocked`, and a denied hand-off does not
-    happen. The parts of a streamed function are held back until it ends, for guards of the result.
+    template or a program, of methods, prompts, agents, hand-offs and MCP servers; behind all
+    filters. `name` is without the plugin's, which the sender has. A model reads a refusal as the
+    function's result, a program gets `HookBlocked`, and a refused hand-off does not happen. The
+    parts of a function that is streamed come when all are there, for guards of the result.
     `model_call` (sender: the `ChatCompletionClientBase`) is every request of a chat service, whole
-    or streamed. `model_stream` has the parts of a streamed answer.
+    or streamed; `model_stream` has the parts of a streamed one.
 
-    Not hooked: calls of `MCPPlugin.call_tool` by a program, which the adapter `mcp` hooks, tools
-    that run at a provider, and services other than chat.
+    Not hooked: `MCPPlugin.call_tool` by a program, which the adapter `mcp` hooks, tools that run at
+    a provider, and services that are no chat's.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Semantic Kernel. A second call does nothing.
+        A function that puts Semantic Kernel back as it was; twice is once.
 
     Raises:
-        HookError: if semantic-kernel is not installed, does not fit, or already runs on
-            hookbus.
+        HookError: if semantic-kernel is not installed, does not fit, or runs on hookbus
+            already.
     """
     with patches_of("semantic_kernel", "semantic-kernel", SUPPORTED, untested, install) as patches:
         kernel = import_module("semantic_kernel").Kernel
@@ -79,26 +79,25 @@ def install(
 
 
 class Guarded:
-    """A filter for one kernel, if you do not want to patch the framework.
+    """A filter of one kernel, for people who will not patch.
 
         kernel.add_filter("function_invocation", Guarded(bus))
 
-    It covers every call of that kernel's functions. It does not cover other kernels, or changes of
-    the arguments by filters added after it; add it last. A denied call raises `HookBlocked`: a
-    model reads Semantic Kernel's message about it, `kernel.invoke` raises its own exception from
-    it, and a denied hand-off ends the run. Do not use it together with `install`: the hooks would
-    run twice.
+    It hears every call of that kernel's functions. Not heard: other kernels, and what a filter that
+    was added after it makes of the arguments; add it last. A refused call raises `HookBlocked`:
+    a model reads Semantic Kernel's sentence about it, `kernel.invoke` raises its own exception from
+    it, and a refused hand-off ends the run. It is beside `install` too much: both would ask.
 
     Args:
-        bus: the bus that has the signals.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Attributes:
-        bus: the bus that has the signals.
+        bus: the same.
 
     Raises:
-        HookError: if semantic-kernel is not installed or has an unsupported version.
+        HookError: if semantic-kernel is not installed or does not fit.
     """
 
     def __init__(self, bus: Bus = default_bus, *, untested: Untested = "check") -> None:
@@ -142,7 +141,7 @@ async def _call(
 ) -> None:
     function, asked = context.function, ASKED.get()
     if asked is not None and asked.is_for(function):
-        ASKED.set(None)  # calls made by the function come from a program
+        ASKED.set(None)  # what the function calls is asked for by a program
     else:
         asked = None
     given = context.arguments
@@ -170,14 +169,14 @@ async def _call(
 
 
 def _parameters(function: Any) -> list[str]:
-    """Return the call's arguments that a function gets; nothing if it may be all of them."""
+    """Return what a function is given of the arguments of its call; nothing where it may be all."""
     names = [each.name for each in function.parameters]
     return [] if function.is_prompt or "arguments" in names else names
 
 
 def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
-    """Return the names of the arguments a program passes for its model: those the model did not
-    write, and was not offered or cannot write."""
+    """Return what of the arguments a program gives for its model: what that did not write, and
+    cannot be told to write or cannot write at all."""
     kept = {each.name for each in function.parameters if not each.include_in_function_choices}
     if asked is None:
         return {name for name in kept & {*given} if not is_written(given[name])}
@@ -189,7 +188,7 @@ def _injected(function: Any, given: Any, asked: Asked | None) -> set[str]:
 
 
 def _home(function: Any) -> str:
-    """Return the qualified name of the callable behind a function."""
+    """Return the name, with its class, of what a function calls."""
     method = getattr(function, "method", None)
     return getattr(getattr(method, "func", method), "__qualname__", "")
 
@@ -214,7 +213,7 @@ def _refused(refused: Refusal) -> Any:
 
 
 class _Parts(list[Any]):
-    """The result of a streamed function."""
+    """What a streamed function gave."""
 
 
 async def _gathered(result: Any) -> Any:
@@ -234,7 +233,7 @@ async def _one_by_one(parts: _Parts) -> AsyncGenerator[Any, None]:
 
 
 def _shown(raw: Any) -> Any:
-    if isinstance(raw, str):  # the model's answer for a function that does not exist
+    if isinstance(raw, str):  # what a model reads of a function that does not exist
         return raw
     value: Any = None if raw is None else raw.value
     if isinstance(value, list):
@@ -261,7 +260,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 _GIVEN: Final = ("arguments", "used_arguments")
-"""The metadata keys that describe the call; the other keys describe the result."""
+"""What the metadata of a result says of its call; the rest is of the result."""
 
 
 def _result(call: ToolCall, value: Any, metadata: Any = None) -> Any:
@@ -272,7 +271,7 @@ def _result(call: ToolCall, value: Any, metadata: Any = None) -> Any:
 
 
 def _like(old: Any, value: Any) -> Any:
-    """Return a changed value in the form of the value it replaces."""
+    """Return a changed value in the form of what it stands for."""
     contents: Any = import_module("semantic_kernel.contents")
     kind: Any = type(old)
     if isinstance(old, _Parts):

@@ -1,6 +1,7 @@
-"""smolagents: hooks around every call of a tool, of a managed agent and of a model.
+"""smolagents: every call of a tool, of a managed agent and of a model, through hooks of hookbus.
 
-Not covered: tools that a remote executor runs elsewhere, and direct calls of a tool's `forward`.
+Not covered: tools that a remote executor ships away to run elsewhere, and a program that calls the
+`forward` of a tool.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ._vocabulary import Once, Vocabulary, refusal
 SUPPORTED: Final = Between("1.23.0", "1.26.0")
 
 PASSES: Final = ("smolagents.local_python_executor:FinalAnswerException",)
-"""Exceptions that return control to the framework and are not failures of a call."""
+"""What hands control back to the framework, and is no failure of a call."""
 
 _WORDS: Final = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
 
@@ -34,28 +35,29 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools, agents and models of smolagents run on hookbus, existing and future ones.
+    """Let the tools, agents and models of smolagents run on hookbus, those there are and those to
+    come.
 
     `tool_call` is every call of a tool (sender: the `Tool`), of `final_answer` (`kind="output"`)
     and of a managed agent (sender: the agent, `kind="agent"`), by an agent, its code or a program.
     `model_call` is `Model.generate` and `generate_stream`, whose parts are in `model_stream`;
     `agent_run` and `agent_stream` are `agent.run`.
 
-    A denied call of a `ToolCallingAgent` becomes an observation, so that the results of its other
-    calls are kept. In the code of a `CodeAgent` and in a program it raises `HookBlocked`: the code
-    stops, and the model reads why. A denied `final_answer` also raises and is not an answer.
+    A refused call is an observation where a `ToolCallingAgent` waits, so that the results of its
+    other calls are kept. In the code of a `CodeAgent` and in a program it is a `HookBlocked`: the
+    code stops, and the model reads why. So is a refused `final_answer`, which is no answer.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores smolagents. A second call does nothing.
+        A function that puts smolagents back as it was; twice is once.
 
     Raises:
-        HookError: if smolagents is not installed, does not fit, or already runs on hookbus.
+        HookError: if smolagents is not installed, does not fit, or runs on hookbus already.
     """
     with patches_of("smolagents", "smolagents", SUPPORTED, untested, install) as patches:
         agents, models, tools = (
@@ -80,8 +82,8 @@ def install(
 # -- tools -----------------------------------------------------------------------------------------
 
 class _Waiting(NamedTuple):
-    """The agent that waits for a text, the name of the called tool, and the values that replaced
-    names of its state: by argument, the name and the value, which no model can write."""
+    """The agent that waits for a text, the name of what it calls, and what it put in place of a
+    name of its state: from the argument, that name and what no model can write."""
 
     agent: Any
     name: str
@@ -149,8 +151,8 @@ def _managed(stock: Any, agent: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _read(stock: Any, tool: Any, kind: str, given: Any, own: dict[str, Any]) -> Any:
-    """Return the call and its body; `own` are smolagents' own options. Receivers see an image or
-    similar object of an agent's state as the name the model wrote."""
+    """Return the call and its body; `own` are options of smolagents' own. An image and the like of
+    an agent's state is seen by the name that the model gave."""
     arguments, spread = given
     waiting = _who_waits(tool)
     state = {
@@ -187,7 +189,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
 
 
 def _refused(refused: Refusal) -> Any:
-    if refused.call.caller is None or refused.call.kind == "output":
+    if refused.call.agent is None or refused.call.kind == "output":
         raise refused.blocked
     return refused.text
 

@@ -1,8 +1,9 @@
-"""Strands Agents: hooks around every call of a tool, of a model and of an agent.
+"""Strands Agents: every call of a tool, of a model and of an agent, through hooks of hookbus.
 
-Not covered: direct calls of a decorated function, direct calls of a model's `structured_output`,
-and tools that run at the model's provider. Receivers of `tool_call` do not see the parts that a
-tool yields before its result. A hand-off of a swarm whose result is denied has already happened.
+Not covered: a decorated function that a program calls as the function it is, `structured_output` of
+a model that is called by itself, and tools that run at the model's provider. The parts that a tool
+gives before its result are not shown to receivers of `tool_call`, and a hand-off of a swarm whose
+result is refused has happened.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SUPPORTED: Final = Between("1.45.0", "1.62.0")
 """Versions of strands-agents."""
 
 PASSES: Final = ("strands.interrupt:InterruptException",)
-"""Exceptions that return control to the framework and are not failures of a call."""
+"""What hands control back to the framework, and is no failure of a call."""
 
 _KINDS: Final = {
     "MCPAgentTool": "mcp",
@@ -36,7 +37,7 @@ _KINDS: Final = {
     "Subagent": "agent",
     "StructuredOutputTool": "output",
 }
-"""The kinds of tools by the name of their class or a parent class; most are imported lazily."""
+"""What tools are, by their class or one above it: most are not imported until they are used."""
 
 
 @named_options
@@ -44,27 +45,28 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the tools, models and agents of Strands run on hookbus, existing and future ones.
+    """Let the tools, models and agents of Strands run on hookbus, those there are and those to
+    come.
 
     `tool_call` (sender: the `AgentTool`) is every `stream` of a tool, by an agent, a swarm, a graph
-    or `agent.tool`, after all changes by hooks and middleware. The parts before the result are
-    passed on live. `model_call` (sender: the `Model`) is every `stream` of a model; its result is a
-    dict with `content`, and `model_stream` has the events. `agent_stream` (sender: the `Agent`) is
-    `stream_async`, which every call of an agent uses. A denied call returns a tool result with
-    status error.
+    or `agent.tool`, after all hooks and middleware have changed it; what the tool gives before its
+    result goes on live. `model_call` (sender: the `Model`) is every `stream` of a model; its result
+    is a dict with `content`, and `model_stream` has the events. `agent_stream` (sender: the
+    `Agent`) is `stream_async`, which all ways to call an agent come through. A refused call is a
+    tool result with status error.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Strands. A second call does nothing.
+        A function that puts Strands back as it was; twice is once.
 
     Raises:
-        HookError: if strands-agents is not installed, does not fit, or already runs on
-            hookbus.
+        HookError: if strands-agents is not installed, does not fit, or runs on hookbus
+            already.
     """
     with patches_of("strands", "strands-agents", SUPPORTED, untested, install) as patches:
         results = Results(_shown, _packed, _refused)
@@ -81,13 +83,13 @@ def install(
 
 
 class _Interrupted(Exception):
-    """A tool waits for a person's answer and has no result yet."""
+    """A tool asks a person: it has no result yet."""
 
 
 class _Stream:
-    """A running tool call, in another task than the one that reads its parts.
+    """A call of a tool, under way in a task beside the one that reads what the tool gives.
 
-    So the tool runs in the task of its receivers, and continues when its reader requests more.
+    So the tool runs where its receivers do, and it goes on when its reader asks for more.
     """
 
     def __init__(self, gate: Gate, depth: int, call: ToolCall, run: Callable[..., Any]) -> None:
@@ -96,7 +98,7 @@ class _Stream:
         self._ended, self._last = object(), None
 
     async def parts(self) -> AsyncGenerator[Any, None]:
-        """Yield the parts of the tool, and last the result of the hooked call."""
+        """Give what the tool gives, and last what came out of the hooked call."""
         task = asyncio.ensure_future(self._gate.run_async(self._call, self._body, self._depth))
         task.add_done_callback(lambda _: self._parts.put_nowait(self._ended))
         try:
@@ -139,7 +141,7 @@ def _hook_tools(gate: Gate) -> None:
     def streamed(owner: type, stock: Any) -> Any:
         @functools.wraps(stock)
         def stream(tool: Any, tool_use: Any, invocation_state: Any, **options: Any) -> Any:
-            # A program that calls `agent.tool` may pass the agent, or its context.
+            # A program that calls `agent.tool` may bring the agent, or its context, along.
             found = split(tool_use.get("input") or {}, lambda: ("agent", _context_of(tool)))
 
             def run(arguments: dict[str, Any]) -> Any:
@@ -158,7 +160,7 @@ def _hook_tools(gate: Gate) -> None:
     base = import_module("strands.types.tools").AgentTool
     gate.patches.wrap(base, "stream", streamed)
     home = import_module("strands.tools.executors._executor")
-    if hasattr(home, "_run_tool"):  # older releases answer for such tools elsewhere
+    if hasattr(home, "_run_tool"):  # older releases answer for such tools in between
         gate.patches.wrap_function(home, "_run_tool", functools.partial(_unknown, gate))
 
 
@@ -167,7 +169,7 @@ def _context_of(tool: Any) -> str:
 
 
 def _unknown(gate: Gate, stock: Any) -> Any:
-    """Make hooks run for calls of tools that an agent does not have."""
+    """Have calls of tools that an agent does not have be heard."""
 
     @functools.wraps(stock)
     def _run_tool(ctx: Any, *args: Any, **kwargs: Any) -> Any:
@@ -186,7 +188,7 @@ def _events() -> Any:
 
 
 def _result(last: Any) -> Any:
-    """Return the last part of a tool as a result, or the result in it."""
+    """Return the result that the last part of a tool is, or holds."""
     return getattr(last, "tool_result", last)
 
 
@@ -197,7 +199,7 @@ def _kind(tool: Any, name: str) -> str:
 
 
 def _shown(raw: Any) -> Any:
-    """Return a string if the result is one; otherwise its content, with structured content."""
+    """Show a text where the result is one; else what it holds, with structured content."""
     if not isinstance(raw, dict) or "content" not in raw:
         return raw
     more = {key: each for key, each in raw.items() if key not in ("toolUseId", "status")}
@@ -222,7 +224,7 @@ def _packed(call: ToolCall, raw: Any, value: Any) -> Any:
 
 def _refused(refused: Refusal) -> Any:
     call = refused.call
-    if call.context is not None:  # a denied output was already taken
+    if call.context is not None:  # a refused output: it was taken already
         call.context.results.pop(call.call_id, None)
     return {
         "toolUseId": call.call_id,

@@ -1,5 +1,6 @@
-"""Human approval: answer the calls that a guard holds, in this process or days later."""
+"""Approvals: who answers where a guard asks for a yes, in this process or days later."""
 
+from ._answering import answering
 from ._inbox import Inbox
 from ._notify import notify
 from ._store import Store
@@ -17,10 +18,6 @@ from ._words import (
 )  # fmt: skip
 
 __all__ = [
-    "AlreadyAnswered", "ApprovalPending", "ApprovalRecord", "Approved", "Denied", "Inbox", "Parked",
-    "Request", "RequestExpired", "Store", "UnknownRequest", "notify", "terminal",
+    "AlreadyAnswered", "ApprovalPending", "Approved", "ApprovalRecord", "Denied", "Inbox", "Parked", "Request",
+    "RequestExpired", "Store", "UnknownRequest", "answering", "notify", "terminal",
 ]  # fmt: skip
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

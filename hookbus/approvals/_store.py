@@ -1,4 +1,4 @@
-"""A store: requests and answers in a file, shared by processes and kept across restarts."""
+"""A store: requests and answers in a file, for several processes, and for longer than one lives."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import attrs
 
 from .. import HookError
-from .._errors import did_you_mean
 from .._keywords import named_options
+from ..exceptions import did_you_mean
 from ._memory import check_answer, check_seconds, said
 from ._schema import opened, prepared
 from ._words import (
@@ -31,20 +31,20 @@ from ._words import (
 
 @named_options
 class Store:
-    """Parks requests in a file until a person answers: `bus.approver(Store("approvals.db"))`.
+    """Where requests are parked until somebody answers: `bus.approver(Store("approvals.db"))`.
 
-    A call that requires approval is blocked with `ApprovalPending`. Make the same call again after
-    the approval, in this process or another one, and it passes once. The file is a SQLite database
-    that several processes may use. Every answer is on the disk when `answer` returns.
+    A call that asks for a yes is blocked with `ApprovalPending`; made again after the yes, in this
+    process or another one, it passes once. The file is a SQLite database of its own, which several
+    processes may use; what was acknowledged is on the disk.
 
     Args:
-        path: the file. A missing file is created, readable by its owner only.
-        expires: for how many seconds an answer is valid.
-        answer_within: how many seconds a request stays open. After that it is `"expired"`, and the
-            same call made again is a new request.
+        path: the file; it is made where there is none, for its owner alone.
+        expires: for how many seconds an answer holds.
+        answer_within: for how many seconds a request takes an answer. Then it is `"expired"`, and
+            the same call made again is a new request.
 
     Raises:
-        HookError: if the file cannot be used, or is not an approval store.
+        HookError: if the file cannot be used, or is none of these.
     """
 
     name = "Store"
@@ -60,16 +60,16 @@ class Store:
         self._expires, self._answer_within, self._is_closed = expires, answer_within, False
 
     def pending(self) -> list[Request]:
-        """Return the requests that have no answer yet, oldest first."""
+        """Return the requests that wait for an answer, the oldest first."""
         found = self._cases("answer IS NULL AND lapsed IS NULL AND answer_by > ?", time.time())
         return [case.request for case in found]
 
     def history(self) -> list[ApprovalRecord]:
-        """Return all requests and their outcomes, oldest first."""
+        """Return all requests and what became of them, the oldest first."""
         return self._cases("1")
 
     def get(self, id: str) -> ApprovalRecord:
-        """Return a request and its outcome.
+        """Return a request and what became of it.
 
         Raises:
             UnknownRequest: if there is no such request.
@@ -81,13 +81,13 @@ class Store:
         return found[0]
 
     def answer(self, id: str, answer: Approved | Denied) -> None:
-        """Answer a request; the first answer is final. It is on the disk when this method returns.
+        """Answer a request; the first answer is final. It is on the disk when this returns.
 
         Raises:
-            HookError: if the answer is invalid.
+            HookError: for what is no answer.
             UnknownRequest: if there is no such request.
-            AlreadyAnswered: if the request has an answer already.
-            RequestExpired: if `answer_within` seconds have passed.
+            AlreadyAnswered: if it has an answer.
+            RequestExpired: if nobody answered it within `answer_within`.
         """
         case = self.get(id)
         check_answer(answer, case.request)
@@ -97,26 +97,27 @@ class Store:
             changed = db.execute(
                 "UPDATE requests SET answer = ?, answered = ?, until = ? "
                 "WHERE id = ? AND answer IS NULL AND lapsed IS NULL AND answer_by > ?",
-                [_answer_text(answer), now, now + (remembered or self._expires), id, now],
+                [_told(answer), now, now + (remembered or self._expires), id, now],
             ).rowcount
         if not changed:
             before = self.get(id).answer
             if before is None:
                 raise RequestExpired(
-                    f"request {id} has expired: make the call again to create a new request"
+                    f"nobody answered request {id} in time: it is asked anew when the call is made "
+                    "again"
                 )
-            raise AlreadyAnswered(f"request {id} is already {said(before)}")
+            raise AlreadyAnswered(f"request {id} has its answer already: {said(before)}")
 
     def close(self) -> None:
-        """Close the store: a later call that requires approval is blocked."""
+        """Ask and answer nothing more; a call that asks is blocked."""
         self._is_closed = True
 
     def ask(self, request: Request) -> Approved | Denied | Parked:
-        """Use the answer to such a call, or park the call. The bus calls this."""
+        """Use the answer to such a call, or park it, as the bus does."""
         try:
             return self._settled(request)
         except HookError as error:
-            raise HookError(str(error)) from None  # raised here only, so it is safe to show
+            raise HookError(str(error)) from None  # by this room alone: its words may be said
 
     def _settled(self, request: Request) -> Approved | Denied | Parked:
         with self._opened() as db:
@@ -149,7 +150,7 @@ class Store:
         return Kept.of(case.answer, case.request.arguments)
 
     async def ask_async(self, request: Request) -> Approved | Denied | Parked:
-        """Do the same in a task, without blocking the event loop."""
+        """Likewise in a task, which does not hold the loop up."""
         answered = await asyncio.to_thread(self._asked, request)
         if isinstance(answered, HookError):
             raise answered
@@ -175,8 +176,8 @@ class Store:
 
 
 def _case(row: sqlite3.Row | tuple[Any, ...]) -> ApprovalRecord:
-    _, _, _, request, asked, answer_by, lapsed, text, answered, until, used = row
-    answer = None if text is None else _answer(json.loads(text))
+    _, _, _, request, asked, answer_by, lapsed, told, answered, until, used = row
+    answer = None if told is None else _answer(json.loads(told))
     if answer is None:
         is_late = lapsed is not None or answer_by <= time.time()
         state = "expired" if is_late else "pending"
@@ -193,14 +194,14 @@ def _case(row: sqlite3.Row | tuple[Any, ...]) -> ApprovalRecord:
 
 
 def _written(request: Request) -> str:
-    """Return a request as JSON. Descriptive values without JSON are written by their repr."""
+    """Return a request as JSON; what only decorates it may be anything, and is told in words."""
     return json.dumps(attrs.asdict(request), default=repr)
 
 
-def _answer_text(answer: Approved | Denied) -> str:
+def _told(answer: Approved | Denied) -> str:
     return json.dumps({"kind": type(answer).__name__, **attrs.asdict(answer)})
 
 
-def _answer(data: dict[str, Any]) -> Approved | Denied:
-    kind = data.pop("kind")
-    return Approved(**data) if kind == "Approved" else Denied(**data)
+def _answer(told: dict[str, Any]) -> Approved | Denied:
+    kind = told.pop("kind")
+    return Approved(**told) if kind == "Approved" else Denied(**told)

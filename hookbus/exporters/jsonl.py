@@ -1,4 +1,4 @@
-"""Write events as JSON lines, one line for each, in the format of `as_dict`."""
+"""Events as JSON lines: one line each, as `as_dict` has it."""
 
 from __future__ import annotations
 
@@ -13,27 +13,21 @@ from .._locks import Lock
 from ..events import Event
 from ._file import Lines
 
-__all__ = ["JsonLines"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
 
 @named_options
 class JsonLines(Exporter):
-    """Appends each event to a file as one line of JSON.
+    """Writes each event as one line of JSON to the end of a file.
 
-    Several processes may write to one file, unless it rotates.
+    Several processes may write to one file that does not rotate.
 
     Args:
-        path: the file, readable by its owner only. A missing file is created.
-        max_bytes: the maximum size. Before a line exceeds it, the file is renamed to `path.1`, that
-            one to `path.2` and so on, and a new file starts. None means no limit.
-        keep: the number of renamed files to keep. Older ones are deleted.
+        path: the file, which only its owner may read; it is made where there is none.
+        max_bytes: before a line would make it larger, the file becomes `path.1`, that one `path.2`
+            and so on, and a new one begins. None is no limit.
+        keep: how many such files there are; older ones are gone.
 
     Raises:
-        HookError: for an invalid limit.
+        HookError: for a limit that is none.
         OSError: if the file cannot be opened.
     """
 
@@ -42,7 +36,7 @@ class JsonLines(Exporter):
     ) -> None:
         for name, value in (("max_bytes", max_bytes), ("keep", keep)):
             if value is not None and (type(value) is not int or value < 1):
-                raise HookError(f"{name}={value!r:.40} must be a whole number of at least 1")
+                raise HookError(f"{name}={value!r:.40} must be a whole number from 1")
         self._max_bytes, self._keep = max_bytes, keep
         self._lines, self._lock = Lines(path), Lock()
 
@@ -59,7 +53,7 @@ class JsonLines(Exporter):
             self._lines.write(line)
 
     def close(self) -> None:
-        """Disconnect the exporter from every bus, and close the file."""
+        """Disconnect it from every bus, and close the file."""
         self._disconnect()
         with self._lock:
             self._lines.close()

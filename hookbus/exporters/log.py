@@ -1,4 +1,4 @@
-"""Log calls: one line for each when it ends."""
+"""Calls in the log: one line each, when it has ended."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ from typing import Any, Final
 
 import attrs
 
-from .._errors import name_of_class
 from .._exporting import Exporter
 from .._keywords import named_options
 from .._views.values import title
 from ..events import Blocked, Event, Failed, Finished, Mutated, Started
+from ..exceptions import name_of_class
 from ._under_way import UnderWay
-
-__all__ = ["Logging"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
 
 LEVELS: Final = {
     "returned": logging.INFO, "replaced": logging.INFO, "cancelled": logging.INFO,
@@ -29,7 +22,7 @@ LEVELS: Final = {
 }  # fmt: skip
 
 _MOST: Final = 20
-"""The maximum number of receivers to name for one call."""
+"""So many receivers of one call are named."""
 
 
 @attrs.define
@@ -40,15 +33,15 @@ class _Call:
 
 @named_options
 class Logging(Exporter):
-    """Logs each call in one line when it ends. The level is INFO for success or cancellation,
-    WARNING for a block, and ERROR for an exception.
+    """Logs each call in one line when it has ended: INFO where it went well or was cancelled,
+    WARNING where it was blocked, ERROR where it raised.
 
-    A JSON formatter finds the fields of the line in the record, as `hookbus`. A structlog logger
-    gets them as keyword arguments.
+    A formatter for JSON finds the facts of the line in the record, as `hookbus`; a logger of
+    structlog is given them by name.
 
     Args:
-        logger: the logger to use. Default: the logger `hookbus.calls`.
-        json: whether to log the line as JSON.
+        logger: where to; by default the logger `hookbus.calls`.
+        json: whether the line is JSON.
     """
 
     def __init__(self, logger: Any = None, json: bool = False) -> None:
@@ -68,7 +61,7 @@ class Logging(Exporter):
             call.did.append(did)
 
     def close(self) -> None:
-        """Disconnect the exporter from every bus, and drop the calls in flight."""
+        """Disconnect it from every bus, and forget the calls that are in flight."""
         self._disconnect()
         self._calls.clear()
 
@@ -92,7 +85,7 @@ class Logging(Exporter):
 
 
 def _did(event: Event) -> str | None:
-    """Describe what a receiver did in a call, or return None."""
+    """Say what a receiver did in a call, where that is to be said."""
     if isinstance(event, Blocked):
         blocked = "blocked" if event.enforced else "would have blocked"
         return f"{event.receiver} {blocked}: {event.reason:.200}"
@@ -104,5 +97,5 @@ def _did(event: Event) -> str | None:
 
 
 def printable(text: str) -> str:
-    """Return a text in one line, with control characters escaped."""
+    """Return a text in one line, without what a terminal would take for an order."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

@@ -1,7 +1,7 @@
-"""A time limit for scanning untrusted data.
+"""How long a guard may look at what strangers wrote.
 
-It counts the CPU time of the scanning thread. So a busy machine blocks no call, and other threads
-do not count.
+It is the time that its thread computes: a busy machine blocks no call, and what other threads do
+meanwhile does not count.
 """
 
 from __future__ import annotations
@@ -14,68 +14,68 @@ from typing import Any, Final
 
 from .. import HookError
 from .._connections.options import odd_timeout
-from .._errors import warn
+from ..exceptions import warn
 
 SECONDS: Final = 1.0
-"""The default time limit of a guard for one call."""
+"""For so long a guard looks at one call, unless it is told otherwise."""
 
 CHARACTERS_A_SECOND: Final = 2_000_000
-"""The minimum speed of a step that cannot be interrupted."""
+"""A step that nothing can interrupt does at least so many."""
 
 SHARE: Final = 0.9
-"""The last step starts within this share of the limit, so that it ends within the limit."""
+"""The last step begins within so much of the time, and so ends within all of it."""
 
 ITEM_SECONDS: Final = 0.001
 CHARACTER_SECONDS: Final = 0.000_002
-"""Additional time for each item of a stream, and for each of its characters."""
+"""An item of a stream, and each of its characters, may take so much longer."""
 
 
 class Deadline:
-    """The time at which a guard stops scanning.
+    """The moment from which on a guard looks no further.
 
     Args:
-        seconds: the limit, from now.
+        seconds: from now.
     """
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._until = time.thread_time() + seconds * SHARE
 
     def left(self) -> float:
-        """Return the remaining seconds.
+        """Return the seconds that are left.
 
         Raises:
-            TimeoutError: if none remain.
+            TimeoutError: if there are none.
         """
         left = self._until - time.thread_time()
         if left <= 0:
-            raise TimeoutError("scanning exceeded its time limit; pass a longer timeout=")
+            raise TimeoutError("it takes too long to look through; timeout= says how long it may")
         return left
 
     def take(self, text: str) -> None:
-        """Raise TimeoutError if the remaining time is too short for an uninterruptible step."""
+        """Raise TimeoutError unless there is time for a step over a text, which nothing stops."""
         if len(text) > self.left() * CHARACTERS_A_SECOND:
-            raise TimeoutError(f"there is not enough time left to scan {len(text)} characters")
+            raise TimeoutError(f"{len(text)} characters are too many for the time that is left")
 
 
 class Allowance:
-    """The time limit of one call with its arguments, its result, and any number of items.
+    """The seconds for one call, which has arguments, a result, and perhaps many items.
 
     Args:
-        seconds: the limit for all of it. Each item adds some time, up to this limit.
+        seconds: for all of it; each item brings some more, and never more than this in all.
     """
 
     def __init__(self, seconds: float) -> None:
         self._most = self._left = seconds
 
     def add(self, item: Any) -> None:
-        """Add time for an item of a stream."""
+        """Take in an item of a stream."""
         length = len(item) if isinstance(item, (str, bytes)) else 0
         more = ITEM_SECONDS + length * CHARACTER_SECONDS
         self._left = min(self._most, self._left + more)
 
     @contextmanager
     def deadline(self) -> Iterator[Deadline]:
-        """Return the deadline for the work in a `with` block."""
+        """Give the deadline of what is looked at in a `with` block."""
         began = time.thread_time()
         try:
             yield Deadline(self._left)
@@ -84,14 +84,14 @@ class Allowance:
 
 
 def checked(timeout: Any) -> float:
-    """Return a timeout as a number of seconds.
+    """Return a number of seconds.
 
     Raises:
-        HookError: if it is not a valid timeout.
+        HookError: if it is none.
     """
     is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
     if not is_number or not 0 < timeout < math.inf:
-        raise HookError(f"timeout={timeout!r:.40} must be a number of seconds greater than 0")
+        raise HookError(f"timeout={timeout!r:.40} must be a number of seconds above 0")
     if odd := odd_timeout(timeout):
         warn(odd)
     return float(timeout)

@@ -1,4 +1,4 @@
-"""Find Windows paths that programs may read differently."""
+"""What makes a path of Windows one that programs may take for different paths."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ _NO_NAME: Final = re.compile('[<>"|?*]')
 
 
 def why_odd(path: str) -> str | None:
-    """Return why a path is ambiguous on Windows, or None.
+    """Say why a path names no one place on Windows, or return None.
 
-    An absolute path begins with a drive and a slash, or with a server and a share. Both kinds of
-    slashes are equal.
+    A whole path begins with a drive and a slash, or with a server and a share; both kinds of
+    slashes are read as one.
     """
     drive, rest = ntpath.splitdrive(path.replace("/", "\\"))
     if drive.startswith(("\\\\?", "\\\\.")):
         return "names a device"
     if drive.endswith(":") and not rest.startswith("\\"):
-        return "names a drive without a folder"
+        return "names a drive and no folder on it"
     if not drive and rest.startswith("\\"):
-        return "has no drive"
+        return "names no drive"
     if ":" in rest or (drive and not _DRIVE.fullmatch(drive)):
         return "is an address, or names a stream of a file"
     for part in (*drive.split("\\"), *rest.split("\\")):
         if part in (".", ".."):
             continue
         if part.endswith((".", " ")):
-            return "has a name that ends with a dot or a space, which Windows removes"
+            return "has a name that ends with a dot or a blank, which Windows drops"
         if _DEVICES.match(part):
             return "names a device"
         if _NO_NAME.search(part):
-            return "has a character that is not allowed in names on Windows"
+            return "has a character that no name has on Windows"
     return None
 
 
 def share_of(path: str) -> str:
-    r"""Return the share of a path, such as `\\server\share`, in lower case, or "" on a drive."""
+    r"""Return the share of a path, such as `\\server\share`, in small letters; "" on a drive."""
     drive = ntpath.splitdrive(path.replace("/", "\\"))[0]
     return drive.lower() if drive.startswith("\\\\") else ""

@@ -1,4 +1,4 @@
-"""The journal: record events in a file, read them, and replay calls against current guards."""
+"""The journal: what happened, kept in a file, and asked again."""
 
 from ._checkpoint import Checkpoint
 from ._cursor import Cursor
@@ -9,10 +9,6 @@ from ._verify import Verification
 from ._words import Record
 
 __all__ = [
-    "Checkpoint", "Cursor", "Journal", "NotJudged", "Record", "Replay", "Retained",
-    "VerdictChange", "Verification", "replay",
+    "Checkpoint", "Cursor", "VerdictChange", "Journal", "Record", "Replay",
+    "Retained", "NotJudged", "Verification", "replay",
 ]  # fmt: skip
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""Durable hooks: a method starts only after its intent is on the disk."""
+"""Durable hooks: no body starts before it is on the disk that it is about to."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from .. import Block, Bus, HookBlocked, HookContext, HookError
-from .._errors import call_id_of, is_a, note
 from .._plain import name_of_type, place_of_raise
 from ..events import HIDDEN, Started
-from ..exceptions import CallPaused
+from ..exceptions import CallPaused, call_id_of, is_a, note
 from ._chain import Row, row_of
 from ._queue import Waiting
 from ._writer import Writer
@@ -21,9 +20,9 @@ _OF_INTENT: Final = ("arguments", "values")
 
 
 class Durable:
-    """The `around` that makes hooks durable, for every kind of function."""
+    """The around that makes hooks durable, in every colour."""
 
-    __hookbus_live__ = True  # it passes a streamed answer on while it arrives
+    __hookbus_live__ = True  # it passes an answer of a model on as it comes
 
     def __init__(self, writer: Writer, bus: Bus) -> None:
         self._writer, self._bus = writer, bus
@@ -44,17 +43,17 @@ class Durable:
 
 
 class Attempt:
-    """One attempt of a call: its intent, and its outcome."""
+    """One attempt of a body: its intent, and how it ended."""
 
     def __init__(self, writer: Writer, bus: Bus, ctx: HookContext) -> None:
         self._writer, self._bus, self._ctx = writer, bus, ctx
-        state: dict[Any, Any] = ctx.state  # of this call; each journal counts separately
+        state: dict[Any, Any] = ctx.state  # the call's own; another journal counts for itself
         self._number = state[writer] = state.get(writer, 0) + 1
         self._intent: Waiting | None = None
         self._known: dict[str, Any] = {}
 
     def begin(self) -> Block | None:
-        """Write the intent to the disk. If that fails, return the block of the call."""
+        """Put the intent on the disk; return what blocks the call where that fails."""
         try:
             self._writer.settle(self._intend())
         except HookError as error:
@@ -65,7 +64,7 @@ class Attempt:
         return None
 
     async def begin_async(self) -> Block | None:
-        """Do the same in a task."""
+        """Likewise in a task."""
         try:
             await self._writer.settle_async(self._intend())
         except HookError as error:
@@ -76,10 +75,10 @@ class Attempt:
         return None
 
     def end(self, error: BaseException | None = None) -> None:
-        """Write the outcome to the disk.
+        """Put the outcome on the disk.
 
         Raises:
-            HookError: if that fails after the method returned.
+            HookError: if that fails, after a body that returned.
         """
         if error is not None and not isinstance(error, (Exception, CallPaused)):
             self._leave(error)
@@ -90,7 +89,7 @@ class Attempt:
             self._unwritten(error, wrong)
 
     async def end_async(self, error: BaseException | None = None) -> None:
-        """Do the same in a task."""
+        """Likewise in a task."""
         if error is not None and not isinstance(error, (Exception, CallPaused)):
             self._leave(error)
             return
@@ -110,18 +109,18 @@ class Attempt:
     def _refused(self, error: HookError) -> Block:
         if self._intent is not None:
             self._intent.is_withdrawn = True
-        return Block(f"the call cannot be recorded: {error}", code="journal")
+        return Block(f"it is durable, and {error}", code="journal")
 
     def _leave(self, error: BaseException) -> None:
-        """Let another thread write the outcome, so that a cancellation or interrupt can go on."""
+        """Have the outcome written by somebody else: a cancellation or an interrupt goes on."""
         if self._intent is not None:
-            self._intent.is_withdrawn = True  # if it is not written yet
+            self._intent.is_withdrawn = True  # if it is still on its way
             self._writer.post(self._outcome(error), self._intent)
 
     def _unwritten(self, error: BaseException | None, wrong: HookError) -> None:
-        said = f"its outcome could not be recorded: {wrong}"
+        said = f"its outcome could not be kept: {wrong}"
         if error is None:
-            raise HookError(f"{self._ctx.hook} ran, but {said}") from None
+            raise HookError(f"{self._ctx.hook} has run, and {said}") from None
         of = error.error if is_a(error, CallPaused) else error
         note(of, f"{self._ctx.hook} raised this, and {said}")
 
@@ -143,7 +142,7 @@ class Attempt:
         return row_of(self._known | about | facts)
 
     def _described(self) -> dict[str, Any]:
-        """Return the common fields of the records, with the arguments as the bus reports them."""
+        """Return what the records of this attempt say, with the arguments as the bus tells them."""
         ctx = self._ctx
         known: dict[str, Any] = {
             "call_id": ctx.call_id, "parent_id": None, "hook": ctx.hook, "at": time.time()
@@ -153,10 +152,10 @@ class Attempt:
         event = Started(
             sender=ctx.description, baggage=ctx.baggage, values=values, **known
         )
-        redacted_event = self._bus.events.redacted(event)
-        if redacted_event is None:  # redaction failed: leave out what may contain a secret
-            redacted_event = Started(sender="unknown", baggage={}, **known)
-        return redacted_event.as_dict()
+        told = self._bus.events.redacted(event)
+        if told is None:  # it could not be redacted: what may hold a secret is left out
+            told = Started(sender="unknown", baggage={}, **known)
+        return told.as_dict()
 
 
 def _plain(attempt: Attempt, call_next: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Call today's guards for a recorded call, without running its method."""
+"""Today's guards, asked about a call that is over: its body never runs."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from ._senders import SenderIsGone, Unknown, is_subclass, qualname_of, stand_in_
 _WORD: Final = re.compile(
     r"\A<[^<>]*>\Z|<(?:redacted|could not be redacted|(?:private|secret|email|card|iban)(?:-\d+)?)>"
 )
-"""A string that replaces a value, or contains a redacted part."""
+"""A text that stands for something else, or has a part that was redacted."""
 
 _OFFERED: Final = ("ctx", "baggage")
 _REST: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
-LABELS: Final = frozenset({"caller", "call_id", "tool"})
-"""Labels of a `tool_call`, not values: a redacted label does not prevent a verdict.
+LABELS: Final = frozenset({"agent", "call_id", "tool"})
+"""What is said around a `tool_call` and is no value: nobody is kept from judging by a word there.
 """
 
 Verdict = tuple[str, str | None]
-"""`"allowed"`, `"blocked"` or `"asked"`, and the reason."""
+"""`"allowed"`, `"blocked"` or `"asked"`, and why."""
 
 
 class CannotJudge(Exception):
-    """A guard cannot be called for a recorded call; the message is the reason."""
+    """A guard cannot be asked about a call: its reason."""
 
 
 @attrs.frozen
 class Past:
-    """A recorded call: its argument names, their values by name or None if they are unknown, and
-    its baggage.
+    """A call as it was recorded: its arguments, their values by name or None where these are not
+    known, and what held around it.
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class Past:
 
 
 class Judge:
-    """One guard, connected alone to its own bus, so that it is called as usual."""
+    """One guard, connected alone to a bus of its own: the engine asks it as it asks any."""
 
     def __init__(self, bus: Bus, hook: str, connected: Any) -> None:
         self.name, self._connected = connected.name, connected
@@ -60,7 +60,7 @@ class Judge:
         )  # fmt: skip
         self._bus.events.connect(self._hear, kinds=(events.Invoked, events.Failed))
         when = _parameters(options.when) if callable(options.when) else _named(options.when or ())
-        asks = _parameters(connected.function)[1:] + when  # without the sender, which comes first
+        asks = _parameters(connected.function)[1:] + when  # but the sender, which comes first
         self._asks = {each.name: each for each in asks if each.kind not in _REST}
         is_any = any(each.kind is Parameter.VAR_KEYWORD for each in asks)
         self._asks_for_all = is_any or "ctx" in self._asks
@@ -68,10 +68,10 @@ class Judge:
         self._asked = False
 
     def verdict(self, past: Past, sender: Any) -> Verdict:
-        """Return the guard's verdict on a call of such a sender.
+        """Return what the guard says of a call of such a sender.
 
         Raises:
-            CannotJudge: if it cannot be known.
+            CannotJudge: where that cannot be known.
         """
         self._check(past)
         receiver = self._receiver
@@ -89,36 +89,35 @@ class Judge:
             self._stub(past.names)(*(values.get(name) for name in past.names))
 
     def _stub(self, names: tuple[str, ...]) -> Any:
-        """Return a function with these arguments and the same hook as the recorded one."""
+        """Return a function of these arguments that hooks as the recorded one did."""
         found = self._stubs.get(names)
         if found is None:
             def body(*given: Any) -> None:
-                """Take the place of the recorded method."""
+                """Stand where the body was."""
 
             kind = Parameter.POSITIONAL_OR_KEYWORD
             body.__signature__ = Signature(  # type: ignore[attr-defined]
                 [Parameter(name, kind) for name in names]
             )
-            hooked = hookable(self._hook, bus=self._bus, async_receivers=True)
-            found = self._stubs[names] = hooked(body)
+            found = self._stubs[names] = hookable(self._hook, bus=self._bus, async_receivers=True)(body)
         return found
 
     def _hear(self, _: Bus, event: Any) -> None:
         self._asked = self._asked or getattr(event, "answer", None) == "asked"
 
     def _check(self, past: Past) -> None:
-        """Raise if the guard needs values that are unknown or redacted."""
+        """Refuse what the guard needs and nobody knows: values, or words that stand for them."""
         for name, each in self._asks.items():
             if each.default is each.empty and name not in (*past.names, *_OFFERED):
-                raise CannotJudge(f"it needs {name}, which the call did not have")
+                raise CannotJudge(f"it asks for {name}, which the call did not have")
         for name in self._needs(past.names):
             if past.values is None or name not in past.values:
                 raise CannotJudge("the values of its arguments were not recorded")
             if any(_WORD.search(text) for text in _texts(past.values.get(name))):
-                raise CannotJudge(f"the recorded value of {name} is redacted")
+                raise CannotJudge(f"of {name} a word was recorded that stands for its value")
 
     def _needs(self, names: tuple[str, ...]) -> list[str]:
-        """Return the arguments that the guard, or its `when=`, may read."""
+        """Return the arguments that the guard, or its `when=`, may look at."""
         if not self._asks_for_all:
             return [name for name in names if name in self._asks]
         is_tool_call = {"name", "arguments"}.issubset(names)
@@ -127,13 +126,13 @@ class Judge:
 
     def _check_sender(self, error: BaseException | None) -> None:
         if isinstance(error, SenderIsGone):
-            raise CannotJudge("it reads the sender, which is unknown here") from None
+            raise CannotJudge("it looks at the sender, of whom nothing is known here") from None
         if isinstance(error, AttributeError) and error.obj is self._receiver.sender:
-            raise CannotJudge(f"it reads {error.name!r} of the sender, which is gone") from None
+            raise CannotJudge(f"it looks at {error.name!r} of the sender, which is gone") from None
 
 
 class _Wrapped:
-    """A guard that gets a stand-in for the sender. `error` is the exception it raised."""
+    """A guard that is given a stand-in for the sender; `error` is how it failed."""
 
     sender: Any = None
     error: BaseException | None = None
@@ -165,7 +164,7 @@ class _AsyncWrapped(_Wrapped):
 
 @attrs.frozen
 class Asked:
-    """A guard that applies to a call, its stand-in sender, and why it cannot be called."""
+    """A guard that concerns a call, whom it is given for the sender, and why it cannot be asked."""
 
     guard: Any
     sender: Any
@@ -173,8 +172,8 @@ class Asked:
 
 
 def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
-    """Yield the guards of a hook that apply to a recorded sender, in order. Those that cannot be
-    called come last.
+    """Yield the guards of a hook that concern a recorded sender, in their order; those that cannot
+    be asked come last.
     """
     signal = bus.signal(f"pre_{hook}")
     scoped = [(each, each.owner)
@@ -182,7 +181,7 @@ def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
     classes = [scope for _, scope in scoped if issubclass(type(scope), type)]
     stand_in, is_known = stand_in_of(sender, classes)
     known = ANY if type(stand_in) is Unknown else stand_in
-    matching = {id(each.function): each for _, each in signal._matching(known)
+    matching = {id(each.function): each for _, each in signal.matching(known)
                 if each.role == "guard"}  # fmt: skip
     for function in signal.receivers_for(known):
         if id(function) in matching:
@@ -193,10 +192,10 @@ def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
                 yield Asked(each, stand_in)
         elif issubclass(type(scope), type):
             if not is_known:
-                why = f"it is connected to {qualname_of(scope)}, and the sender is unknown here"
+                why = f"it is of {qualname_of(scope)}, and nothing here is known of the sender"
                 yield Asked(each, stand_in, why)
         elif scope is not ANY and (known is ANY or is_subclass(type(known), type(scope))):
-            why = "it is connected to one object, and the journal does not identify the object"
+            why = "it is of one object, and which one a call was of is not recorded"
             yield Asked(each, stand_in, why)
 
 

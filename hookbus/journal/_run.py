@@ -1,4 +1,4 @@
-"""A run: one writer of a journal in one process, and the fate of earlier runs."""
+"""A run: one writer of a journal in one process, and what became of those before it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Run:
     """One writer in one process.
 
     Attributes:
-        id: its unique id in all journals.
-        source: its process: `//host/program/pid`.
-        number: its number in the file; 0 until it has written a record.
+        id: its own in all journals.
+        source: which process it is in: `//host/program/pid`.
+        number: what stands for it in the file; 0 until it has written something.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Run:
         self.source = f"//{quote(self._host)}/{quote(program or 'python')}/{os.getpid()}"
 
     def enter(self, db: sqlite3.Connection, path: Path) -> int:
-        """Add this run to the file, report runs that died, and return its number."""
+        """Enter it into the file, say which runs have died since, and return its number."""
         for number, id, pid in db.execute(
             "SELECT number, id, pid FROM runs WHERE how IS NULL AND host = ?", [self._host]
         ).fetchall():
@@ -45,22 +45,21 @@ class Run:
         ).lastrowid or 0
 
     def leave(self, db: sqlite3.Connection) -> None:
-        """Record that it ended normally."""
+        """Say in the file that it has ended as it should."""
         db.execute(
             "UPDATE runs SET ended = ?, how = 'closed' WHERE number = ?", [time.time(), self.number]
         )
 
 
 def _say_died(db: sqlite3.Connection, path: Path, number: int, id: str, pid: int) -> None:
-    unknown = db.execute(
+    unfinished = db.execute(
         "SELECT count(*) FROM attempts WHERE run = ? AND outcome IS NULL", [id]
     ).fetchone()[0]
-    attempts = "1 attempt" if unknown == 1 else f"{unknown} attempts"
     db.execute("UPDATE runs SET how = 'died' WHERE number = ?", [number])
     _log.warning(
-        "%s: run %s of process %d ended without closing it. All acknowledged records are there, "
-        "and unfinished writes are not%s",
-        path, id, pid, f". The outcome of {attempts} is unknown" if unknown else "",
+        "%s: run %s, process %d, ended without closing it: all that it acknowledged is there, "
+        "what it was writing is not, and of %d attempts nobody knows the outcome",
+        path, id, pid, unfinished,
     )  # fmt: skip
 
 

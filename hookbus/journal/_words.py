@@ -1,4 +1,4 @@
-"""The record type of a journal."""
+"""What is read in a journal."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ import attrs
 
 @attrs.frozen(kw_only=True)
 class Record:
-    """One recorded event. The names of the fields are those of CloudEvents.
+    """One thing that happened, as a journal keeps it; the names are those of CloudEvents.
 
     Attributes:
-        seq: its number in the file, from 1, without gaps.
-        id: its unique id in all journals.
-        source: the process that recorded it: `//host/program/pid`.
-        type: `"hookbus."` and the event's name in lower case, `"hookbus.intent"`,
-            `"hookbus.outcome"`, or `"hookbus.retained"`, which notes dropped records.
+        seq: its place in the file, from 1, without a gap.
+        id: of its own in all journals.
+        source: which process told it: `//host/program/pid`.
+        type: `"hookbus."` and the event's name in small letters, `"hookbus.intent"`,
+            `"hookbus.outcome"`, or `"hookbus.retained"`, which says what was dropped for age.
         subject: the name of the hook.
         time: when it happened, in seconds since 1970.
-        data: its content, as `event.as_dict()` returns it.
-        run: the id of the `Journal` object that wrote it. `(run, data["call_id"])` identifies a
-            call.
-        baggage: the baggage, as set by `hookbus.baggage`.
+        data: all it says, as `event.as_dict()`.
+        run: which `Journal` object wrote it. A call is known by `(run, data["call_id"])`.
+        baggage: what `hookbus.baggage` said around it.
     """
 
     seq: int

@@ -1,11 +1,7 @@
-"""The classes behind `hookbus.load_plugins`: what it returns, and what plugins get."""
+"""What `load_plugins` returns and what plugins are given; `hookbus.load_plugins` is the way in."""
 
 from ._api import PluginApi
 from ._diagnostics import Diagnostic, PluginRow
 from ._plugins import Plugins
 
 __all__ = ["Diagnostic", "PluginApi", "PluginRow", "Plugins"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

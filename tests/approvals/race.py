@@ -1,8 +1,8 @@
-"""One of two processes that race for every approval in a store; prints the numbers that it used.
+"""One of two processes that race for every yes in a store: prints the numbers of those it used.
 
     python -m tests.approvals.race FILE ROUNDS
 
-It starts when a file called `FILE.go` exists.
+It begins when there is a file called `FILE.go`.
 """
 
 import sys

@@ -24,8 +24,7 @@ def blocked(bank, *args, **kwargs):
 
 def test_without_anybody_to_ask_it_is_a_no(bank, asks):
     said = blocked(bank, "ada", 500)
-    advice = "no approver is configured; set one with bus.approver(...)"
-    assert said.reason == f"pay 500 to ada? {advice}"
+    assert said.reason == "pay 500 to ada?: nobody is there to say yes"
     assert said.receiver.endswith("large") and said.verdict.code == "large"
     assert bank.pay("ada", 5) == 5
 
@@ -56,7 +55,7 @@ def test_a_small_sum_is_nobodys_question(bank, bus, asks):
 def test_a_no_is_said_with_its_reason(bank, bus, asks):
     bus.approver(lambda request: Denied("ada", "too much"))
     said = blocked(bank, "bob", 500)
-    assert said.reason == "pay 500 to bob? denied by ada: too much"
+    assert said.reason == "pay 500 to bob?: denied by ada: too much"
     assert said.verdict.code == "denied"
 
 
@@ -248,7 +247,7 @@ def test_what_holds_itself_cannot_be_approved(bank, bus, make):
     odd.append(odd) if make is list else odd.update(odd=odd)
     bus.signal("pre_pay").connect(lambda account: Ask("pay?"), role="guard", weak=False)
     bus.approver(lambda request: Approved("ada"))
-    assert "cannot be approved: to contains itself" in blocked(bank, odd, 1).reason
+    assert "cannot be approved: to holds itself" in blocked(bank, odd, 1).reason
 
 
 @pytest.mark.parametrize("question", ["", " \n", None, 5, ["pay?"], b"pay?"])
@@ -265,7 +264,7 @@ def test_a_parked_call_is_pending_under_one_number_until_it_is_answered(bank, bu
     bus.approver(lambda request: answers.pop(0))
     first, second = blocked(bank, "bob", 500), blocked(bank, "bob", 500)
     assert isinstance(first, ApprovalPending) and first.id == second.id
-    assert f"approval pending (request {first.id}" in first.reason
+    assert f"waits for a yes, as request {first.id}" in first.reason
     again = pickle.loads(pickle.dumps(first))
     assert isinstance(again, ApprovalPending) and again.id == first.id
     assert bank.pay("bob", 500) == 500
@@ -343,11 +342,10 @@ def test_every_step_is_told(bank, bus, asks):
 
 def test_one_bus_has_one_approver_and_none_takes_it_away(bus):
     assert bus.approver(terminal) is terminal
-    said = r"already has an approver, terminal: call bus.approver\(None\) first"
-    with pytest.raises(HookError, match=said):
+    with pytest.raises(HookError, match=r"asks terminal already; bus.approver\(None\) takes it"):
         bus.approver(lambda request: Approved("eve"))
     assert bus.approver(terminal) is terminal  # which is the one it asks
-    with pytest.raises(HookError, match="already has an approver, terminal"):
+    with pytest.raises(HookError, match="asks terminal already"):
         bus.approver(terminal, timeout=5.0)
     assert bus.approver(None) is None
     for wrong in (3, type(terminal), "ada"):
@@ -361,8 +359,7 @@ def test_one_bus_has_one_approver_and_none_takes_it_away(bus):
 
 def test_without_the_library_nobody_can_be_asked_and_that_is_said_at_once(bus, monkeypatch):
     monkeypatch.setitem(sys.modules, "rfc8785", None)
-    message = r"approvals need the package rfc8785; run: pip install 'hookbus\[app"
-    with pytest.raises(HookError, match=message):
+    with pytest.raises(HookError, match=r"approvals need rfc8785: pip install 'hookbus\[app"):
         bus.approver(terminal)
     bus.approver(None)
     monkeypatch.undo()
@@ -442,7 +439,7 @@ def test_what_a_framework_says_around_a_tool_call_is_not_part_of_what_is_approve
     bus.approver(lambda request: (digests.append(request.digest), Approved("ada"))[1])
 
     @hookable("tool_call", bus=bus, sender="tool")
-    def tool_call(name, arguments, call_id, kind, tool, caller):
+    def tool_call(name, arguments, call_id, kind, tool, agent):
         return name
 
     first, second = object(), object()
@@ -457,7 +454,7 @@ def test_what_a_tool_call_of_ones_own_has_besides_is_shown_and_approved(bus):
     ran = []
 
     @hookable("tool_call", bus=bus, sender="tool")
-    def tool_call(name, arguments, call_id, kind, tool, caller, call):
+    def tool_call(name, arguments, call_id, kind, tool, agent, call):
         ran.append(call["cmd"])
 
     def changes(call):

@@ -127,7 +127,7 @@ def test_the_first_answer_is_final(path):
     store = Store(path)
     id = parked(bank(store), "bob", 500)
     store.answer(id, Denied("ada", "no"))
-    with pytest.raises(HookError, match=f"request {id} is already denied"):
+    with pytest.raises(HookError, match=f"request {id} has its answer already: denied"):
         store.answer(id, Approved("eve"))
     assert store.get(id).answer == Denied("ada", "no")
 
@@ -163,23 +163,23 @@ def test_two_stores_do_not_know_each_others_digests(path, tmp_path):
 
 
 def test_a_file_that_is_no_store_is_refused_where_it_is_opened(path, tmp_path):
-    with pytest.raises(HookError, match="the folder .* does not exist"):
+    with pytest.raises(HookError, match="there is no folder"):
         Store(tmp_path / "none" / "approvals.db")
     for odd in (":memory:", "", 3, None):
-        with pytest.raises(HookError, match="pass (a|the) path"):
+        with pytest.raises(HookError, match="give the path of a file"):
             Store(odd)
     for seconds in (0, -1, True, "1", None):
         with pytest.raises(HookError, match="expires="):
             Store(path, expires=seconds)
     text = tmp_path / "notes.txt"
     text.write_text("not a database, " * 100)
-    with pytest.raises(HookError, match=r"notes.txt is not an SQLite database"):
+    with pytest.raises(HookError, match=r"notes.txt is no SQLite database"):
         Store(text)
     assert text.read_text() == "not a database, " * 100
     with sqlite3.connect(tmp_path / "own.db") as own:
         own.execute("CREATE TABLE mine (x)")
     own.close()
-    with pytest.raises(HookError, match="a database of another program"):
+    with pytest.raises(HookError, match="a database of something else"):
         Store(tmp_path / "own.db")
 
 
@@ -188,7 +188,7 @@ def test_a_newer_schema_is_refused(path):
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 7")
     db.close()
-    with pytest.raises(HookError, match="has schema 7, but this hookbus reads schema 2"):
+    with pytest.raises(HookError, match="has schema 7, this hookbus reads 2"):
         Store(path)
 
 

@@ -1,4 +1,4 @@
-"""Objects that hookbus hooks, each class on a separate bus."""
+"""Objects that hookbus hooks, each class on a bus of its own."""
 
 from __future__ import annotations
 

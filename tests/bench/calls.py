@@ -1,4 +1,4 @@
-"""Cases that call one method repeatedly."""
+"""Cases of calling one method over and over."""
 
 from __future__ import annotations
 

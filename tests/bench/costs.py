@@ -1,6 +1,6 @@
-"""The cost of optional features: the second half of the table.
+"""What is switched on costs: the second half of the table.
 
-Every case is measured against the bare method of its kind.
+Every case is measured against the bare method of its colour.
 """
 
 from __future__ import annotations

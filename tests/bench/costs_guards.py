@@ -1,7 +1,7 @@
-"""The cost of a ready guard, next to the same check written by hand with the same libraries.
+"""What a ready guard costs, beside the same check written by hand with the same libraries.
 
-A handwritten check knows its one argument. A guard searches all arguments at any depth, and blocks
-if it cannot.
+By hand a check knows the one argument it is for. A guard looks through all of them at any depth,
+and is closed where it cannot.
 """
 
 from __future__ import annotations
@@ -174,8 +174,7 @@ def _quarantine() -> tuple[Any, Check, dict[str, Any]]:
 
 
 _GUARDS = {
-    "tool_policy": _tools, "paths_within": _inside, "public_hosts": _public_hosts,
-    "schema": _schema,
+    "tool_policy": _tools, "paths_within": _inside, "public_hosts": _public_hosts, "schema": _schema,
     "limit": _limit, "no_loops": _no_loops, "together": _together,
     "redact": _redact, "provenance": _provenance, "quarantine": _quarantine,
 }  # fmt: skip

@@ -1,4 +1,6 @@
-"""How costs grow: with the receivers of one signal, and with instances that have own receivers."""
+"""How costs grow: with the receivers of one signal, and with instances that have receivers of their
+own.
+"""
 
 from __future__ import annotations
 

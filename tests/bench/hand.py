@@ -1,6 +1,7 @@
-"""The handwritten code: it calls a few receivers by name, and isolates nothing.
+"""The work written by hand, as one would: receivers called by name where there are few, and nothing
+isolated.
 
-Nothing here imports hookbus.
+Nothing here knows hookbus.
 """
 
 from __future__ import annotations

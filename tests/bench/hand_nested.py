@@ -1,6 +1,7 @@
-"""More handwritten code: arounds, contexts, overrides, questions, concurrent observers.
+"""The rest of what is written by hand: arounds, contexts, overrides, questions, observers side by
+side.
 
-Nothing here imports hookbus.
+Nothing here knows hookbus.
 """
 
 from __future__ import annotations

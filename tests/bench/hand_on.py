@@ -1,6 +1,6 @@
-"""Optional features written by hand: records, predicates, deadlines, streams, verdicts.
+"""What is switched on, written by hand: records, predicates, deadlines, streams, verdicts.
 
-Nothing here imports hookbus.
+Nothing here knows hookbus.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`--profile CASE`: show where the time of one case is spent."""
+"""`--profile CASE`: where the time of one case goes."""
 
 from __future__ import annotations
 

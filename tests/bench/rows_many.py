@@ -1,4 +1,6 @@
-"""P5 to P8 and P10: questions, concurrent observers, payloads, overlapping calls, receivers."""
+"""P5 to P8 and P10: questions, observers side by side, payloads, overlapping calls, very many
+receivers.
+"""
 
 from __future__ import annotations
 

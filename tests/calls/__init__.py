@@ -1,1 +1,1 @@
-"""The course of one call, part by part. Every combination of failures is in guarantees/."""
+"""The story of one call, part by part. Every combination of failures is in guarantees/."""

@@ -39,23 +39,23 @@ def test_explain_shows_the_function_that_runs(hookbus):
 def test_explain_says_what_can_never_fire_at_this_hook(hookbus):
     _, out, _ = hookbus("explain", "mistakes:Agent.reply", "--json")
     never = json.loads(out)["never"]
-    assert any("nothing emits pre_replly" in each for each in never)
+    assert any("nobody emits pre_replly" in each for each in never)
     assert not any("transfer" in each or "pre_say" in each for each in never)
     _, out, _ = hookbus("explain", "mistakes:say", "--json")
     assert any("can never match" in each for each in json.loads(out)["never"])
 
 
 def test_check_of_a_module_in_order_is_quiet(hookbus):
-    assert hookbus("check", "agent") == (0, "agent: no problems found\n", "")
+    assert hookbus("check", "agent") == (0, "agent: nothing is wrong\n", "")
 
 
 @pytest.mark.parametrize("part", [
-    "nothing emits pre_replly, but misspelt (",
+    "nobody emits pre_replly, which misspelt (",
     "did you mean 'pre_reply'?",
-    "opens (", "blocks, but fails open: connect it with role='guard'",
+    "opens (", "blocks, but fails open: make it a guard",
     "unmatched (", "can never match",
-    "does not guard all of mistakes.Child.reply", "not hooked: mistakes.Child.reply",
-    "require_guard=True blocks calls: no guard covers every 'transfer' call",
+    "does not wholly guard mistakes.Child.reply", "not hooked: mistakes.Child.reply",
+    "guarded, and so blocked: transfer has no guard",
 ])  # fmt: skip
 def test_check_finds_what_cannot_be_meant_so(hookbus, part):
     code, out, _ = hookbus("check", "mistakes", "--json")
@@ -80,7 +80,7 @@ def test_check_finds_rules_that_match_no_tool(hookbus, folder):
 
 
 def test_check_finds_what_the_settings_require_and_is_not_there(hookbus, folder):
-    (folder / "hookbus.toml").write_text('require_guard = ["reply", "transfer"]\n')
+    (folder / "hookbus.toml").write_text('require = ["reply", "transfer"]\n')
     code, out, _ = hookbus("check", "agent", "--json")
     [finding] = json.loads(out)["findings"]
     assert code == 1 and "nothing declares the hook 'transfer'" in finding

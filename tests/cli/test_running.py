@@ -164,10 +164,10 @@ def test_what_the_settings_put_in_shadow_blocks_nothing(bank):
 
 
 def test_what_the_settings_require_is_guarded_or_blocked(bank):
-    (bank / "hookbus.toml").write_text('require_guard = ["pay"]\n')
+    (bank / "hookbus.toml").write_text('require = ["pay"]\n')
     ran = python("-m", "hookbus", "run", "script.py", cwd=bank)
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert "no guard covers this call" in ran.stderr
+    assert "no guard watches over it" in ran.stderr
 
 
 def test_a_program_does_not_begin_without_a_plugin_that_is_to_guard_it(bank):
@@ -185,8 +185,8 @@ def test_an_option_of_run_behind_the_program_is_refused_unless_it_is_the_program
     refused = python("-m", "hookbus", "run", "says.py", *behind, cwd=bank)
     option = next(word for word in behind if word.startswith("--")).partition("=")[0]
     assert refused.returncode == 2 and not refused.stdout
-    assert f"{option} comes after says.py" in refused.stderr
-    assert f"write {option} before says.py" in refused.stderr
+    assert f"{option} stands behind says.py" in refused.stderr
+    assert f"write {option} in front of says.py" in refused.stderr
     for words in (["--", "says.py", *behind], ["says.py", "--", *behind]):
         ran = python("-m", "hookbus", "run", *words, cwd=bank)
         assert str(behind)[1:-1] in ran.stdout and ran.returncode == 0
@@ -208,7 +208,7 @@ def test_a_program_and_what_it_starts_are_in_the_journal(turns, tmp_path):
     records = [*Journal.reading(tmp_path / "night.journal").records(type="finished")]
     assert [record.subject for record in records] == ["ring", "ring"]
     assert len({record.run for record in records}) == 2
-    turns = [*Journal.reading(tmp_path / "night.journal").records(type="invoked")]
+    turns = [*Journal.reading(tmp_path / "night.journal").records(type="asked")]
     assert [record.data["answer"] for record in turns] == ["nothing", "nothing"]
     trace = json.loads((tmp_path / "t.json").read_text())
     assert [event["name"] for event in trace if event["ph"] == "X"] == ["ring"]
@@ -279,7 +279,7 @@ def test_who_pauses_a_run_is_not_taken_for_the_store_that_waits(tmp_path):
     bus, store = Bus(), Store(tmp_path / "approvals.db")
     bus.approver(Waited(store, 1.0))
     assert bus.approver(store) is store  # which waits, too
-    with pytest.raises(HookError, match="this bus already has an approver, Store"):
+    with pytest.raises(HookError, match="this bus asks Store already"):
         bus.approver(Pausing(store))
 
 

@@ -56,7 +56,7 @@ def test_a_refusal_comes_back_as_the_error_the_loop_shows(banking: AttackedSuite
         assert call("get_balance") == (1810.0, None)
         assert call("update_password", password="x") == (
             "",
-            "hookbus: tool 'update_password' is not allowed",
+            "hookbus: the tool 'update_password' may not be called so",
         )
     assert environment == before
 
@@ -70,8 +70,7 @@ def test_a_refused_call_inside_the_arguments_of_another_stops_both(
     with under(bus, "tools"):
         result, error = call("send_money", **payment(password))
     assert result == ""
-    assert error is not None
-    assert error.startswith("HookBlocked: tool_call was blocked by tool_policy")
+    assert error is not None and error.startswith("HookBlocked: tool_call was blocked by tools")
     assert environment == before, "no payment to an empty recipient"
 
 

@@ -71,7 +71,7 @@ def run(tmp_path_factory):
 def test_a_call_asks_below_its_cell_and_goes_on_as_somebody_says(run):
     run("default_bus.approver(None); default_bus.approver(terminal); bank = Bank()")
     printed, _ = run("print(bank.pay('Ada')); print(tried(bank.pay, 'Eve'))", "yes", "no")
-    assert "to Ada?" in printed and 'to = "Eve"   (previously "Ada")' in printed
+    assert "to Ada?" in printed and 'to = "Eve"   (last time "Ada")' in printed
     assert "paid Ada" in printed and "denied by" in printed.splitlines()[-1]
     printed, _ = run("print(await bank.send('Ada'))", "y")
     assert printed.endswith("sent to Ada\n")
@@ -97,7 +97,7 @@ def test_a_later_cell_answers_what_waits_at_a_inbox(run):
 def test_a_recording_says_how_far_it_is_while_the_cell_runs(run):
     _, shown = run("with record() as happened:\n    Bank().slow(0.01); Bank().slow(1.3)")
     assert len(shown) >= 3
-    assert "1 returned, 1 running, slow of Bank" in shown[0]
+    assert "1 returned, 1 under way, slow of Bank" in shown[0]
     assert shown[-1].endswith(": 2 returned")
 
 

@@ -1,4 +1,4 @@
-"""An agent that waits, receivers that hang, and the events about them."""
+"""An agent to wait for, receivers that hang, and what is told of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures for the tests of several guarantees."""
+"""What the tests of several guarantees may use."""
 
 import sys
 

@@ -71,13 +71,13 @@ def test_what_is_written_in_place_after_the_verdict_blocks_the_call(kind, write,
         bus.signal("pre_pay").connect(writer, role=role, priority=-1)
     told = []
     bus.events.connect(lambda bus, event: told.append(event), kinds=(Failed, Blocked))
-    with pytest.raises(HookBlocked, match=r"arguments.* changed in place after the guards"):
+    with pytest.raises(HookBlocked, match=r"arguments.* was changed in place after it was judged"):
         called(kind, agent, some())
     assert not ran
     failure, block = told
     assert failure.action == "blocked" and "writer" in failure.receiver == block.receiver
     assert block.code == "changed"
-    assert "ran after the guards in a call" in str(report(bus))
+    assert "ran between a guard's verdict" in str(report(bus))
 
 
 @pytest.mark.parametrize(
@@ -96,9 +96,8 @@ def test_the_block_names_the_place_and_the_receivers_that_ran_since(write, place
     )
     with pytest.raises(HookBlocked) as blocked:
         agent.pay(some())
-    said = f"{place} was changed in place after the guards checked it"
-    assert blocked.value.reason.startswith(said)
-    assert blocked.value.reason.endswith("since then: fine, audit")
+    assert blocked.value.reason.startswith(f"{place} was changed in place after it was judged")
+    assert blocked.value.reason.endswith("since then ran fine, audit")
 
 
 @KINDS
@@ -222,9 +221,7 @@ def test_a_result_that_is_changed_after_a_guard_of_post_judged_it_is_withheld(
     with pytest.raises(HookBlocked, match=r"result\['text'\]"):
         called(kind, agent, {})
     assert not is_heard or (told[-1].outcome, told[-1].error) == ("blocked", None)
-    hosted = agent_of(
-        kind, bus, lambda arguments: {"text": []}, on_block=lambda blocked: "withheld"
-    )
+    hosted = agent_of(kind, bus, lambda arguments: {"text": []}, on_block=lambda blocked: "withheld")
     assert called(kind, hosted, {}) == "withheld"
 
 
@@ -314,7 +311,7 @@ def test_a_write_to_read_only_arguments_fails_as_its_role_says(kind, write):
             assert called(kind, agent, given) == "ran"
         assert ran.pop() == given == some() and failures.pop().action == "isolated"
     with bus.signal("pre_pay").connected_to(writer, role="guard"):
-        with pytest.raises(HookBlocked, match="in place: the contents of arguments are read"):
+        with pytest.raises(HookBlocked, match="wrote in place: the contents of arguments are read"):
             called(kind, agent, given)
     bus.signal("around_pay").connect(around_of(kind, write))
     with pytest.raises(HookError, match=r"return {'arguments': {\*\*arguments, ...}} instead"):
@@ -368,7 +365,7 @@ def test_arguments_that_hold_themselves_are_refused_before_anybody_is_asked():
     bus.signal("pre_pay").connect(fine, role="guard")
     circle = {}
     circle["itself"] = circle
-    with pytest.raises(HookError, match="arguments contains itself"):
+    with pytest.raises(HookError, match="arguments holds itself"):
         agent.pay(circle)
     assert not ran
 
@@ -396,6 +393,6 @@ def test_what_is_put_in_place_of_read_only_arguments_is_read_only_too(way):
         if arguments["to"] == "bob":
             arguments["to"] = "eve"
 
-    with pytest.raises(HookBlocked, match="changed an argument in place"):
+    with pytest.raises(HookBlocked, match="wrote in place"):
         agent.pay({"to": "ann"})
     assert not ran

@@ -50,7 +50,7 @@ def test_a_guard_of_a_stranger_is_a_warning_when_the_hook_is_called_next(
     ((level, text),) = logged()
     owner = type(agent).__qualname__
     assert level == "WARNING" and text.startswith("looks (") and "Stranger" in text
-    assert "has no hookable 'reply'" in text and text.endswith(f"connect the guard to {owner}")
+    assert "which has no hookable 'reply'" in text and text.endswith(f"connect it to {owner}")
 
 
 def test_a_guard_of_a_stranger_to_a_function_is_told_to_name_the_function(bus, logged):
@@ -60,7 +60,7 @@ def test_a_guard_of_a_stranger_to_a_function_is_told_to_name_the_function(bus, l
 
     bus.signal("pre_pay").connect(looks, sender=Stranger, role="guard")
     assert pay() == 1
-    assert logged()[0][1].endswith("connect the guard to " + pay.__qualname__)
+    assert logged()[0][1].endswith("connect it to " + pay.__qualname__)
 
 
 def test_a_guard_whose_class_is_hooked_before_the_call_or_has_a_hooked_child_is_not_mentioned(
@@ -168,7 +168,7 @@ def assigns(agent, ctx):
 @pytest.mark.parametrize(
     ("receiver", "says"),
     [(writes, "writes wrote to ctx.kwargs, which only a modifier of `pre` may do"),
-     (assigns, "assigns assigned to ctx, which is read-only; return the changes instead")],
+     (assigns, "assigns assigned to ctx; return what is to be changed")],
 )  # fmt: skip
 @pytest.mark.parametrize("role", ["guard", "observe"])
 def test_a_receiver_that_writes_where_it_may_not_is_told_what_to_do_and_at_which_line(
@@ -206,6 +206,6 @@ def test_a_guard_that_asks_itself_is_told_so(bus, colour, logged):
         return Block("no")
 
     bus.signal("pre_reply").connect(second, role="guard", name="second")
-    with pytest.raises(Exception, match="calls reply, which calls it again") as blocked:
+    with pytest.raises(Exception, match="calls reply in its own turn") as blocked:
         take(colour, agent, "hi")
-    assert "stop the recursion by a condition" in str(blocked.value)
+    assert "end it by a condition" in str(blocked.value)

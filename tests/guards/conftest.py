@@ -1,4 +1,4 @@
-"""A tool call, sync and async, as adapters of frameworks declare it."""
+"""A tool call, in both colours, as adapters of frameworks declare it."""
 
 import asyncio
 
@@ -13,15 +13,13 @@ class Calls:
     def __init__(self, bus, colour):
         self.bus, self.made, self.result = bus, [], "done"
 
-        def body(name, arguments, call_id=None, kind="function", tool=None, caller=None):
+        def body(name, arguments, call_id=None, kind="function", tool=None, agent=None):
             self.made.append((name, arguments))
             if isinstance(self.result, BaseException):
                 raise self.result
             return self.result
 
-        async def body_async(
-            name, arguments, call_id=None, kind="function", tool=None, caller=None
-        ):
+        async def body_async(name, arguments, call_id=None, kind="function", tool=None, agent=None):
             await asyncio.sleep(0)
             return body(name, arguments)
 

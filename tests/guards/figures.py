@@ -1,4 +1,5 @@
-"""Measure ready guards on texts of 10 kB, 100 kB and 1 MB: `python -m tests.guards.figures`."""
+"""What ready guards compute for texts of 10 kB, 100 kB and 1 MB: `python -m tests.guards.figures`.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +51,7 @@ GUARDS: dict[str, Callable[[Any], tuple[float, bool]]] = {
     "quarantine": _cleans(guards.quarantine),
     "provenance": _judges(_told),
     "provenance, a result": _cleans(_told),
-    "tool_policy": _judges(
-        lambda: guards.tool_policy(allow={"send": {"to": "*a*b*c*d*"}}, default="block")
-    ),
+    "tool_policy": _judges(lambda: guards.tool_policy(allow={"send": {"to": "*a*b*c*d*"}}, default="block")),
     "paths_within": _judges(lambda: guards.paths_within("/tmp")),
     "public_hosts": _judges(guards.public_hosts),
     "rate_limit": _judges(lambda: guards.rate_limit(10)),

@@ -1,4 +1,4 @@
-"""guards.paths_within by the rules of Windows, on a Windows disk that exists only in this file."""
+"""guards.paths_within by the rules of Windows, on a disk of Windows that is only written down here."""
 
 import ntpath
 import posixpath

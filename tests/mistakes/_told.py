@@ -1,4 +1,4 @@
-"""How a mistake is made, and every report about it, by the place of the report."""
+"""How a mistake is made, and everything that is said of it, by the place where it is said."""
 
 import logging
 import re
@@ -126,6 +126,6 @@ def _place_of(error: BaseException) -> str:
     home = str(Path(hookbus.__file__).parent)
     ours = [frame for frame in frames if frame.filename.startswith(home)]
     called = next((f.name for f in ours if not f.filename.endswith("_keywords.py")), "")
-    if called == "require_guard":
+    if called == "require":
         return "start-up"
     return "decorating" if called in DECORATORS else "connecting"

@@ -1,10 +1,10 @@
-"""Overrides, `require_guard` and `require_guard=True`: mistakes that leave calls unguarded."""
+"""Overrides, `require_guard` and `require_guard=True`: what would leave a door open."""
 
 from hookbus import Block, default_bus, hookable
 
 from ._told import Topic
 
-TOPIC = Topic("Overrides and required guards", {})
+TOPIC = Topic("Overrides, `require_guard` and `require_guard`", {})
 
 
 def no_keys(agent): ...
@@ -31,7 +31,7 @@ def an_override_that_adds(bus, Agent):
     connected(bus, Child)
 
 
-@TOPIC.mistake("an override that calls `super()`, defined after the guard was connected")
+@TOPIC.mistake("an override that calls `super()`, made after the guard was connected")
 def an_override_that_comes_later(bus, Agent):
     connected(bus, Agent)
 
@@ -42,22 +42,22 @@ def an_override_that_comes_later(bus, Agent):
     return lambda: Child().reply("hi")
 
 
-@TOPIC.mistake('`require_guard("reply")`, and there is no guard')
+@TOPIC.mistake('`require("reply")`, and there is no guard')
 def required_and_bare(bus, Agent):
     bus.require_guard("reply")
 
 
-@TOPIC.mistake('`require_guard("replay")`: a typo')
+@TOPIC.mistake('`require("replay")`: a typo')
 def required_with_a_typo(bus, Agent):
     bus.require_guard("replay")
 
 
-@TOPIC.mistake('`require_guard("tool_call")`, and no adapter is installed yet')
+@TOPIC.mistake('`require("tool_call")`, and no adapter is installed yet')
 def required_before_it_is_declared(bus, Agent):
     bus.require_guard("tool_call")
 
 
-@TOPIC.mistake('`require_guard`, and the guard lacks `role="guard"`')
+@TOPIC.mistake('`require_guard`, and what blocks was connected without `role="guard"`')
 def required_of_a_modifier(bus, Agent):
     def no_drops(agent, msg):
         return Block("no") if "drop" in msg else None
@@ -105,7 +105,7 @@ def required_in_shadow(bus, Agent):
     bus.require_guard("reply")
 
 
-@TOPIC.mistake("`require_guard`, and an override bypasses the guard")
+@TOPIC.mistake("`require_guard`, and an override goes around the guard")
 def required_and_overridden(bus, Agent):
     connected(bus, Agent)
 
@@ -116,7 +116,7 @@ def required_and_overridden(bus, Agent):
     bus.require_guard("reply")
 
 
-@TOPIC.mistake("`require_guard=True`, and no guard is connected")
+@TOPIC.mistake("`require_guard=True`, and nobody guards")
 def guarded_by_nobody(bus, Agent):
     @hookable("pay", bus=bus, require_guard=True)
     def pay(amount): ...

@@ -1,4 +1,4 @@
-"""An event loop without real waiting: its time passes immediately."""
+"""An event loop on which time passes at once."""
 
 from __future__ import annotations
 

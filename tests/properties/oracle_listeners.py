@@ -1,4 +1,4 @@
-"""The receivers of one call: how each is called, and the effect of its failure (section 4 of the
+"""The receivers of one call: how each is asked, and what becomes of its failure (section 4 of the
 design).
 """
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 UNGUARDED = (
-    "work has require_guard=True, but no guard covers this call: connect a guard to pre_work, for "
-    "the class or ANY, enforced and without when="
+    "work is require_guard=True and no guard watches over it: connect one to pre_work, to the class or "
+    "ANY, without when= and enforced"
 )
 
 
@@ -109,10 +109,9 @@ class Listeners:
         if not asking or self.program.approves == "yes":
             return
         if self.program.approves is None:
-            advice = "no approver is configured; set one with bus.approver(...)"
-            self.withhold(asking[0], f"{question(asking[0])} {advice}")
+            self.withhold(asking[0], f"{question(asking[0])}: nobody is there to say yes")
         asked = "\n".join(map(question, asking))
-        self.withhold(asking[0], f"{asked} denied by ada: no")
+        self.withhold(asking[0], f"{asked}: denied by ada: no")
 
     def observe(
         self, phase: str, arguments: Mapping[str, Any], extra: tuple[Any, ...] = ()

@@ -1,4 +1,4 @@
-"""The receivers of one call in order, by section 3's rule of order."""
+"""Who listens to one call, in which order: section 3's rule of order, by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Random signatures and random calls: every kind of parameter, and names that hookbus also uses."""
+"""Random signatures and random calls: every kind of parameter, names that could be mistaken for
+hookbus's own.
+"""
 
 from __future__ import annotations
 

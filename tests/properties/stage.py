@@ -1,4 +1,4 @@
-"""Build the real program from a description: the bus, the classes, and the receivers."""
+"""Builds the real thing from a description: the bus, the classes, and everybody who listens."""
 
 from __future__ import annotations
 

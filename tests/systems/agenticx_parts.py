@@ -1,4 +1,5 @@
-"""AgenticX's modules of hooks in one setting: stock, on hookbus, restored, without AgenticX."""
+"""AgenticX's four modules of hooks, as they are in one setting: stock, on hookbus, given back, or
+without AgenticX."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Parts of AgenticX for tests: a scripted model, functions as tools, an executor, a runtime.
+"""Whole parts of AgenticX for tests: a model that is a script, tools that are functions, an
+executor, a runtime.
 
-A runtime stores files in the home folder, so a test that makes one sets another folder.
+A runtime keeps things in the home folder; a test that makes one sets another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stock AgenticX, AgenticX on hookbus, and after uninstall."""
+"""AgenticX as it is, on hookbus, and after uninstall."""
 
 import pytest
 from agenticx.hooks import HookEvent

@@ -1,4 +1,4 @@
-"""The agent for the tests with AgentScope's own hooks."""
+"""The agent of the tests that hook as AgentScope does."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Agno on hookbus, strict or in both modes."""
+"""Agno on hookbus, strict or either way."""
 
 import pytest
 from agno.tools.function import Function, FunctionCall

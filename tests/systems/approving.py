@@ -1,7 +1,6 @@
-"""The contract of approvals: the framework's own approvals carry a guard's question to a person.
-
-A subclass says how its framework starts a run, where it stores a paused one, and how it resumes.
-The paused run is on disk, so that another process can continue it.
+"""A guard asks, and the framework's own approvals carry the question to a person and the answer
+back. A subclass says how its framework begins a run, where it keeps one that is paused, and how it
+is resumed; what is kept is on the disk, so that another process may go on with it.
 """
 
 from __future__ import annotations
@@ -141,17 +140,18 @@ class ApprovalContract:
         bus, store = Bus(), Store(tmp_path / "approvals.db")
         self.install(bus, approver=store)()
         bus.approver(lambda request: Approved("grace"))  # nobody is there any more
-        with pytest.raises(HookError, match="already has an approver"):
+        with pytest.raises(HookError, match="asks .* already"):
             self.install(bus, approver=store)
-        with pytest.raises(HookError, match="must be a hookbus.approvals.Store"):
+        with pytest.raises(HookError, match="give a hookbus.approvals.Store"):
             self.install(Bus(), approver=True)
         self.install(Bus())()
 
-    def test_the_page_prints_what_it_says(self, tmp_path):
-        page = ROOT / "docs" / "how-to" / "frameworks" / f"{self.adapter.replace('_', '-')}.md"
-        programs = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-        [program] = [each for each in programs if "approver=" in each]
-        assert f"adapters.{self.adapter}." in program
+
+    def test_the_tab_of_the_page_prints_what_it_says(self, tmp_path):
+        text = (ROOT / "docs" / "how-to" / "under-your-framework.md").read_text()
+        _, *tabs = text.partition("## A yes")[2].split(":::{tab-item}")
+        [tab] = [tab for tab in tabs if f"adapters.{self.adapter}." in tab]
+        program = re.findall(r"```python\n(.*?)```", tab, re.DOTALL)[0]
         said = [line.rpartition("  # ")[2] for line in program.splitlines() if "print(" in line]
         done = subprocess.run(
             [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True
@@ -265,7 +265,7 @@ def is_parked(contract: Any, folder: str) -> None:
         told = asyncio.run(contract.begin(tool, [ANN], Path(folder, "first")))
     [request] = store.pending()
     assert tool.paid == [] and told.went_on
-    assert f"approval pending (request {request.id}" in told.answers[0]
+    assert f"waits for a yes, as request {request.id}" in told.answers[0]
 
 
 def answers_at_the_store(contract: Any, folder: str) -> None:

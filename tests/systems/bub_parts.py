@@ -1,4 +1,5 @@
-"""What tests, examples and measurements of Bub need: plugins from functions, and a framework."""
+"""What the tests, examples and measurements of Bub need besides Bub: plugins made of functions, a
+framework of one's own."""
 
 from __future__ import annotations
 

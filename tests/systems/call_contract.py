@@ -1,6 +1,5 @@
-"""What every adapter does with injected arguments of a tool, and with calls of unknown tools.
-
-A subclass runs its framework twice, with `inject` if the framework injects anything.
+"""What every adapter does with what its framework puts among a tool's arguments, and with calls of
+tools that do not exist. A subclass runs its framework twice; `inject` where it injects anything.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from hookbus.events import Finished, Started
 from hookbus.journal import Journal
 from hookbus.testing import record
 
-from .hangs import SECONDS
 from .spans import spans_of
 from .tool_contract import ANN
 
@@ -54,9 +52,7 @@ class Installed:
 
     def run(self, way: Callable[..., Any], *args: Any) -> Any:
         found = way(*args)
-        if inspect.isawaitable(found):
-            found = asyncio.run(asyncio.wait_for(found, SECONDS))
-        return found
+        return asyncio.run(asyncio.wait_for(found, 60)) if inspect.isawaitable(found) else found
 
 
 class InjectedContract(Installed):

@@ -1,4 +1,4 @@
-"""A local model for the CLI of the Claude Agent SDK, which returns scripted answers."""
+"""A model on this machine for the CLI of the Claude Agent SDK: it says what a test scripted."""
 
 from __future__ import annotations
 

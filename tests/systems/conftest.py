@@ -1,4 +1,4 @@
-"""Fixtures for the tests of every system, and the selection of tests that run here."""
+"""What the tests of every system may use, and which of them run here."""
 
 import ast
 import logging

@@ -1,4 +1,4 @@
-"""A scripted model for CrewAI, crews that use it, and the messages that they received."""
+"""A scripted model for CrewAI, crews that ask it, and what they were told."""
 
 from __future__ import annotations
 

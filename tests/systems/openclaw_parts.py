@@ -1,4 +1,4 @@
-"""What the tests of OpenClaw's hooks share: a host, and its handlers."""
+"""What the tests of OpenClaw's hooks share: a host, and what its handlers are."""
 
 import pytest
 

@@ -1,9 +1,7 @@
-"""Print what an adapter replaces in its framework, as in `hookbus/adapters/_seams`.
+"""Print what an adapter replaces in its framework, as `hookbus/adapters/_seams` has it; run it in
+the environment of that framework: `.venv-systems/NAME/bin/python -m tests.systems.seams ADAPTER`.
 
-Run it in the environment of that framework:
-`.venv-systems/NAME/bin/python -m tests.systems.seams ADAPTER`.
-
-    --write    put the list into the adapter's module there
+    --write    puts the list into the adapter's module there
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The spans of a framework's calls, recorded with OpenTelemetry's own SDK."""
+"""The spans of a framework's calls, as OpenTelemetry's own SDK keeps them."""
 
 from __future__ import annotations
 

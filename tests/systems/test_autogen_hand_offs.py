@@ -17,7 +17,6 @@ from autogen_core.tools import StaticStreamWorkbench, StaticWorkbench, ToolOverr
 from hookbus import Block, Bus, HookBlocked, HookError
 from hookbus.adapters import autogen
 
-from .hangs import SECONDS
 from .test_autogen_contract import Said, Streaming, agent_of, asking, context_of, scripted, tool_of
 from .tool_contract import ANN, SECRET, Tool
 
@@ -41,7 +40,7 @@ async def handed_over(*answers: Any, **options: Any) -> Any:
     clerk = agent_of(scripted(*answers), handoffs=["ann", "bob"], **options)
     others = [agent_of(scripted(), name=name) for name in ("ann", "bob")]
     team = Swarm([clerk, *others], termination_condition=MaxMessageTermination(6))
-    out = await asyncio.wait_for(team.run(task="go"), SECONDS)
+    out = await asyncio.wait_for(team.run(task="go"), 20)
     targets = [each.target for each in out.messages if each.type == "HandoffMessage"]
     return targets, repr(await context_of(clerk))
 
@@ -89,7 +88,7 @@ class TestHandOffs:
             raise LookupError("the policy is in /secret/file")
 
         targets, held = await handed_over(asking([{}], "transfer_to_ann"))
-        assert targets == [] and "has on_error='raise'" in held and "/secret/file" not in held
+        assert targets == [] and "asks to raise" in held and "/secret/file" not in held
 
 
 class TestWorkbenches:
@@ -157,7 +156,7 @@ class TestStreams:
         listening = asyncio.ensure_future(listen())
         await asked.wait()
         listening.cancel()
-        await asyncio.wait({listening}, timeout=SECONDS)
+        await asyncio.wait({listening}, timeout=10)
         answered.set()  # AutoGen leaves the call under way
         await asyncio.sleep(0.1)
         assert listening.cancelled() and paid.paid == []

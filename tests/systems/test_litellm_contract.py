@@ -143,8 +143,8 @@ async def test_every_call_is_asked_about_once_and_answers_as_before(on, provider
     asked = []
 
     @on.signal(f"pre_{hook(stream)}").connect_via(role="guard", when=TILL)
-    def look(model, messages, options, caller):
-        asked.append((model, messages, options["stream"], caller))
+    def look(model, messages, options, agent):
+        asked.append((model, messages, options["stream"], agent))
 
     assert await ask(way, stream) == PIN
     assert asked == [("till/a", MESSAGES, stream, None)] and len(provider.sent) == 1
@@ -325,7 +325,7 @@ async def test_after_uninstall_nobody_is_asked(provider, way, stream):
 def test_installing_twice_and_an_unknown_version_are_refused(monkeypatch):
     undo = adapter.install(Bus())
     try:
-        with pytest.raises(HookError, match="already runs on hookbus"):
+        with pytest.raises(HookError, match="runs on hookbus already"):
             adapter.install(Bus())
     finally:
         undo()
@@ -342,11 +342,11 @@ def test_a_name_that_is_gone_is_named_and_nothing_is_changed(monkeypatch, name):
     home, _, attribute = name.rpartition(".")
     before = litellm.completion
     monkeypatch.delattr(sys.modules[home], attribute)
-    with pytest.raises(HookError, match=f"no longer has {name}, which this adapter replaces"):
+    with pytest.raises(HookError, match=f"has no {name} any more, which this adapter looks for"):
         adapter.install(Bus())
     assert litellm.completion is before
 
 
 class TestThePage:
     adapter = "litellm"
-    test_the_page_prints_what_it_says = ToolContract.test_the_page_prints_what_it_says
+    test_the_tab_prints_what_it_says = ToolContract.test_the_tab_of_the_page_prints_what_it_says

@@ -58,8 +58,8 @@ def refuse(bus, reason="not here", **when):
     asked = []
 
     @bus.signal("pre_tool_call").connect_via(role="guard", when=when or None, name="guard")
-    def guard(tool, name, arguments, kind, caller):
-        asked.append((name, arguments, kind, caller and caller.name))
+    def guard(tool, name, arguments, kind, agent):
+        asked.append((name, arguments, kind, agent and agent.name))
         return Block(reason)
 
     return asked
@@ -550,7 +550,7 @@ def test_a_private_name_that_is_gone_is_named_and_nothing_is_changed(monkeypatch
     tool = importlib.import_module("agents.tool")
     before = dict(vars(tool))
     monkeypatch.delattr(module, attribute)
-    with pytest.raises(HookError, match=f"no longer has {name}, which this adapter replaces"):
+    with pytest.raises(HookError, match=f"has no {name} any more, which this adapter looks for"):
         openai_agents.install(Bus())
     monkeypatch.undo()
     assert dict(vars(tool)) == before

@@ -89,7 +89,7 @@ async def test_openclaw_XO10_what_does_not_fit_is_counted_told_and_refused_if_so
     told, gate = [], asyncio.Event()
     background = Background(most_running=1, most_queued=0, on_full="raise", on_drop=told.append)
     assert background.start(gate.wait, "fits")
-    with pytest.raises(HookError, match="the queue is full for a: 1 running"):
+    with pytest.raises(HookError, match="a does not fit: 1 run"):
         background.start(gate.wait, "a")
     first, background = background, Background(most_running=1, most_queued=1, on_drop=told.append)
     assert [background.start(gate.wait, label) for label in "bcd"] == [True, True, False]
@@ -105,7 +105,7 @@ def test_openclaw_OI1_what_never_fires_is_listed_with_a_suggestion(bus, Agent):
     bus.signal("pre_tol").connect(lambda agent: None, name="misspelt")
     bus.signal("pre_tool").connect(lambda agent: None, name="quiet")
     findings = "\n".join(report(bus).findings)
-    assert "nothing emits pre_tol" in findings and "did you mean 'pre_tool'" in findings
+    assert "nobody emits pre_tol" in findings and "did you mean 'pre_tool'" in findings
     assert any(
         finding.startswith("never fired: ") and "quiet" in finding
         for finding in report(bus).findings
@@ -225,7 +225,7 @@ async def test_openclaw_OI5_an_approval_freezes_params_and_changes_are_attribute
     with pytest.raises(HookBlocked) as blocked:
         await strict.call(secret="4711")
     assert blocked.value.receiver == "late" and len(strict.ran) == 1
-    with pytest.raises(HandlerError, match="an approval was already requested"):
+    with pytest.raises(HandlerError, match="an approval is requested for other params"):
         await strict.runner.run("before_tool_call", EVENT)
 
 

@@ -1,6 +1,5 @@
-"""Receivers of the vocabulary, the same for the tools of every system, which all have the argument
-`to`.
-"""
+"""Receivers in the words of the vocabulary: the same for the tools of every system, which are all
+called with the argument `to`."""
 
 from __future__ import annotations
 
@@ -25,11 +24,11 @@ class Words:
 
     def _tell(
         self, sender: Any, name: str, arguments: dict[str, Any], call_id: str | None, kind: str,
-        tool: Any, caller: Any,
+        tool: Any, agent: Any,
     ) -> None:  # fmt: skip
         self.told.append({
             "sender": sender, "name": name, "arguments": dict(arguments), "call_id": call_id,
-            "kind": kind, "tool": tool, "caller": caller,
+            "kind": kind, "tool": tool, "agent": agent,
         })  # fmt: skip
 
     def only(self, *words: str) -> list[tuple[Any, ...]]:

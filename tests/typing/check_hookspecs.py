@@ -1,4 +1,4 @@
-"""What type checkers must see: a question has the result type of its mode.
+"""What the type checkers must see: asking gives what the mode says.
 
 Checked by mypy strict and pyright, never run.
 """
@@ -51,9 +51,7 @@ def told(event: bytes) -> None:
 
 
 @hookspec(
-    modes.merge(
-        tools="intersect", env=modes.rules.update, text=lambda earlier, later: earlier + later
-    )
+    modes.merge(tools="intersect", env=modes.update, text=lambda earlier, later: earlier + later)
 )
 def build(session: str) -> dict[str, object]:
     raise NotImplementedError

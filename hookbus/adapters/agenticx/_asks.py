@@ -1,4 +1,5 @@
-"""Call one AgenticX hook and interpret its answer, as AgenticX does and with `strict=True`."""
+"""How AgenticX asks one hook and what its answer means, in AgenticX's own manner and as
+`strict=True` has it."""
 
 from __future__ import annotations
 
@@ -15,15 +16,15 @@ from hookbus import Block
 from .._own_hooks import Hook, title_of
 
 SECONDS: Final = 8.0
-"""How long a sync call waits for an async hook while an event loop is already running."""
+"""How long a plain call waits for an async hook where an event loop runs already."""
 
 
 class Overdue(TimeoutError):
-    """A sync call waited too long for an async hook."""
+    """A plain call waited too long for an async hook."""
 
 
 class Kind(NamedTuple):
-    """A kind of hook: which argument of its point mirrors which attribute of the context."""
+    """What a hook is about: which argument of its point mirrors which attribute of a context."""
 
     name: str
     before: tuple[str, str]
@@ -31,31 +32,31 @@ class Kind(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """The value under inspection: an argument of the point, and the attribute of the context
-    where AgenticX's hooks find it."""
+    """What is asked about: an argument of the point, and the attribute of the context where
+    AgenticX's hooks find it."""
 
     context: Any
     argument: str
     attribute: str
 
     def put(self, kwargs: Mapping[str, Any]) -> Any:
-        """Write the value as earlier receivers left it into the context."""
+        """Let the context have what earlier receivers made of it."""
         value = kwargs[self.argument]
         if getattr(self.context, self.attribute) is not value:
             setattr(self.context, self.attribute, value)
         return value
 
     def patch(self, value: Any) -> dict[str, Any] | None:
-        """Return the hook's replacement for the value, for the receivers after it."""
+        """Return what a hook has put in its place, for the receivers after it."""
         now = getattr(self.context, self.attribute)
         return None if now is value else {self.argument: now}
 
 
 def verdict(hook: Hook, answer: Any) -> Block | None:
-    """Return what a before-hook's answer means with `strict=True`.
+    """Return what a hook that is asked before something says, as `strict=True` has it.
 
     Raises:
-        TypeError: if the answer is not True, False, None or a `Block`.
+        TypeError: if it is neither True, False, None nor `Block`.
     """
     if answer is None or answer is True:
         return None
@@ -64,24 +65,22 @@ def verdict(hook: Hook, answer: Any) -> Block | None:
     if isinstance(answer, Block):
         return answer
     raise TypeError(
-        f"{title_of(hook)} returned {type(answer).__name__}; return True, False or None"
+        f"{title_of(hook)} returned {type(answer).__name__}, and not True, False or None"
     )
 
 
 def withheld(hook: Hook, answer: Any) -> Block | None:
-    """Return a block if an answer cannot replace a result, because it is not a string.
-
-    This check applies with `strict=True`.
-    """
+    """Return what becomes of an answer that was to replace a result and is no text, as
+    `strict=True` has it."""
     if answer is None or isinstance(answer, (bool, str)):
         return None
     if isinstance(answer, Block):
         return answer
-    return Block(f"{title_of(hook)} returned {type(answer).__name__} instead of text")
+    return Block(f"{title_of(hook)} returned {type(answer).__name__}, and not text")
 
 
 class CoreBefore:
-    """Calls a hook of `agenticx.core.hooks` before a call: any falsy answer blocks."""
+    """Asks a hook of `agenticx.core.hooks` before a call: whatever is falsy blocks."""
 
     def __init__(self, subject: Subject, log: Logger, title: str, *, strict: bool) -> None:
         self._subject, self._log, self._title, self._strict = subject, log, title, strict
@@ -93,7 +92,7 @@ class CoreBefore:
             if self._strict:
                 stopped = verdict(hook, completed(answer))
             else:
-                stopped = None if answer else Block("it returned a falsy value")
+                stopped = None if answer else Block("it returned a false value")
         except Exception as error:
             self._log.error("Error in %s hook %s: %s", self._title, title_of(hook), error)
             raise
@@ -104,7 +103,7 @@ class CoreBefore:
 
 
 class CoreAfter:
-    """Calls a hook of `agenticx.core.hooks` after a call: its return value is only logged."""
+    """Asks a hook of `agenticx.core.hooks` after a call: what it returns is logged and no more."""
 
     def __init__(self, subject: Subject, log: Logger, title: str, *, strict: bool) -> None:
         self._subject, self._log, self._title, self._strict = subject, log, title, strict
@@ -123,7 +122,7 @@ class CoreAfter:
 
 
 class LegacyBefore:
-    """Calls a hook of `agenticx.hooks.llm_hooks`, `tool_hooks` or of an agent before a call: False
+    """Asks a hook of `agenticx.hooks.llm_hooks`, `tool_hooks` or of an agent before a call: False
     blocks."""
 
     def __init__(
@@ -146,8 +145,8 @@ class LegacyBefore:
 
 
 class LegacyAfter:
-    """Calls a hook of `agenticx.hooks.llm_hooks` or `tool_hooks` after a call: a string replaces
-    the result."""
+    """Asks a hook of `agenticx.hooks.llm_hooks` or `tool_hooks` after a call: text replaces the
+    result."""
 
     def __init__(
         self, subject: Subject, warn: Callable[[Exception], object], *, strict: bool
@@ -168,13 +167,11 @@ class LegacyAfter:
 
 
 def completed(answer: Any) -> Any:
-    """Return the result of an awaitable to a sync call.
-
-    The awaitable runs on a new event loop, in a new thread if a loop already runs in this one.
+    """Return what an awaitable gives, to a plain call: on a loop of its own, in a thread where one
+    runs here.
 
     Raises:
-        Overdue: if it took too long. This happens only while a loop runs in this thread; that
-            loop is blocked meanwhile.
+        Overdue: if it took too long; only where a loop runs here, which stands still meanwhile.
     """
     if not inspect.isawaitable(answer):
         return answer
@@ -188,7 +185,7 @@ def completed(answer: Any) -> Any:
     def run() -> None:
         try:
             outcome.append((asyncio.run(_await(answer)), None))
-        except BaseException as error:  # raised again in the waiting thread
+        except BaseException as error:  # it is raised where it is waited for
             outcome.append((None, error))
 
     thread = threading.Thread(target=context.run, args=(run,), daemon=True, name="hookbus agenticx")

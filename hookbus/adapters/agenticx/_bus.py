@@ -1,5 +1,5 @@
-"""AgenticX's event bus: `hooks.registry`, and the hooks that `hooks.llm_hooks` and
-`hooks.tool_hooks` register with it."""
+"""AgenticX's bus of events: `hooks.registry`, and what `hooks.llm_hooks` and `hooks.tool_hooks`
+register with it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ._turns import Turn
 LOG: Final = logging.getLogger("agenticx.hooks.registry")
 
 TURN: ContextVar[Turn | None] = ContextVar("hookbus_agenticx_turn", default=None)
-"""The model or tool call whose hooks an executor is calling."""
+"""The call of a model or tool whose hooks an executor asks."""
 
 
 class Event:
-    """One event, while the handlers of a registry are called with it."""
+    """One event, while the handlers of a registry are asked about it."""
 
     def __init__(self, event: Any, stops: bool, strict: bool) -> None:
         self.event, self.stops, self._strict = event, stops, strict
@@ -55,7 +55,8 @@ class Event:
         LOG.warning("Hook handler failed for %s:%s: %s", self.event.type, self.event.action, error)
 
     def ask_legacy(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
-        """Call a hook of `llm_hooks` or `tool_hooks` if the event is about a model or tool call."""
+        """Ask a hook of `llm_hooks` or `tool_hooks`, where the event is about a call as those know
+        it."""
         if self.subject is None:
             return None
         ask = (LegacyBefore if self.phase == "before" else LegacyAfter)(
@@ -68,7 +69,7 @@ class Event:
         return answer
 
     def ask(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
-        """Call an event handler in a sync call."""
+        """Ask a handler of events in a plain call."""
         self._share(kwargs)
         try:
             return self._judge(handler, completed(self._awaitable(handler(self.event))), kwargs)
@@ -79,7 +80,7 @@ class Event:
             return self._failed(handler, error)
 
     async def ask_async(self, handler: Hook, kwargs: Mapping[str, Any]) -> Any:
-        """Call an event handler on an event loop."""
+        """Ask a handler of events on an event loop."""
         self._share(kwargs)
         try:
             answer = self._awaitable(handler(self.event))
@@ -114,7 +115,7 @@ class Event:
         return Block(reason) if reason else stopped
 
     def _share(self, kwargs: Mapping[str, Any]) -> None:
-        """Write the result as earlier receivers left it into the event, for the next handler."""
+        """Let a handler find in the event what earlier receivers made of a result."""
         if self.subject is not None:
             value = self.subject.put(kwargs)
             if self.phase == "after":
@@ -130,7 +131,7 @@ class Event:
         return {self.subject.argument: now} if now is not before and isinstance(now, str) else None
 
     def take(self, value: Any) -> None:
-        """Write the value as all receivers left it into the context or event."""
+        """Let the context or event have what all receivers made of it."""
         if self.subject is None:
             return
         if self.phase == "after":
@@ -140,14 +141,14 @@ class Event:
 
 
 More = Callable[[Event, Turn | None], list[Own]]
-"""Returns hooks that are called before those of the bus."""
+"""Gives hooks that are asked before those of the bus."""
 
 
 class BusHooks:
-    """Calls the handlers of an event registry through hookbus.
+    """Asks the handlers of a registry of events through hookbus.
 
-    A model or tool call is the hook `llm_start`, `llm_end`, `tool_start` or `tool_end`. Its sender
-    is the agent, or the registry if there is no agent. Any other triggered event is the hook
+    A call of a model or tool is the hook `llm_start`, `llm_end`, `tool_start` or `tool_end`, whose
+    sender is the agent, or the registry where there is none. Whatever else is triggered is the hook
     `hook_event`, whose sender is the registry.
     """
 
@@ -155,7 +156,7 @@ class BusHooks:
         self._points, self._more = points, more
 
     def trigger(self, registry: Any, event: Any, stops: bool) -> bool:
-        """Call all handlers of an event; return True if none of them vetoed it."""
+        """Ask all handlers of an event; return whether none vetoed."""
         run = Event(event, stops, self._points.strict)
         owner, point, on_error, call, arguments = self._prepare(registry, run, is_async=False)
         try:
@@ -204,18 +205,16 @@ class BusHooks:
         )  # fmt: skip
 
     def own(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
-        """Return the handlers of a model or tool call: those of its type, then those of the exact
-        event."""
+        """Return the handlers of a call of a model or tool: those of its type, then those of the
+        very event."""
         keys = (run.event.type, f"{run.event.type}:{run.event.action}")
         return [
             self._own(handler, run, is_async) for key in keys for handler in _current(registry, key)
         ]
 
     def _all(self, registry: Any, run: Event, is_async: bool) -> list[Own]:
-        """Return all handlers of a registry.
-
-        Handlers of other events are included but not called, so that the connections stay the same.
-        """
+        """Return all handlers of a registry. Those of other events are there and not asked, so that
+        nobody comes and goes."""
         keys = sorted(registry._handlers, key=lambda key: ":" in key)
         mine = (run.event.type, f"{run.event.type}:{run.event.action}")
         return [
@@ -248,11 +247,11 @@ class BusHooks:
 
 
 def _not_asked(handler: Hook, kwargs: Mapping[str, Any]) -> None:
-    """Take the place of a handler of other events."""
+    """Stand for a handler of other events."""
 
 
 def _current(registry: Any, key: str) -> Sequence[Hook]:
-    """Return the handlers of a key whose hook was neither unregistered nor registered again."""
+    """Return the handlers of a key whose hook was neither unregistered nor registered anew."""
     handlers: list[Hook] = registry._handlers.get(key, [])
     module, phase = _LISTS.get(key, ("", ""))
     if not module:

@@ -1,4 +1,4 @@
-"""`install`: replaces functions of Agno, and restores them."""
+"""`install`: what of Agno is replaced, and how it is put back."""
 
 from __future__ import annotations
 
@@ -31,29 +31,28 @@ _PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Hook Agno's tools, agents and teams.
+    """Let Agno's tools, agents and teams run on hookbus.
 
-    The sender of a tool's hooks is its `Function`. At `tool_start` (`call`), `pre_hook` is a
-    receiver of `pre`. At `tool_call`, `tool_hooks` are arounds; it has the arguments of the
-    vocabulary and also `call`. At `tool_end` (`call`), `post_hook` is a receiver of `pre`. The
-    sender of a run's hooks is the agent or team. `run_input` and `run_output` are streams of Agno's
-    events, where `pre_hooks` and `post_hooks` are arounds.
+    Hooks of a tool, whose sender is its `Function`: `tool_start` (`call`), where `pre_hook` is a
+    receiver of `pre`; `tool_call`, as in the vocabulary of agent frameworks, with `call` besides,
+    where `tool_hooks` are arounds; `tool_end` (`call`), where `post_hook` is a receiver of `pre`.
+    Hooks of a run, whose sender is the agent or team: `run_input` and `run_output`, streams of
+    Agno's events, where `pre_hooks` and `post_hooks` are arounds.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus the signals live on.
         strict: False keeps Agno's documented behaviour for its own hooks. True treats them as
-            receivers of hookbus. Arguments that a hook passes to next reach the tool. Async hooks
-            are awaited or rejected. A failing pre_hook or hook of a run stops the call or run.
-            Hooks of an agent and of its tools are merged. A hook with a parameter that Agno does
-            not pass is rejected.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+            receivers of hookbus: what a hook gives to next reaches the tool, whatever is async is
+            awaited or refused, a pre_hook or a hook of a run that fails stops it, hooks of an agent
+            and of its tools are merged, a hook whose arguments cannot be served is refused.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Agno, attribute for attribute. A second call does nothing.
+        A function that puts Agno back as it was, attribute for attribute; twice is once.
 
     Raises:
-        HookError: if Agno is not installed, does not fit, or already runs on hookbus.
+        HookError: if Agno is not installed, does not fit, or runs on hookbus already.
     """
     with patches_of("agno", "agno", SUPPORTED, untested, install) as patches:
         adapter = _Adapter(bus, strict, patches)
@@ -86,7 +85,7 @@ def _replace_tools(patches: Patches, bus: Bus, adapter: _Adapter) -> None:
 
 
 class _Adapter:
-    """The replacements in Agno's classes while it runs on hookbus; calls use it to reach Agno."""
+    """What stands in Agno's classes while it runs on hookbus; to a call, Agno itself."""
 
     def __init__(self, bus: Bus, strict: bool, patches: Patches) -> None:
         self._bus, self._strict, self._patches = bus, strict, patches
@@ -106,7 +105,7 @@ class _Adapter:
     # -- tools -------------------------------------------------------------------------------------
 
     def is_hooked(self, function: Any) -> bool:
-        """Return whether a tool has hooks, receivers or listeners."""
+        """Tell whether a tool has hooks, or anybody listens to it."""
         if not self._patches.is_live:
             return False
         return _has_hooks(function) or is_listened_to(self._bus, self._signals, function)
@@ -117,11 +116,11 @@ class _Adapter:
             connect(self.registry, function, "block" if self._strict else None)
 
     def must_await(self, function: Any) -> bool:
-        """Return whether an async run must not run the whole call of a tool in a thread."""
+        """Tell whether an async run must not send the call of a tool into a thread as a whole."""
         if self._strict:
             return True
         heard = (
-            signal for signal in self._signals if signal._has_shared or signal._has_own(function)
+            signal for signal in self._signals if signal.has_shared or signal.has_own(function)
         )
         return any(
             is_async_hook(each)
@@ -156,7 +155,7 @@ class _Adapter:
     def running(self, stock: Callable[..., Any]) -> Callable[..., Any]:
         async def arun_function_call(model: Any, function_call: Any) -> Any:
             function = function_call.function
-            # An object that is not a FunctionCall runs its own way.
+            # What is no FunctionCall runs in a way of its own.
             is_ours = issubclass(type(function_call), self.module.FunctionCall) and self.is_hooked(
                 function
             )
@@ -172,7 +171,7 @@ class _Adapter:
     def making(
         self, stock: Callable[..., Any], connect: Callable[[Any], object]
     ) -> Callable[..., Any]:
-        """Return an `__init__` that also connects the hooks passed to it."""
+        """Return an `__init__` after which the hooks a thing was made with are connected."""
 
         @functools.wraps(stock)
         def __init__(made: Any, /, *args: Any, **kwargs: Any) -> None:
@@ -183,13 +182,13 @@ class _Adapter:
         return __init__
 
     def control_flow_in(self, error: BaseException) -> BaseException | None:
-        """Return the exception that a receiver raised to steer the run with `on_error="raise"`."""
+        """Return what a receiver raised to steer the run, and asked to have raised."""
         cause = error.__cause__ if isinstance(error, ReceiverError) else None
         return cause if isinstance(cause, self.control_flow) else None
 
     async def in_thread(self, run: Callable[..., Any], next_func: Callable[..., Any]) -> Any:
-        """Run a sync hook of an async call in a thread, where its next returns a value instead of
-        a coroutine."""
+        """Run a plain hook of an async call in a thread, where what its next gives it is a value
+        and no coroutine."""
         loop, home = asyncio.get_running_loop(), threading.get_ident()
         begun: list[Any] = []
 
@@ -213,7 +212,7 @@ class _Adapter:
         self.registry.sync(owner, "around_run_output", owner.post_hooks or ())
 
     def watch_runs(self, cls: Any, method: str) -> None:
-        """Let receivers get the runs of an agent or team without hooks: Agno calls no hooks if
+        """Let receivers hear of the runs of an agent or team without hooks: Agno asks nobody where
         its list is None."""
         stock = getattr(cls, method)
         signals = {f"{phase}_hooks": [self._bus.signal(f"{each}_{hook}") for each in _PHASES]
@@ -245,4 +244,4 @@ def _has_hooks(function: Any) -> bool:
 
 
 async def _awaited() -> None:
-    """A placeholder for an async hook."""
+    """Stand for an async hook."""

@@ -1,4 +1,4 @@
-"""Where Agno keeps the hooks of runs: those of agents and of teams, of input and of output."""
+"""Where the hooks of runs stand in Agno: those of agents and of teams, of input and of output."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import attrs
 
 @attrs.frozen
 class Level:
-    """Where Agno keeps the hooks of one kind of run.
+    """Where the hooks of one kind of run stand in Agno.
 
     Attributes:
-        name: `"agent"` or `"team"`, which is also the parameter name in their hooks.
+        name: `"agent"` or `"team"`, which is also what their hooks ask for it by.
         hook: `"run_input"` or `"run_output"`.
         cls: the class of its agents or teams.
         module: Agno's module that runs these hooks.
-        started, completed: functions that make the events it streams.
-        set_debug: the function it calls after each hook.
-        check_error: the exception that a hook raises to stop the run.
+        started, completed: make the events it streams.
+        set_debug: what it calls after each hook.
+        check_error: what a hook raises to stop the run.
     """
 
     name: str

@@ -1,11 +1,11 @@
-"""Bub 0.5.1 on hookbus: its hooks are questions, its plugins' implementations are receivers.
+"""Bub 0.5.1 on hookbus: its hooks are questions, its plugins' implementations receivers.
 
     from hookbus.adapters import bub
 
     uninstall = bub.install()
     signal("pre_tool_call").connect(only_in_the_sandbox, role="guard")
 
-Plugins still register with pluggy. `explain(framework.question("build_prompt"))` lists them, and
+Plugins go on registering with pluggy; `explain(framework.question("build_prompt"))` lists them, and
 events name them.
 """
 

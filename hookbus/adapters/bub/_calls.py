@@ -1,5 +1,5 @@
-"""One call of one of Bub's hooks: the arguments of its implementations, and the meaning of their
-answers."""
+"""One call of one of Bub's hooks: what its implementations are given, and what their answers
+mean."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hookbus import Block, Drop, HookError, Replace
 from hookbus.modes import Receiver, Steps
 
 NOT_GIVEN: Final = type("NotGiven", (), {"__repr__": lambda self: "<not given>"})()
-"""The placeholder for an argument that the caller of a hook omitted."""
+"""Stands for an argument that a hook has and its caller left out."""
 
 _SKIPPED: Final = object()
 
 _SCOPED: Final = ("provide_lifespan", "provide_tape_store", "provide_steering_inbox")
-"""The hooks whose implementations may be generators: Bub enters the context they return."""
+"""The hooks whose implementations may be generators: Bub enters what they give."""
 
 _VERDICTS: Final = (Block, Replace, Drop)
 
@@ -30,7 +30,7 @@ _PLAIN_TYPES: Final = frozenset({str, int, float, bool, bytes, dict, list, tuple
 
 
 def is_awaitable(value: Any) -> bool:
-    """Return whether to await a value; fast for the usual types."""
+    """Tell whether a value is to be awaited; quick to say for the usual ones."""
     kind = type(value)
     return (
         value is not None
@@ -40,44 +40,44 @@ def is_awaitable(value: Any) -> bool:
 
 
 def is_unusual(value: Any) -> bool:
-    """Return whether an answer is a verdict of hookbus, or a generator, which means nothing."""
+    """Tell whether an answer means something to hookbus: a verdict; or nothing: a generator."""
     return type(value) not in _PLAIN_TYPES and (
         isinstance(value, _VERDICTS) or inspect.isgenerator(value)
     )
 
 
 Done = tuple[Any, BaseException | None]
-"""The answer of an implementation, or the exception it raised."""
+"""What an implementation answered, or raised."""
 
 
 @attrs.frozen
 class Answered:
-    """The answer of an implementation. Bub counts None as an answer, hookbus does not."""
+    """What an implementation answered, None too, which Bub counts where hookbus has no answer."""
 
     value: Any
 
 
 @attrs.define(eq=False)
 class Asking:
-    """One call of one hook, whose answers mean what they mean in Bub.
+    """One call of one hook, its answers understood as Bub does.
 
     Attributes:
-        plugins: the plugins whose implementations are called.
+        plugins: whose implementations are asked.
         hook: the name of the hook.
         impls: pluggy's records of the implementations, in the order they run, as they were when the
             call began.
-        is_first: whether the first answer ends it; otherwise every answer counts.
+        is_first: whether the first answer ends it; else every answer counts.
         is_sync: whether it cannot await.
-        only: the implementations to call if not all are called.
-        with_others: whether receivers connected to hookbus directly are called then.
-        stage: the stage of a reported error.
-        failure: the exception an implementation raised.
-        interrupt: an exception that ends the call although hookbus would continue: a CancelledError
-            that the implementation itself raised.
-        done: the results of the first implementations, each a value and an exception; these are not
-            called again.
-        reached: the number of implementations called so far.
-        is_over: whether all implementations were called in line.
+        only: the implementations that are asked where not all are.
+        with_others: whether those who are connected to hookbus itself are asked then.
+        stage: where an error happened that is told of.
+        failure: what an implementation raised.
+        interrupt: the same where nobody else is asked, and hookbus would go on: a CancelledError of
+            its own making.
+        done: what the first implementations have answered already, each a value and an exception;
+            they are not called again.
+        reached: how many implementations have had their turn.
+        is_over: whether everybody was asked in line.
     """
 
     plugins: Any
@@ -97,17 +97,18 @@ class Asking:
     on_error: ClassVar[str] = "raise"
 
     def is_failure(self, error: BaseException) -> bool:
-        """Return whether this error reports an exception of an implementation."""
+        """Tell whether this says that an implementation has raised."""
         return self.failure is not None and error.__cause__ is self.failure
 
     def result(self, value: Any) -> Any:
-        """Return the result of the call, or raise the exception that interrupted it."""
+        """Return the result of the call, or raise what it was interrupted by."""
         if self.interrupt is not None:
             raise self.interrupt
         return value
 
     def asks(self, plugins: Any, index: int) -> bool:
-        """Return whether this call includes the implementation at this place of these plugins."""
+        """Tell whether the implementation at this place is asked in this call, and of these
+        plugins."""
         return (
             plugins is self.plugins
             and self.interrupt is None
@@ -115,8 +116,8 @@ class Asking:
         )
 
     def ask(self, index: int, given: dict[str, Any], arguments: Mapping[str, Any]) -> Any:
-        """Call one implementation with the arguments it names; return the meaning of its answer, or
-        an awaitable of that."""
+        """Ask one implementation with what it asks for; return what its answer means, or an
+        awaitable of that."""
         impl, self.reached = self.impls[index], index + 1
         try:
             if index < len(self.done):
@@ -139,7 +140,7 @@ class Asking:
         return value
 
     def prepared(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments for an implementation."""
+        """Return the arguments as an implementation gets them."""
         return given
 
     async def _awaited(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
@@ -150,16 +151,16 @@ class Asking:
             raise
 
     def read(self, impl: Any, value: Any, arguments: Mapping[str, Any]) -> Any:
-        """Return the meaning of an answer for hookbus."""
+        """Return what an answer means to hookbus."""
         return Answered(value)
 
     def unawaited(self, impl: Any, value: Any) -> Any:
-        """Return the meaning of an awaitable where nothing can be awaited."""
+        """Return what an awaitable means where nothing can be awaited."""
         warn("hook.async_not_supported hook={} adapter={}", self.hook, title_of(impl))
         return Answered(_SKIPPED)
 
     def failed(self, impl: Any, error: BaseException) -> None:
-        """Record an exception of an implementation, which also reaches hookbus."""
+        """Note what an implementation raised; it is on its way to hookbus."""
         self.failure = error
 
 
@@ -179,8 +180,8 @@ class Notice(Asking):
 
 
 class PlainAsking(Asking):
-    """One call with `strict=True`, whose implementations are receivers of hookbus like any
-    other."""
+    """One call whose implementations are receivers of hookbus like any other, as `strict=True` has
+    them."""
 
     on_error = "isolate"
 
@@ -188,12 +189,12 @@ class PlainAsking(Asking):
         if inspect.isgenerator(value) and self.hook not in _SCOPED:
             value.close()
             raise HookError(
-                f"{title_of(impl)} answered {self.hook} with a generator; return a value instead"
+                f"{title_of(impl)} answered {self.hook} with a generator, which is no answer"
             )
         return value
 
     def unawaited(self, impl: Any, value: Any) -> Any:
-        return value  # hookbus closes it and counts it as a failure
+        return value  # hookbus closes it, and counts it as a failure
 
     def failed(self, impl: Any, error: BaseException) -> None:
         if isinstance(error, SystemExit) and self.hook == "on_error":
@@ -204,23 +205,22 @@ ASKING: ContextVar[Asking | None] = ContextVar("hookbus_bub_asking", default=Non
 
 
 def current(hook: str) -> Asking:
-    """Return the call in progress.
+    """Return the call that is under way.
 
     Raises:
-        HookError: if the hook is called without Bub.
+        HookError: if the hook is asked past Bub.
     """
     asking = ASKING.get()
     if asking is None or asking.hook != hook:
         raise HookError(
-            f"{hook} must be called by Bub: call its framework, or "
-            f"HookRuntime.call_first({hook!r}, ...)"
+            f"{hook} is asked by Bub: call its framework, or HookRuntime.call_first({hook!r}, ...)"
         )
     return asking
 
 
 def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
-    """Return the mode of a hook in Bub: implementations in order, until the first answer or all of
-    them."""
+    """Return the mode of a hook as Bub has it: one after the other, until the first answer or all
+    of them."""
 
     def as_bub_asks(receivers: Sequence[Receiver[Any]]) -> Steps[Any, Any]:
         asking = current(hook)
@@ -247,8 +247,8 @@ def mode_of(hook: str) -> Callable[[Sequence[Receiver[Any]]], Steps[Any, Any]]:
 
 
 def is_cancelled_by_nobody(error: BaseException) -> bool:
-    """Return whether a CancelledError was raised by hand: the task was not cancelled and no
-    deadline has passed."""
+    """Tell whether a CancelledError was made up: neither the task was cancelled nor a deadline is
+    over."""
     if not isinstance(error, asyncio.CancelledError):
         return False
     try:
@@ -259,10 +259,10 @@ def is_cancelled_by_nobody(error: BaseException) -> bool:
 
 
 def title_of(impl: Any) -> str:
-    """Return the name of the plugin of an implementation."""
+    """Return the name of the plugin an implementation belongs to."""
     return impl.plugin_name or "<unknown>"
 
 
 def warn(message: str, *words: str, has_trace: bool = False) -> None:
-    """Write a warning to Bub's log."""
+    """Warn in the log that Bub writes to."""
     import_module("loguru").logger.opt(exception=has_trace).warning(message, *words)

@@ -1,4 +1,4 @@
-"""`install`: replaces functions of Bub, and restores them."""
+"""`install`: what of Bub is replaced, and how it is put back."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from hookbus import Bus, HookError, default_bus, instrument
+from hookbus.exceptions import did_you_mean
 
-from ..._errors import did_you_mean
 from .._newer import Untested, patches_of
 from .._patches import Patches, Uninstall, named_options
 from ._agent import Interceptions, hook_agent
@@ -33,31 +33,31 @@ _MODULES: Final = ("bub.hooks.runtime", "bub.hooks.interception", "bub.framework
 def install(
     bus: Bus = default_bus, *, strict: bool = False, untested: Untested = "check"
 ) -> Uninstall:
-    """Let Bub's runtimes run on hookbus, existing ones and those made later.
+    """Let Bub's runtimes run on hookbus, those that exist and those made later.
 
-    Every hook of Bub is a question with the same name and arguments. Answer it with
+    Every hook of Bub is a question of the same name, with the same arguments: answer it with
     `bus.signal("build_prompt").connect(...)`, guard it with `pre_build_prompt`, wrap it with
-    `around_build_prompt`. The four hooks of `AgentHooks` are methods whose sender is the
-    `AgentHooks`: `before_llm_call` (`request`, `state`), `after_llm_call` (`request`, `result`,
-    `state`), `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`,
-    `state`). There, plugins are receivers of `pre`. The call between the last two is `tool_call`
-    of the vocabulary, with the further arguments `call` and `executor`. A whole turn of a framework
-    is `turn` (`inbound`, `stream_output`).
+    `around_build_prompt`. The four of `AgentHooks` are methods whose sender is the `AgentHooks`:
+    `before_llm_call` (`request`, `state`), `after_llm_call` (`request`, `result`, `state`),
+    `before_tool_call` (`call`, `state`) and `after_tool_call` (`call`, `result`, `state`), where
+    plugins are receivers of `pre`. Besides, `tool_call`, as in the vocabulary of agent frameworks
+    with `call` and `executor` besides, is what runs between the last two, and `turn` (`inbound`,
+    `stream_output`) of a framework is a whole turn.
 
     Args:
-        bus: the bus that has the signals.
+        bus: the bus the signals live on.
         strict: False keeps Bub's documented behaviour for its plugins. True treats them as
-            receivers of hookbus. A failing plugin is isolated and reported, and blocks if it is a
-            policy of tools or models. Wrappers wrap, async functions are rejected where Bub cannot
-            await, unknown hook names are rejected, and only return values change a call.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+            receivers of hookbus: one that fails is isolated and told, and as a policy of tools or
+            models it blocks; wrappers wrap; what is async is refused where Bub cannot await; a name
+            that no hook has is refused; only what is returned changes a call.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores Bub, attribute for attribute. A second call does nothing.
+        A function that puts Bub back as it was, attribute for attribute; twice is once.
 
     Raises:
-        HookError: if Bub is not installed, does not fit, or already runs on hookbus.
+        HookError: if Bub is not installed, does not fit, or runs on hookbus already.
     """
     with patches_of("bub", "bub", SUPPORTED, untested, install) as patches:
         runtime, agent, module = map(import_module, _MODULES)
@@ -77,7 +77,7 @@ def install(
 
 
 def _sync_what_is_there(owners: tuple[type, ...]) -> None:
-    # Found without accessing attributes of the objects.
+    # Seen without asking any object anything.
     for thing in gc.get_objects():
         if issubclass(type(thing), owners):
             thing._hookbus.sync()
@@ -99,7 +99,7 @@ def _replace_inits(patches: Patches, owners: Iterable[tuple[Any, Any]]) -> None:
 
 
 def _adopting(stock: Any) -> Any:
-    """Return an `__init__` that also connects the existing plugins."""
+    """Return an `__init__` after which the plugins that are there are connected."""
 
     @functools.wraps(stock)
     def __init__(made: Any, /, *args: Any, **kwargs: Any) -> None:
@@ -110,7 +110,8 @@ def _adopting(stock: Any) -> Any:
 
 
 class _OnFirstUse:
-    """An attribute that is made for each object on first access and then stored in the object."""
+    """An attribute that is made for each object when it is first asked for, and stays in the
+    object."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
@@ -123,7 +124,7 @@ class _OnFirstUse:
 
 
 class _Adapter:
-    """The replacements in Bub's classes while it runs on hookbus."""
+    """What stands in Bub's classes while it runs on hookbus."""
 
     def __init__(self, bus: Bus, strict: bool, patches: Patches) -> None:
         self._strict, self._patches = strict, patches
@@ -132,14 +133,14 @@ class _Adapter:
         self._managers: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def declare(self, framework: Any) -> None:
-        """Make the questions for Bub's own hooks, before any runtime calls one."""
+        """Make the questions of Bub's own hooks, before any runtime asks one."""
         manager = framework.pluggy.PluginManager(framework.BUB_HOOK_NAMESPACE)
         manager.add_hookspecs(framework.BubHookSpecs)
         for caller in vars(manager.hook).values():
             self._questions.of(caller)
 
     def plugins_of(self, runtime: Any) -> Plugins:
-        """Connect the plugins of a runtime, including those it gets later."""
+        """Connect the plugins of a runtime, and those that it will have."""
         manager = runtime._plugin_manager
         plugins = Plugins(self._questions, manager)
         self._adopt(runtime, plugins)
@@ -160,7 +161,7 @@ class _Adapter:
         self._questions.adopt(owner, plugins.connected)
 
     def _following(self, manager: Any, name: str) -> Callable[..., Any]:
-        """Return a method of pluggy that also updates the receivers."""
+        """Return a method of pluggy after which the receivers follow suit."""
         stock, reference = getattr(type(manager), name), weakref.ref(manager)
 
         @functools.wraps(stock)
@@ -179,13 +180,13 @@ class _Adapter:
 
     @property
     def question(self) -> Callable[[Any, str], Any]:
-        """A method of the framework that returns one of its hooks."""
+        """A method of the framework that gives one of its hooks."""
 
         def question(framework: Any, name: str) -> Any:
             """Return a hook of Bub, for `explain`.
 
             Raises:
-                HookError: if no hook has this name.
+                HookError: for a name that no hook has.
             """
             plugins = framework._hook_runtime._hookbus
             if name in INTERCEPTION:
@@ -199,7 +200,7 @@ class _Adapter:
         return question
 
     def give_back(self) -> None:
-        """Disconnect everything, and remove the attributes added to Bub's objects."""
+        """Disconnect everything, and take away what was put into Bub's objects."""
         for owner in list(self._owners):
             for panel in vars(owner).pop("_hookbus").panels.values():
                 panel.disconnect()

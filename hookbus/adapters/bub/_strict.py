@@ -1,4 +1,4 @@
-"""Bub's registration, its report, and its search for a model, with `strict=True`."""
+"""What `strict=True` makes of Bub's registration, its report, and the ways it finds its model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Any, Final
 
 from hookbus import HookError
+from hookbus.exceptions import did_you_mean
 
-from ..._errors import did_you_mean
 from ._plugins import Plugins
 from ._questions import SYNC_ONLY
 
@@ -19,10 +19,10 @@ _MODELS: Final = ("run_model", "run_model_stream")
 
 
 def check_plugin(manager: Any, plugin: Any) -> None:
-    """Reject a plugin that implements an unknown hook, or is async where Bub cannot await.
+    """Refuse a plugin that implements what no hook is, or that is async where Bub cannot await.
 
     Raises:
-        HookError: with the implementation and its file and line; nothing is registered then.
+        HookError: naming the implementation and where it stands; nothing is registered then.
     """
     known = [name for name, caller in vars(manager.hook).items() if caller.has_spec()]
     for attribute in dir(plugin) if plugin is not None else ():
@@ -34,12 +34,11 @@ def check_plugin(manager: Any, plugin: Any) -> None:
         where = f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
         if hook not in known and not options.get("optionalhook"):
             raise HookError(
-                f"{where} implements {hook!r}, which is not a hook of Bub"
-                f"{did_you_mean(hook, known)}"
+                f"{where} implements {hook!r}, which is no hook of Bub{did_you_mean(hook, known)}"
             )
         if hook in SYNC_ONLY and inspect.iscoroutinefunction(function):
             raise HookError(
-                f"{where} is async, but Bub calls {hook} where it cannot await: write a plain def"
+                f"{where} is async, but Bub asks {hook} where it cannot await: write a plain def"
             )
 
 
@@ -55,11 +54,11 @@ def hook_report(runtime: Any) -> dict[str, list[str]]:
 
 
 async def _ask_models(runtime: Any, **given: Any) -> tuple[str, Any]:
-    """Call the models in order, for text and for streams, until one answers; return its hook and
-    the answer."""
+    """Ask the models in their order, text and streams alike, until one answers; return the hook it
+    is of, and the answer."""
     plugins: Plugins = runtime._hookbus
     panels = {hook: plugins.panel(hook) for hook in _MODELS}
-    # Pairs of a hook and the place of its implementation in the order of both hooks.
+    # A hook is with the place of its implementation in the order of both.
     ranked = [(plugins.rank(impl), hook, impl) for hook in _MODELS for impl in panels[hook].impls]
     ranked.sort(key=lambda each: each[0], reverse=True)
     parts = [
@@ -81,12 +80,12 @@ async def _ask_models(runtime: Any, **given: Any) -> tuple[str, Any]:
 
 
 async def run_model(runtime: Any, prompt: Any, session_id: str, state: Any) -> str | None:
-    """Return the text of the first model that answers, or the text of its stream."""
+    """Return the text of the first model that answers, the text of its stream if it gives one."""
     hook, answer = await _ask_models(runtime, prompt=prompt, session_id=session_id, state=state)
     if hook != "run_model_stream":
         if answer is None or isinstance(answer, str):
             return answer
-        raise TypeError(f"run_model returned a {type(answer).__name__}, but Bub needs a str")
+        raise TypeError(f"run_model gave a {type(answer).__name__} where Bub takes a text")
     async with aclosing(_checked(answer)) as stream:
         return "".join(
             [str(event.data.get("delta", "")) async for event in stream if event.kind == "text"]
@@ -94,7 +93,7 @@ async def run_model(runtime: Any, prompt: Any, session_id: str, state: Any) -> s
 
 
 async def run_model_stream(runtime: Any, prompt: Any, session_id: str, state: Any) -> Any:
-    """Return the stream of the first model that answers, or its text as a stream of one part."""
+    """Return the stream of the first model that answers, or a stream of its text in one piece."""
     hook, answer = await _ask_models(runtime, prompt=prompt, session_id=session_id, state=state)
     if hook != "run_model":
         return answer if answer is None else _checked(answer)
@@ -109,8 +108,7 @@ async def run_model_stream(runtime: Any, prompt: Any, session_id: str, state: An
 def _checked(stream: Any) -> Any:
     if not isinstance(stream, import_module("bub.streaming").AsyncStreamEvents):
         raise TypeError(
-            f"run_model_stream returned a {type(stream).__name__}, but Bub needs an "
-            "AsyncStreamEvents"
+            f"run_model_stream gave a {type(stream).__name__} where Bub takes an AsyncStreamEvents"
         )
     return stream
 

@@ -1,8 +1,7 @@
-"""The OpenAI Agents SDK: hooks around tools, hand-offs, models and runs.
+"""The OpenAI Agents SDK: tools, hand-offs, models and runs through hooks of hookbus.
 
-Not covered: tools that run at the provider (hosted tools, hosted MCP servers), hand-offs of
-realtime sessions, and direct calls of `tool.on_invoke_tool`. Calls of
-`agents.tool.invoke_function_tool` are covered.
+Not here: what the provider runs (hosted tools, hosted MCP servers), hand-offs of realtime sessions,
+and a program that calls `tool.on_invoke_tool` itself; `agents.tool.invoke_function_tool` is.
 """
 
 from ._install import SUPPORTED, install

@@ -1,4 +1,4 @@
-"""`install`: replaces functions of the SDK, and restores them."""
+"""`install`: what of the SDK is replaced, and how it is put back."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from hookbus.approvals import Store
 
 SUPPORTED: Final = Between("0.22.0", "0.24.0")
-"""Versions of openai-agents. Its tools run in functions of private modules, which may move."""
+"""Versions of openai-agents. Its tools run in functions of private modules, which move."""
 
 PASSES: Final = tuple(
     f"agents.exceptions:{part}GuardrailTripwireTriggered"
     for part in ("Input", "Output", "ToolInput", "ToolOutput")
 )
-"""Exceptions that return control to the SDK and are not failures of a call."""
+"""What hands control back to the SDK, and is no failure of a call."""
 
 
 @named_options
@@ -37,37 +37,36 @@ def install(
     bus: Bus = default_bus, *, say: Callable[[HookBlocked], str] = refusal,
     approver: Store | None = None, untested: Untested = "check",
 ) -> Uninstall:  # fmt: skip
-    """Let the agents of the OpenAI Agents SDK run on hookbus, existing and future ones.
+    """Let the agents of the OpenAI Agents SDK run on hookbus, those there are and those to come.
 
     `tool_call` (sender: the tool) is every call of a function tool, of a tool of a local MCP
     server, of an agent that is a tool, of a custom, shell, local shell, patch or computer tool, and
-    every hand-off (sender: the `Handoff`). The model reads why a call was denied, and a denied
-    hand-off does not happen. A denial is never the answer of a run: if `tool_use_behavior` would
-    stop on it, the model reads it and continues. A patch with several operations is one call for
-    each operation. `model_call` and `model_stream` (sender: the `Model`) are the calls of every
-    model. `agent_run` is `Runner.run` and `run_sync`; its result is the `RunResult`.
-    `agent_stream` is a whole streamed run; its parts are those of `model_stream`. A blocked model
-    call or run raises `HookBlocked`.
+    every hand-off (sender: the `Handoff`). A refused call is told to the model, and a refused
+    hand-off does not happen. A refusal is no run's answer: where `tool_use_behavior` would stop on
+    it, the model reads it and goes on. A patch with several operations is a call of each.
+    `model_call` and `model_stream` (sender: the `Model`) are those of every model; `agent_run` is
+    `Runner.run` and `run_sync`, and its result the `RunResult`; `agent_stream` is a streamed run as
+    a whole, and its parts are those of `model_stream`. What is refused there is a `HookBlocked`.
 
     Args:
-        bus: the bus that has the signals.
-        say: a function that turns a `HookBlocked` into the text that the model reads.
-        approver: a store that the bus asks for approval while the run is interrupted. Approve or
-            reject the `interruptions` of the run in its `RunState`, and resume the run with it.
-            Local shell and computer tools, patches of several files and hand-offs are blocked
-            meanwhile.
-        untested: what to do on a release newer than those tested: `"check"` looks for the replaced
-            functions and calls a tool on a private bus, `"refuse"` raises.
+        bus: the bus the signals live on.
+        say: what a refused call is told as, given the `HookBlocked`; a model reads it.
+        approver: a store that the bus asks for a yes, while the run is interrupted: its
+            `interruptions` are approved or rejected in the `RunState` that goes on with it. Local
+            shell and computer tools, patches of several files and hand-offs are blocked meanwhile.
+        untested: what to do on a release that is newer than those tested: `"check"` looks for what
+            is replaced and calls a tool on a private bus, `"refuse"` raises.
 
     Returns:
-        A function that restores the SDK. A second call does nothing.
+        A function that puts the SDK back as it was; twice is once.
 
     Raises:
-        HookError: if openai-agents is not installed, does not fit, lacks a function that this
-            adapter replaces, or already runs on hookbus; or if the bus has another approver.
+        HookError: if openai-agents is not installed, does not fit, has a function no more
+            that this adapter looks for, or runs on hookbus already; or if the bus asks somebody
+            else.
     """
     with patches_of("openai_agents", "openai-agents", SUPPORTED, untested, install) as patches:
-        import_module("agents.run")  # and everything it runs
+        import_module("agents.run")  # and all that it runs
         words = "tool_call", "model_call", "model_stream", "agent_run", "agent_stream"
         results = Results(plain, packed, refused=lambda refused: refused)
         gate = Gate(patches, bus, results, words=words, say=say, approver=approver,

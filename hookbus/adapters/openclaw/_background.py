@@ -1,4 +1,4 @@
-"""Background hooks: a limited number run, a limited number wait, and the rest is counted."""
+"""Hooks nobody waits for: so many at once, so many waiting, and what does not fit is counted."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Job = tuple[Callable[[], Awaitable[Any]], str]
 
 
 class Background:
-    """Runs background work.
+    """Runs what nobody waits for.
 
     Attributes:
-        dropped: the number of items that were dropped because the queue was full.
+        dropped: how many did not fit.
     """
 
     def __init__(
@@ -27,17 +27,16 @@ class Background:
         on_full: Literal["drop", "raise"] = "drop", on_drop: Callable[[str], object] | None = None,
         logger: logging.Logger | None = None,
     ) -> None:  # fmt: skip
-        """Create an empty queue.
+        """Make an empty one.
 
         Args:
-            seconds: the time after which a running item is logged; it continues and keeps its
-                place.
-            on_full: `"drop"` drops work that does not fit and logs a line; `"raise"` raises
+            seconds: after which one that still runs is logged; it goes on, and keeps its place.
+            on_full: whether what does not fit is dropped, with a line in the log, or refused with
                 HookError.
-            on_drop: called with the label of each item that did not fit.
+            on_drop: called with the label of each that did not fit.
         """
         if on_full not in ("drop", "raise"):
-            raise HookError(f"on_full={on_full!r} is not a known value; write 'drop' or 'raise'")
+            raise HookError(f"on_full={on_full!r} is unknown; write 'drop' or 'raise'")
         self._most_running, self._most_queued, self._seconds = most_running, most_queued, seconds
         self._on_full, self._on_drop = on_full, on_drop
         self._logger = logger or logging.getLogger("hookbus.adapters.openclaw")
@@ -47,12 +46,12 @@ class Background:
 
     @property
     def running(self) -> int:
-        """The number of items that run now."""
+        """How many run now."""
         return len(self._tasks)
 
     def start(self, work: Callable[[], Awaitable[Any]], label: str) -> bool:
-        """Run `work` as soon as there is a free place; return whether it was accepted. The label is
-        for logs and `on_drop`.
+        """Run `work` as soon as there is a place; return whether it fitted. The label is for logs
+        and `on_drop`.
 
         Raises:
             HookError: if it does not fit, with `on_full="raise"`.
@@ -64,8 +63,7 @@ class Background:
                 self._on_drop(label)
             if self._on_full == "raise":
                 raise HookError(
-                    f"the queue is full for {label}: {self.running} running and "
-                    f"{len(self._queue)} waiting"
+                    f"{label} does not fit: {self.running} run and {len(self._queue)} wait"
                 )
             return False
         self._queue.append((work, label))
@@ -73,7 +71,7 @@ class Background:
         return True
 
     async def drain(self) -> None:
-        """Wait until no item runs or waits."""
+        """Wait until nothing runs or waits any more."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
 

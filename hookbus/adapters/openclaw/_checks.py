@@ -1,4 +1,4 @@
-"""Checks of the settings of plugins and operators: tools, runs and seconds."""
+"""What is checked of what plugins and operators say: which tools, which runs, how many seconds."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from hookbus import HookError
+from hookbus.exceptions import did_you_mean
 
-from ..._errors import did_you_mean
 from ._hooks import ClawHook
 
 Matcher = Sequence[str] | Callable[[str], bool]
@@ -24,11 +24,11 @@ _ELIGIBLE: Final = {
 }
 
 LONGEST: Final = 600.0
-"""The longest timeout, in seconds, that an operator may set for a handler."""
+"""The most seconds an operator may give a handler."""
 
 
 def is_seconds(value: Any) -> bool:
-    """Return whether a value is a number of seconds, at least one millisecond."""
+    """Tell whether a value is a number of seconds, of a millisecond at least."""
     return (
         isinstance(value, (int, float))
         and not isinstance(value, bool)
@@ -38,27 +38,28 @@ def is_seconds(value: Any) -> bool:
 
 
 def check_timeouts(timeouts: Timeouts, hooks: Mapping[str, ClawHook]) -> None:
-    """Raise HookError unless an operator's timeouts name known hooks and allowed seconds."""
+    """Raise HookError unless an operator's timeouts name hooks there are and seconds he may
+    give."""
     for plugin, said in timeouts.items():
         for hook, seconds in said.items() if isinstance(said, Mapping) else [("*", said)]:
             if hook != "*" and hook not in hooks:
                 raise HookError(
-                    f"the timeouts of {plugin} name {hook!r}, which is not a "
+                    f"timeouts of {plugin} name {hook!r}, which is no "
                     f"hook{did_you_mean(hook, hooks)}"
                 )
             if not is_seconds(seconds) or seconds > LONGEST:
                 raise HookError(
-                    f"the timeout of {plugin} for {hook} is {seconds!r:.40}; write a number of "
-                    f"seconds from 0.001 to {LONGEST:.0f}"
+                    f"timeouts give {plugin} {seconds!r:.40} for {hook}; give seconds, from 0.001 "
+                    f"to {LONGEST:.0f}"
                 )
 
 
 def exact_matcher(matcher: object) -> Callable[[str], bool]:
-    """Return a predicate that is true for tools with one of these ids.
+    """Return what tells whether a tool is one of these ids.
 
     Raises:
-        TypeError: unless it is a non-empty list of OpenClaw's tool ids, without wildcards or
-            aliases.
+        TypeError: unless it is a list of ids as OpenClaw has them: no wildcard, no alias, not
+            empty.
     """
     if not isinstance(matcher, (list, tuple)):
         raise TypeError("tool hook matcher must be an array of tool names")
@@ -78,10 +79,10 @@ def exact_matcher(matcher: object) -> Callable[[str], bool]:
 
 
 def free_matcher(matcher: Any) -> Callable[[str], bool]:
-    """Return a predicate for tools, made from ids and globs, a pattern, or a predicate.
+    """Return what tells whether a tool is wanted: by ids and globs, a pattern, or a predicate.
 
     Raises:
-        TypeError: if the matcher is none of these, or empty.
+        TypeError: if it is none of these, or empty.
     """
     if isinstance(matcher, re.Pattern):
         return lambda tool: matcher.fullmatch(tool) is not None
@@ -94,15 +95,15 @@ def free_matcher(matcher: Any) -> Callable[[str], bool]:
         or not all(isinstance(glob, str) and glob.strip() for glob in globs)
     ):
         raise TypeError(
-            "a matcher must be a glob, several globs, a pattern or a predicate of the tool's id, "
-            f"not {matcher!r:.60}"
+            "a matcher is a glob or several, a pattern or a predicate of the tool's id, not "
+            f"{matcher!r:.60}"
         )
     return lambda tool: any(fnmatchcase(tool, glob) for glob in globs)
 
 
 def eligible(hook: str, of: str, values: Any) -> tuple[str, ...] | None:
-    """Return the restriction of a handler of the hook `of`. None means no restriction: for any
-    other hook, or if the words are malformed."""
+    """Return what restricts a handler of the hook `of`; None, which does not, for any other hook,
+    or where the words are malformed."""
     is_list = isinstance(values, (list, tuple)) and values
     if hook != of or not is_list or not all(value in _ELIGIBLE[of] for value in values):
         return None

@@ -1,5 +1,5 @@
-"""The rules that merge the results of handlers: a function per hook, of the merged result so far
-and the next one."""
+"""How what handlers return becomes one result: a function per hook, of what there is and what is
+added."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from ._values import (
 )
 
 Merge = Callable[[Any, Any, str, Any], Any]
-"""`merge(merged, returned, plugin_id, event)`; `merged` is MISSING before the first result."""
+"""`merge(merged, returned, plugin_id, event)`; `merged` is MISSING before anybody has returned
+anything."""
 
 
 def replace(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
@@ -56,7 +57,7 @@ def prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def older_prompt(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """`before_agent_start`, which OpenClaw has removed: the last system prompt wins, prepended
+    """`before_agent_start`, which OpenClaw has removed: the last system prompt stands, prepended
     contexts are joined."""
     said = last(get(merged, "systemPrompt"), get(returned, "systemPrompt"))
     return {**without_missing(systemPrompt=said), **_joined(merged, returned, "prependContext")}
@@ -73,7 +74,7 @@ INVALID: Final = {"outcome": "block", "reason": "before_agent_run returned an in
 
 
 def decision(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The most restrictive decision, with its plugin; a value that is not a decision blocks."""
+    """The most restrictive decision, with the plugin it comes from; what is no decision blocks."""
     made = returned if is_decision(returned) else dict(INVALID)
     if merged is MISSING or (
         made["outcome"] == "block" and merged["decision"]["outcome"] != "block"
@@ -83,7 +84,7 @@ def decision(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def is_decision(value: Any) -> bool:
-    """Return whether a value is exactly a pass, or a block with a reason."""
+    """Tell whether a value is exactly a pass, or a block with a reason."""
     if not isinstance(value, Mapping):
         return False
     if value.get("outcome") == "pass":
@@ -99,10 +100,10 @@ def is_decision(value: Any) -> bool:
 
 
 class _Revision(dict[str, Any]):
-    """A revision that several handlers requested.
+    """A revision that several handlers asked for.
 
     Attributes:
-        candidates: the proposal of each handler for the retry.
+        candidates: what each of them proposes to retry with.
     """
 
     candidates: tuple[dict[str, Any], ...] = ()
@@ -136,8 +137,8 @@ def finalize(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def retry_candidates(result: Any) -> tuple[dict[str, Any], ...]:
-    """Return the proposals of the handlers that requested a revision: `instruction`,
-    `idempotencyKey`, `maxAttempts`."""
+    """Return what the handlers that asked for a revision propose: `instruction`, `idempotencyKey`,
+    `maxAttempts`."""
     if get(result, "action") != "revise":
         return ()
     listed = result.candidates if isinstance(result, _Revision) else get(result, "retryCandidates")
@@ -157,8 +158,8 @@ def _retry(result: Any) -> tuple[dict[str, Any], ...]:
 
 
 def tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The last params win until an approval is requested, which freezes them; the first request
-    wins."""
+    """The last params stand until an approval is requested, which freezes them; the first request
+    stands."""
     if get(merged, "block") is True:
         return merged
     approval, asked = get(merged, "requireApproval"), get(returned, "requireApproval")
@@ -177,8 +178,8 @@ def tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def chained_tool_call(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The same, but params are patches: a handler's change persists unless a later handler changes
-    the same key."""
+    """The same where params patch: what one handler changes and the next one does not stays
+    changed."""
     params = get(returned, "params")
     if isinstance(params, Mapping):
         before = get(merged, "params")
@@ -197,7 +198,8 @@ def message(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def payload(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
-    """The latest payload; the host decides whether its media are trusted, not a handler."""
+    """The latest payload; whether its media are trusted is for the host to say, not for a
+    handler."""
     before, now = first(get(merged, "payload"), get(event, "payload")), get(returned, "payload")
     return without_missing(
         payload=before if now is MISSING else _accepted(before, now),
@@ -207,7 +209,7 @@ def payload(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def visible_payload(value: Any) -> dict[str, Any]:
-    """Return a copy of a payload for a handler."""
+    """Return a copy of a payload as a handler may see it."""
     shown: dict[str, Any] = clone(
         {key: item for key, item in spread(value).items() if key != "trustedLocalMedia"}, "payload"
     )
@@ -249,5 +251,5 @@ def delivery_target(merged: Any, returned: Any, plugin: str, event: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return the result for the host: None if there is none."""
+    """Return a result as the host gets it: None where there is none."""
     return None if value is MISSING or value is NULL else value

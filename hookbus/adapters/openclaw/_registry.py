@@ -1,4 +1,4 @@
-"""The registrations of plugins: typed hooks as receivers of hookspecs, and other values with a kind
+"""What plugins have registered: typed hooks as receivers of hookspecs, and whatever else has a kind
 and a name."""
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 
 from hookbus import Bus, HookError
+from hookbus.exceptions import did_you_mean
 
-from ..._errors import did_you_mean
 from ._checks import (
     Matcher,
     Timeouts,
@@ -32,15 +32,15 @@ from ._turns import AsyncAnswering, SyncAnswering
 class Registry(Roster):
     """The plugins of one host, with their handlers on a bus of hookbus.
 
-    Throughout, `plugin_id` is the id of a plugin, `hook` is the name of one of OpenClaw's hooks,
-    and `handler` is a sync or async function of event and ctx.
+    Everywhere `plugin_id` is the id of a plugin, `hook` the name of one of OpenClaw's hooks, and
+    `handler` a function of event and ctx, plain or async.
 
     Attributes:
-        bus: the bus that declares the hooks, one hookspec each, with the same names.
-        is_strict: whether the defects of OpenClaw are fixed.
-        hooks: all hooks, by name.
+        bus: where the hooks are declared, one hookspec each, of the same names.
+        is_strict: whether the defects of OpenClaw are cured.
+        hooks: the hooks there are, by name.
         plugins: the plugins, by id.
-        diagnostics: the rejected registrations, with the reasons.
+        diagnostics: what was refused, and why.
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class Registry(Roster):
         """Declare the hooks on a bus.
 
         Args:
-            bus: the bus; None creates one.
-            strict: fix the defects of OpenClaw instead of keeping them.
-            timeouts: the operator's timeouts in seconds: for each plugin a number for all its
-                handlers, or a mapping of hook to number. They override the plugin's own.
-            older: also declare `before_agent_start`, which OpenClaw has removed.
+            bus: the bus; None makes one.
+            strict: cure the defects of OpenClaw instead of keeping them.
+            timeouts: the operator's word, in seconds: for each plugin a number for all its
+                handlers, or a mapping of hook to number; it goes before what the plugin says.
+            older: have `before_agent_start`, too, which OpenClaw has removed.
 
         Raises:
-            HookError: if a timeout is not between 0.001 and 600, or the bus already has one of
-                these hooks.
+            HookError: if a timeout is not between 0.001 and 600, or the bus has one of these hooks
+                already.
         """
         super().__init__(is_strict=strict)
         self.bus: Bus = Bus() if bus is None else bus
@@ -68,8 +68,8 @@ class Registry(Roster):
         taken = sorted(set(self.hooks) & set(self.bus.hook_names()))
         if taken:
             raise HookError(
-                f"this bus already has the hook {taken[0]}; each bus can have one registry: pass "
-                "another Bus() to this one"
+                f"this bus has the hook {taken[0]} already; one bus has one registry: give this "
+                "one a Bus()"
             )
         self.specs |= {name: declare(hook, self.bus) for name, hook in self.hooks.items()}
 
@@ -81,15 +81,15 @@ class Registry(Roster):
         """Register a handler `(event, ctx)` of a plugin for a hook, as `api.on` of OpenClaw.
 
         Args:
-            options: the options of `prepare`.
+            options: those of `prepare`.
 
         Returns:
-            With `strict=True` a function that removes the handler; otherwise None, as in OpenClaw.
+            With `strict=True` its off switch; else None, as OpenClaw has it.
 
         Raises:
-            TypeError: if the matcher is invalid.
-            HookError: if the handler is not callable; with `strict=True` also for any other
-                malformed argument.
+            TypeError: for a matcher that is none.
+            HookError: if the handler is not callable; with `strict=True` also for what else is
+                malformed.
         """
         registration = self.prepare(plugin_id, hook, handler, **options)
         if registration is None:
@@ -104,20 +104,17 @@ class Registry(Roster):
         registration_id: str | None = None, eligible_triggers: Sequence[str] | None = None,
         eligible_dispatch_kinds: Sequence[str] | None = None, requires_tool_authority: bool = False,
     ) -> Registration | None:  # fmt: skip
-        """Check and return a registration; for an unknown hook add a diagnostic and return None.
+        """Check a registration and return it; None, with a diagnostic, for a hook nobody has.
 
         Args:
-            priority: handlers with a higher priority are called first; None is 0. Handlers of equal
-                priority are called in the order of registration.
-            timeout: the time limit in seconds; the operator's timeout overrides it, and it
-                overrides that of the hook.
-            matcher: the exact ids of the tools it applies to, for `before_tool_call` and
+            priority: higher is asked first; None is 0. Of equals the one registered first.
+            timeout: the seconds it may take; first comes the operator's word, last the hook's own.
+            matcher: the exact ids of the tools it is for, of `before_tool_call` and
                 `after_tool_call`; with `strict=True` also globs, a pattern, a predicate of the id.
-            registration_id: its identity among the plugin's handlers, in outcomes of evaluators.
-            eligible_triggers: for `before_agent_reply`: `cron`, `heartbeat`, `user`.
-            eligible_dispatch_kinds: for `reply_dispatch`: `agent`, `acp`.
-            requires_tool_authority: for `before_prompt_build`: call it only in the authorised
-                build.
+            registration_id: who it is among the plugin's handlers, in the outcomes of evaluators.
+            eligible_triggers: of `before_agent_reply`: `cron`, `heartbeat`, `user`.
+            eligible_dispatch_kinds: of `reply_dispatch`: `agent`, `acp`.
+            requires_tool_authority: of `before_prompt_build`: asked in the authorised build only.
 
         Raises:
             HookError: as `on`.
@@ -139,7 +136,7 @@ class Registry(Roster):
         )  # fmt: skip
 
     def _object(self, plugin_id: str, problem: str, advice: str = "") -> None:
-        """Record a problem of a registration; with `strict=True` reject it."""
+        """Note what is wrong with a registration; with `strict=True` refuse it."""
         if self.is_strict:
             raise HookError(f"{plugin_id}: {problem}{advice}")
         self.diagnostics.append(Diagnostic("warn", plugin_id, problem))
@@ -151,25 +148,26 @@ class Registry(Roster):
             return None
         if hook in MATCHED:
             return free_matcher(matcher) if self.is_strict else exact_matcher(matcher)
-        advice = f"; only {' and '.join(MATCHED)} accept one"
+        advice = f"; {' and '.join(MATCHED)} take one"
         self._object(plugin_id, f'typed hook "{hook}" ignores tool matcher', advice)
         return None
 
     def _timeout(self, plugin_id: str, hook: str, given: float | None) -> float | None:
-        """Return the operator's timeout for the hook or the plugin, or else the plugin's own."""
+        """Return the seconds of the operator's word for the hook, for the plugin, or of the
+        plugin's own."""
         said = self._timeouts.get(plugin_id)
         operators = said.get(hook, said.get("*")) if isinstance(said, Mapping) else said
         if operators is not None:
             return milliseconds(operators) / 1000
         if given is not None and not is_seconds(given):
             problem = f'typed hook "{hook}" ignores a timeout of {given!r:.40}'
-            self._object(plugin_id, problem, "; write a number of seconds, at least 0.001")
+            self._object(plugin_id, problem, "; give seconds, from 0.001 on")
             return None
         return None if given is None else milliseconds(given) / 1000
 
     def _connect(self, registration: Registration) -> tuple[str, str]:
-        """Connect a handler and return its key. With `strict=True` a handler that is already
-        connected takes the new options."""
+        """Connect a handler and return its key. With `strict=True` one that is there already takes
+        the new options."""
         hook, plugin = registration.hook, registration.plugin_id
         key = (hook, plugin)
         mine = [each for each, _ in self._registered.values() if (each.hook, each.plugin_id) == key]
@@ -198,9 +196,9 @@ class Registry(Roster):
 
     @contextmanager
     def overlay(self, plugin_id: str, register: Callable[[PluginApi], object]) -> Iterator[None]:
-        """Let a plugin register only for the running task, while the block is open.
+        """Have a plugin register for the running task only, while the block is open.
 
-        For the hooks it registers, the plugin's other handlers are hidden there.
+        For the hooks it registers for, what the plugin has otherwise is hidden there.
         """
         mark, api = object(), PluginApi(self.prepare, plugin_id, {})
         register(api)
@@ -221,10 +219,10 @@ class Registry(Roster):
         self, plugin_id: str, register: Callable[[PluginApi], object], *,
         version: str | None = None, config: Mapping[str, Any] | None = None,
     ) -> Plugin:  # fmt: skip
-        """Let a plugin register: call `register(api)`, with its config. Earlier registrations of
-        the plugin, of any version, are replaced.
+        """Have a plugin register: call `register(api)`, with its config. What it had before, of any
+        version, is replaced.
 
-        An exception of `register` reaches the caller, and then nothing has changed.
+        What `register` raises goes out, and nothing has changed then.
         """
         api = PluginApi(self.prepare, plugin_id, config or {})
         try:
@@ -240,13 +238,15 @@ class Registry(Roster):
         return plugin
 
     def disable(self, plugin_id: str) -> None:
-        """Remove everything a plugin has registered.
+        """Take out all that a plugin has registered.
 
         Raises:
             HookError: if there is no such plugin.
         """
         if plugin_id not in self.plugins:
-            raise HookError(f"unknown plugin {plugin_id!r}{did_you_mean(plugin_id, self.plugins)}")
+            raise HookError(
+                f"there is no plugin {plugin_id!r}{did_you_mean(plugin_id, self.plugins)}"
+            )
         self._take_out(plugin_id)
         self.plugins[plugin_id].status = "disabled"
 
@@ -260,13 +260,13 @@ class Registry(Roster):
         self, plugin_id: str, evaluate: Callable[..., Any], *, matcher: Matcher | None = None,
         is_bundled: bool = False,
     ) -> None:  # fmt: skip
-        """Register a trusted tool policy, `evaluate(event, ctx)`. Bundled policies (`is_bundled`)
-        run first, and all policies run before any handler.
+        """Register a trusted tool policy, `evaluate(event, ctx)`; the bundled ones (`is_bundled`)
+        first, all before any handler.
 
-        The matcher selects the tools it applies to, as in `prepare`.
+        The matcher says which tools it is for, as in `prepare`.
 
-        The policy sees the latest params and returns None, `params`, `allow: False` or
-        `block: True`, or `requireApproval`.
+        It sees the latest params and returns None, `params`, `allow: False` or `block: True`, or
+        `requireApproval`.
         """
         matches = None if matcher is None else exact_matcher(matcher)
         receiver, name = PolicyAnswering(plugin_id, evaluate, matches), f"{plugin_id} policy"

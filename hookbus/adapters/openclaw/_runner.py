@@ -1,4 +1,4 @@
-"""The hook runner: it calls the handlers of a registry and applies the failure policy."""
+"""The hook runner: it asks the handlers of a registry and applies the failure policy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 import attrs
 
 from hookbus import HookError
+from hookbus.exceptions import did_you_mean
 
-from ..._errors import did_you_mean
 from ._dispatch import DISPATCH, Dispatch, Receipt
 from ._hooks import FAIL_CLOSED, FROZEN
 from ._registry import Registry
@@ -28,7 +28,7 @@ _log: Final = logging.getLogger("hookbus.adapters.openclaw")
 
 @attrs.define(eq=False)
 class _Build:
-    """A prompt build in progress."""
+    """A prompt build under way."""
 
     runner: object
     is_open: bool = True
@@ -38,10 +38,10 @@ _building: ContextVar[_Build | None] = ContextVar("hookbus_openclaw_prompt_build
 
 
 class HookRunner:
-    """Runs the hooks of a registry in its current state.
+    """Runs the hooks of a registry, always as it is at that moment.
 
-    Throughout, `hook` is the name of one of OpenClaw's hooks, `event` and `ctx` are OpenClaw's
-    event and its context, and `plugin_id` is the id of a plugin.
+    Everywhere `hook` is the name of one of OpenClaw's hooks, `event` what happened and `ctx` where,
+    as OpenClaw has them, and `plugin_id` the id of a plugin.
     """
 
     def __init__(
@@ -49,19 +49,20 @@ class HookRunner:
         failure_policy: Mapping[str, Policy] | None = None,
         timeouts: Mapping[str, float] | None = None, logger: logging.Logger = _log,
     ) -> None:  # fmt: skip
-        """Create a runner.
+        """Make a runner.
 
         Args:
-            registry: the registry, or a function that returns the current one, called in each run.
-            catch_errors: whether failures in hooks that fail open are logged and skipped; otherwise
+            registry: the registry, or what returns the one that is current, asked for every run.
+            catch_errors: whether handlers of hooks that fail open are logged and passed over; else
                 every failure is raised.
-            failure_policy: `"fail-open"` or `"fail-closed"` by hook. By default `before_agent_run`
-                fails closed and all others fail open.
-            timeouts: seconds by hook, instead of OpenClaw's limits, for handlers without a timeout.
-            logger: the logger for failures.
+            failure_policy: `"fail-open"` or `"fail-closed"` by hook, over `before_agent_run` closed
+                and all others open.
+            timeouts: seconds by hook, over the budgets of OpenClaw, for handlers that say nothing
+                themselves.
+            logger: where failures are logged.
 
         Raises:
-            HookError: if a policy or a number of seconds is invalid.
+            HookError: for a policy or a number of seconds that is none.
         """
         self._registry = registry
         self._catches, self._logger = catch_errors, logger
@@ -70,7 +71,7 @@ class HookRunner:
 
     @property
     def registry(self) -> Registry:
-        """The current registry."""
+        """The registry as it is now."""
         return self._registry if isinstance(self._registry, Registry) else self._registry()
 
     # -- running -----------------------------------------------------------------------------------
@@ -82,34 +83,34 @@ class HookRunner:
         """Run a hook.
 
         Args:
-            event: the event, with OpenClaw's keys.
-            ctx: the context of the event; None is an empty dict.
-            receipt: for `before_tool_call`, a function called with each handler's plugin and
-                decision.
+            event: what happened, as OpenClaw's events have it.
+            ctx: where it happened; None is an empty dict.
+            receipt: of `before_tool_call`: called with the plugin and what it decided, for each
+                handler.
 
         Returns:
-            The result of the hook, or an awaitable of it unless the hook is synchronous
-            (`tool_result_persist` and `before_message_write`). None means no result.
+            What the hook gives, or an awaitable of that unless the hook is synchronous
+            (`tool_result_persist` and `before_message_write`). None is nothing.
 
         Raises:
             HookError: if there is no such hook.
             HandlerError: if a handler of a hook that fails closed has failed.
-            HandlerErrors: if several observers have failed.
-            IsolationError: if the event must be copied and cannot be.
+            HandlerErrors: if several observers have.
+            IsolationError: if the event is to be copied and cannot be.
         """
         dispatch = self.dispatch(hook, event, ctx)
         dispatch.receipt = receipt
         return self._run_sync(dispatch) if dispatch.hook.kind == "sync" else self._run(dispatch)
 
     def dispatch(self, hook: str, event: Any, ctx: Any) -> Dispatch:
-        """Return a run of a hook that has not started.
+        """Return a run of a hook that has not begun.
 
         Raises:
             HookError: if there is no such hook.
         """
         registry = self.registry
         if hook not in registry.hooks:
-            raise HookError(f"{hook!r} is not a hook{did_you_mean(str(hook), registry.hooks)}")
+            raise HookError(f"{hook!r} is no hook{did_you_mean(str(hook), registry.hooks)}")
         catches = self._catches and self._policy.get(hook, "fail-open") == "fail-open"
         return Dispatch(
             registry.hooks[hook], event, {} if ctx is None else ctx, catches, registry,
@@ -136,14 +137,14 @@ class HookRunner:
             return await self._ask(dispatch)
         outer = _building.get()
         if outer is not None and outer.is_open and outer.runner is self:
-            return None  # called by one of its own handlers
+            return None  # asked by one of its own handlers
         build = _Build(self)
         previous = _building.get()
         try:
             _building.set(build)
             return await self._ask(dispatch)
         finally:
-            build.is_open = False  # for tasks that handlers left running
+            build.is_open = False  # for tasks that handlers have left behind
             _building.set(previous)
 
     async def _ask(self, dispatch: Dispatch) -> Any:
@@ -160,7 +161,7 @@ class HookRunner:
         return result
 
     def _prepared(self, dispatch: Dispatch) -> Any:
-        """Return the event that all handlers of one run share."""
+        """Return the event as all handlers of one run share it."""
         hook, event, ctx = dispatch.hook.name, dispatch.event, dispatch.ctx
         if (
             hook in ("agent_end", "before_agent_finalize")
@@ -186,17 +187,17 @@ class HookRunner:
         self, event: Any, ctx: Any = None, *, active_tools: Iterable[str], fingerprint: str,
         assert_host_active: Callable[[], object] = bool,
     ) -> Any:  # fmt: skip
-        """Call the handlers of `before_prompt_build` that require tool authority, once the tools of
-        the model's turn are fixed.
+        """Ask the handlers of `before_prompt_build` that require tool authority, once the tools of
+        the turn are settled.
 
         Args:
             active_tools: the tools of this turn.
-            fingerprint: identifies the source of the tools; if it is empty no handler is called.
+            fingerprint: what stands for the tools' source; empty asks nobody.
             assert_host_active: raises once the host has stopped waiting; called between handlers.
 
         Returns:
-            `prependContext` and `appendContext`, if there are any; None if no handler returned a
-            result.
+            `prependContext` and `appendContext`, where there are any; None if nobody has an
+            opinion.
         """
         if not fingerprint.strip():
             return None
@@ -217,7 +218,7 @@ class HookRunner:
     async def run_inbound_claim_for_plugin(
         self, plugin_id: str, event: Any, ctx: Any = None
     ) -> dict[str, Any]:
-        """Call the plugin that owns a conversation, which may handle a message.
+        """Ask the one plugin that owns a conversation whether it handles a message.
 
         Returns:
             `status`: `handled` (with `result`), `declined`, `error` (with `error`), `no_handler` or
@@ -244,14 +245,15 @@ class HookRunner:
     # -- who is there ------------------------------------------------------------------------------
 
     def has_hooks(self, hook: str, ctx: Any = None) -> bool:
-        """Return whether a hook has handlers, and eligible ones if a ctx is given."""
+        """Tell whether anybody is registered for a hook, and eligible in this ctx if one is
+        given."""
         return any(
             each.hook.name == hook and (ctx is None or each.is_eligible(ctx))
             for each in self.registry.typed_hooks
         )
 
     def get_hook_count(self, hook: str) -> int:
-        """Return the number of handlers registered for a hook, eligible or not."""
+        """Return how many handlers are registered for a hook, eligible or not."""
         return sum(each.hook.name == hook for each in self.registry.typed_hooks)
 
 
@@ -267,13 +269,13 @@ def _seconds(given: Mapping[str, float]) -> dict[str, float]:
     for hook, seconds in given.items():
         is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
         if not is_number or not seconds > 0:
-            raise HookError(f"the timeout of {hook} is {seconds!r:.40}; write a number of seconds")
+            raise HookError(f"the timeout of {hook} is {seconds!r:.40}; write seconds")
     return dict(given)
 
 
 def _for_models(message: Any) -> Any:
-    """Return a message without the parts that models must not see: the details of tool results, and
-    the user's upstream text."""
+    """Return a message without what is not for models: the details of tool results, and what the
+    user wrote upstream."""
     if get(message, "role") == "toolResult" and "details" in message:
         message = {key: value for key, value in message.items() if key != "details"}
     private = get(message, "__openclaw")

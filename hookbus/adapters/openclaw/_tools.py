@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ClassVar, Final
 
 from hookbus import Block, HookBlocked, HookContext, HookError
+from hookbus.exceptions import did_you_mean
 
-from ..._errors import did_you_mean
 from ..._signatures import signature_of
 from .._vocabulary import hook_tool_call
 from ._approvals import Approve, ask
@@ -29,17 +29,18 @@ Tool = Callable[[Any], Any]
 
 
 class ToolCall:
-    """One call in progress, shared by its handlers.
+    """One call under way, as its handlers share it.
 
     Attributes:
-        dispatch: its run of `before_tool_call`.
+        dispatch: the run of `before_tool_call` it is.
         tool: the function that is called.
-        approve: the approver.
-        params: the original params, without changes by handlers, as OpenClaw shows them.
-        final: the params the tool is called with; MISSING until the call.
-        written: the params last set by handlers.
-        trusted: the first approval that a trusted policy requires.
-        failed: the failure of the handler that blocked the call.
+        approve: who is asked for approvals.
+        params: as a handler sees them that OpenClaw shows "the original": without what other
+            handlers have returned.
+        final: the params the tool is called with; MISSING until it is.
+        written: the params that handlers have put in last.
+        trusted: the first approval a trusted policy asks for.
+        failed: the failure of a handler that has closed it.
     """
 
     def __init__(self, dispatch: Dispatch, tool: Tool, approve: Approve | None) -> None:
@@ -64,7 +65,7 @@ class ToolCall:
         return {**spread(self.dispatch.event), "params": self.params}
 
     async def ask(self, approval: Any, params: Any) -> str | None:
-        """Ask for an approval; return the reason if it is denied, or None."""
+        """Ask for an approval; return why it is not given, or None."""
         name = self.dispatch.event["toolName"]
         return await ask(approval, name, params, self.approve, self.dispatch.logger)
 
@@ -82,7 +83,7 @@ class ToolAnswering:
         return self.registration.handler
 
     def is_asked(self, name: str, context: Any) -> bool:
-        """Return whether it is called for this tool."""
+        """Tell whether it is asked about this tool."""
         return current("before_tool_call").asks(self.registration, {"toolName": name}, context)
 
     async def __call__(self, tools: Any, ctx: HookContext) -> Any:
@@ -108,13 +109,13 @@ class ToolAnswering:
 
 
 def _verdict(call: ToolCall, before: Any, returned: Any) -> Block | dict[str, Any] | None:
-    """Return the effect of a handler's result on the call."""
+    """Return what a handler's turn means for the call."""
     merged = call.dispatch.merged
     if get(merged, "block") is True:
         return Block(get(merged, "blockReason") or "Tool call blocked by plugin hook")
     patch = {}
     params = get(merged, "params")
-    is_said = get(returned, "params") is not MISSING  # an approval copies earlier results
+    is_said = get(returned, "params") is not MISSING  # an approval copies what was said before
     if is_said and isinstance(params, Mapping) and params is not get(before, "params"):
         patch["arguments"] = call.written = {**spread(call.params), **params}
     if get(merged, "requireApproval") is not get(before, "requireApproval"):
@@ -123,8 +124,8 @@ def _verdict(call: ToolCall, before: Any, returned: Any) -> Block | dict[str, An
 
 
 class PolicyAnswering:
-    """The receiver of `pre_tool_call` for a trusted policy: it comes before all handlers, and its
-    failure blocks."""
+    """The receiver of `pre_tool_call` for a trusted policy: it comes before all handlers, and one
+    that breaks blocks."""
 
     __signature__: ClassVar[inspect.Signature] = signature_of(lambda tools, ctx: None)
 
@@ -155,7 +156,7 @@ class PolicyAnswering:
 
 
 async def ask_trusted(tool: Any, arguments: Any) -> Block | None:
-    """Ask for the approval that trusted policies require: the receiver after them."""
+    """Ask for the approval that trusted policies want: the receiver that follows them."""
     call: ToolCall = current("before_tool_call").call
     reason = None if call.trusted is None else await call.ask(call.trusted, arguments)
     return None if reason is None else Block(reason)
@@ -164,31 +165,31 @@ async def ask_trusted(tool: Any, arguments: Any) -> Block | None:
 class ToolCalls:
     """Calls tools as OpenClaw does, with the plugins of a runner's registry.
 
-    Every call is a call of the hook `tool_call` of the vocabulary, with the further arguments
-    `context` and `approval`. Handlers of `before_tool_call` are its modifiers, ordered together
+    Every call is one of the hook `tool_call`, as in the vocabulary of agent frameworks, with
+    `context` and `approval` besides. Handlers of `before_tool_call` are its modifiers, in one order
     with other receivers of `pre_tool_call`; guards come after all of them.
 
     Attributes:
-        tool_call: the hookable method; you can pass it to `explain`.
+        tool_call: the hookable; what `explain` takes.
     """
 
     def __init__(
         self, runner: Any, tools: Mapping[str, Tool] | None = None, *,
         approve: Approve | None = None,
     ) -> None:  # fmt: skip
-        """Create a caller of tools.
+        """Make a caller of tools.
 
         Args:
             runner: a `HookRunner`.
-            tools: functions of the params, by name; tools that plugins `provide` as `"tool"` come
+            tools: functions of the params, by name; those that plugins `provide` as `"tool"` come
                 after them.
-            approve: called with an `ApprovalRequest`; it returns one of its decisions, or an
-                awaitable of that. None blocks every call that requires approval.
+            approve: asked for approvals with an `ApprovalRequest`: gives one of its decisions, or
+                an awaitable of that. None has every call blocked that needs one.
         """
         self._runner, self._tools, self._approve = runner, dict(tools or {}), approve
 
         async def tool_call(
-            name: str, arguments: Any, call_id: str | None, kind: str, tool: Tool, caller: Any,
+            name: str, arguments: Any, call_id: str | None, kind: str, tool: Tool, agent: Any,
             context: Any, approval: Any = None,
         ) -> Any:  # fmt: skip
             """Run a tool; only `arguments` and `approval` can be changed."""
@@ -203,21 +204,21 @@ class ToolCalls:
 
         Args:
             tool: its name.
-            params: the params of the call.
-            ctx: the context that OpenClaw's hooks get; None is an empty dict.
-            event: further keys of the event, such as `toolCallId`.
+            params: what it is called with.
+            ctx: where it is called, as OpenClaw's hooks are told; None is an empty dict.
+            event: what else the event says, such as `toolCallId`.
 
         Returns:
-            The result of the tool.
+            What the tool returns.
 
         Raises:
             HookError: if there is no such tool.
             HookBlocked: if a plugin, a guard or the lack of an approval blocks it.
-            Exception: any exception the tool raises.
+            Exception: what the tool raises.
         """
         known = self._known()
         if tool not in known:
-            raise HookError(f"unknown tool {tool!r}{did_you_mean(tool, known)}")
+            raise HookError(f"there is no tool {tool!r}{did_you_mean(tool, known)}")
         dispatch = self._runner.dispatch(
             "before_tool_call", {"toolName": tool, "params": params, **event}, ctx
         )

@@ -1,4 +1,4 @@
-"""One call of one handler by hookbus: the event it gets, and its time limit."""
+"""One turn of one handler, as hookbus calls it: the event it gets, how long it may take."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Answering:
 
     @property
     def __wrapped__(self) -> Any:
-        # The place that `explain` and failures show for this receiver.
+        # Where `explain` and failures say that this receiver stands.
         return self.registration.handler
 
     def is_asked(self, event: Any, ctx: Any) -> bool:
-        """Return whether it is called in the current run."""
+        """Tell whether it is asked in the run that is under way."""
         return current(self.registration.hook.name).asks(self.registration, event, ctx)
 
 
 class AsyncAnswering(Answering):
-    """The receiver for a handler that may be async."""
+    """The receiver for a handler that may be awaited."""
 
     async def __call__(self, event: Any, ctx: Any) -> Any:
         dispatch = current(self.registration.hook.name)
@@ -59,7 +59,7 @@ class AsyncAnswering(Answering):
 
 
 class SyncAnswering(Answering):
-    """The receiver for a handler of a synchronous hook; a returned awaitable is ignored."""
+    """The receiver for a handler of a synchronous hook; an awaitable that it returns is ignored."""
 
     def __call__(self, event: Any, ctx: Any) -> Any:
         registration = self.registration
@@ -79,7 +79,7 @@ class SyncAnswering(Answering):
 
 
 class Invocation:
-    """Shows late code whether the run still waits for it."""
+    """Tells late code whether anybody still waits for it."""
 
     def __init__(self, what: str) -> None:
         self._what, self._is_active = what, True
@@ -88,7 +88,7 @@ class Invocation:
         """Do nothing while the run waits for this handler.
 
         Raises:
-            RuntimeError: if the run no longer waits.
+            RuntimeError: once it does not.
         """
         if not self._is_active:
             raise RuntimeError(f"{self._what} is no longer active")
@@ -98,10 +98,10 @@ class Invocation:
 
 
 class ToolAuthority(Invocation):
-    """The tools of the turn, for handlers of the authorised prompt build while they run.
+    """What a handler of the authorised prompt build knows of the turn's tools, while it is asked.
 
     Attributes:
-        fingerprint: identifies the tools and their source.
+        fingerprint: stands for the tools and their source.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class ToolAuthority(Invocation):
         self.fingerprint = hashlib.sha256("\0".join([source, *self._tools]).encode()).hexdigest()
 
     def allows(self, tool: str) -> bool:
-        """Return whether a tool is active in this turn."""
+        """Tell whether a tool is active in this turn."""
         self.assert_active()
         return tool_id(tool) in self._tools
 
@@ -123,10 +123,10 @@ class ToolAuthority(Invocation):
 
 
 async def within(returned: Any, seconds: float | None) -> Any:
-    """Return the result of a handler; await it for at most `seconds`.
+    """Return what a handler returned, awaited if it is to be, for so many seconds at most.
 
-    After that it is cancelled and not waited for, and a later result or exception is dropped. Code
-    that blocks the loop cannot be interrupted.
+    Past them it is cancelled and not waited for, and what it still returns or raises is dropped.
+    What blocks the loop cannot be interrupted.
 
     Raises:
         HandlerTimeout: if it takes longer.
@@ -150,7 +150,7 @@ async def within(returned: Any, seconds: float | None) -> Any:
 
 
 def _forget(awaitable: Awaitable[Any]) -> None:
-    """Close an awaitable that is never awaited, so that Python does not warn about it."""
+    """Let go of what nobody will await, so that it does not warn."""
     stop = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
     if stop is not None:
         stop()

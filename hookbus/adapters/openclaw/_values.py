@@ -1,5 +1,5 @@
-"""Values as OpenClaw sees them: missing values, null, copies that share nothing, and read-only
-values."""
+"""Values as OpenClaw sees them: what is not there, what is null, copies that share nothing, and
+what nobody can write to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hookbus import HookError
 
 
 class _Mark:
-    """A sentinel value."""
+    """A value that stands for itself."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -33,72 +33,72 @@ class _Mark:
 
 
 NULL: Final[Any] = _Mark("NULL")
-"""The value a handler returns for TypeScript's `null`. None is `undefined`: no result."""
+"""What a handler returns where TypeScript would return `null`. None is `undefined`: no opinion."""
 
 MISSING: Final[Any] = _Mark("MISSING")
-"""The value of a missing key."""
+"""A key that is not there."""
 
 
 class IsolationError(HookError):
-    """An event cannot be copied for a handler, so no handler may see it. It is raised under every
-    failure policy."""
+    """An event cannot be copied for a handler, so that no handler may see it; raised whatever the
+    failure policy is."""
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
 def get(value: Any, key: str) -> Any:
-    """Return the value of a key; MISSING if the value is not a mapping or has no such key."""
+    """Return what a mapping holds under a key; MISSING if it has no such key or is no mapping."""
     return value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
 
 
 def is_nullish(value: Any) -> bool:
-    """Return whether a value is missing or null."""
+    """Tell whether a value says nothing: it is not there, or null."""
     return value is None or value is MISSING or value is NULL
 
 
 def is_truthy(value: Any) -> bool:
-    """Return whether a value counts as true in TypeScript, where an empty list does."""
+    """Tell whether a value counts as true in TypeScript, where an empty list does."""
     if isinstance(value, (Mapping, list, tuple, set)):
         return True
     return bool(value) and not (isinstance(value, float) and math.isnan(value))
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Return whether two values are the same object, or equal primitive values."""
+    """Tell whether two values are one: the same object, or equal where they are no objects."""
     plain = (str, int, float, bool)
     return one is other or (isinstance(one, plain) and isinstance(other, plain) and one == other)
 
 
 def without_missing(**items: Any) -> dict[str, Any]:
-    """Return the items that are not MISSING."""
+    """Return the items that are there."""
     return {key: value for key, value in items.items() if value is not MISSING}
 
 
 def first(earlier: Any, later: Any) -> Any:
-    """Keep the first value."""
+    """Keep what was said first."""
     return later if is_nullish(earlier) else earlier
 
 
 def last(earlier: Any, later: Any) -> Any:
-    """Keep the last value."""
+    """Keep what was said last."""
     return earlier if is_nullish(later) else later
 
 
 def sticky(earlier: Any, later: Any) -> Any:
-    """True if any value is exactly True."""
+    """True once anybody has said exactly true."""
     return True if earlier is True or later is True else MISSING
 
 
 def joined(earlier: Any, later: Any) -> Any:
-    """Join two strings with a blank line; an explicit empty later string replaces the earlier."""
+    """Join two texts with a blank line; an explicit empty text that comes later stands alone."""
     if is_truthy(earlier) and is_truthy(later):
         return f"{earlier}\n\n{later}"
     return earlier if is_nullish(later) else later
 
 
 def spread(value: Any) -> dict[str, Any]:
-    """Return the keys and values of a value that is spread into an object."""
+    """Return the keys and values that a value has when it is spread into an object."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (str, list, tuple)):
@@ -128,7 +128,7 @@ def clone(value: Any, hook: str) -> Any:
 
 
 _SHARED: Final = (FunctionType, MethodType, BuiltinFunctionType, ModuleType)
-"""Types that `deepcopy` does not copy although they are not plain values."""
+"""What `deepcopy` hands on as it is, though it is no plain value."""
 
 
 def _refuse_shared(value: Any, seen: set[int]) -> None:
@@ -146,11 +146,11 @@ def _is_shared_memory(value: Any) -> bool:
     return module is not None and isinstance(value, module.SharedMemory)
 
 
-# -- read-only containers --------------------------------------------------------------------------
+# -- what nobody can write to ----------------------------------------------------------------------
 
 
 def frozen(value: Any) -> Any:
-    """Return a value whose dicts and lists are read-only at any depth."""
+    """Return a value whose dicts and lists, at any depth, refuse to be written to."""
     if isinstance(value, Mapping):
         return FrozenDict({key: frozen(item) for key, item in value.items()})
     if isinstance(value, (list, tuple)):
@@ -163,7 +163,7 @@ def _refuse(said: str) -> NoReturn:
 
 
 class FrozenDict(dict[str, Any]):
-    """A read-only dict; a copy of it is an ordinary dict."""
+    """A dict that nobody can write to; a copy of it is an ordinary dict."""
 
     def __setitem__(self, key: str, value: Any) -> NoReturn:
         if key in self:
@@ -171,7 +171,7 @@ class FrozenDict(dict[str, Any]):
         _refuse(f"Cannot add property {key}, object is not extensible")
 
     def _refuse_write(self, *_: Any, **__: Any) -> NoReturn:
-        _refuse("this event is read-only: make a copy of it to change it")
+        _refuse("this event is frozen: a handler that wants to change it makes a copy")
 
     __delitem__ = clear = pop = popitem = _refuse_write
     setdefault = update = __ior__ = _refuse_write  # pyright: ignore[reportAssignmentType]
@@ -187,13 +187,13 @@ class FrozenDict(dict[str, Any]):
 
 
 class FrozenList(list[Any]):
-    """A read-only list; a copy of it is an ordinary list."""
+    """A list that nobody can write to; a copy of it is an ordinary list."""
 
     def __setitem__(self, place: Any, value: Any) -> NoReturn:
         _refuse(f"Cannot assign to read only property '{place}' of object '[object Array]'")
 
     def _refuse_write(self, *_: Any, **__: Any) -> NoReturn:
-        _refuse("this event is read-only: make a copy of it to change it")
+        _refuse("this event is frozen: a handler that wants to change it makes a copy")
 
     __delitem__ = append = clear = extend = insert = _refuse_write
     pop = remove = reverse = sort = _refuse_write  # pyright: ignore[reportAssignmentType]

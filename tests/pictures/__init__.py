@@ -1,1 +1,0 @@
-"""Pictures of the documentation, made from what the programs really print and measure."""
