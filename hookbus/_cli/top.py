@@ -76,7 +76,7 @@ class Window:
         slowest: dict[tuple[str, str], float] = {}
         for _, receiver, hook, kind, took in self._did:
             did[receiver, hook][kind] += 1
-            if kind == "asked" and took is not None:
+            if kind == "invoked" and took is not None:
                 slowest[receiver, hook] = max(took, slowest.get((receiver, hook), 0.0))
         by_weight = sorted(did, key=lambda each: (-slowest.get(each, 0.0), -did[each].total()))
         return [
