@@ -29,17 +29,18 @@ TESTS = {
     for path in ROOT.glob("tests/**/*.py")
     for name in re.findall(r"def (test_\w+)", path.read_text())
 }
-ELSEWHERE = {f"from-{system}.md" for system in ("agentscope", "agenticx", "agno", "bub")} | {
-    "under-your-framework.md"
-}
-"""These need a package of their own and are run by its tests, inside its environment (`python -m
-tests.systems`).
+ELSEWHERE = {f"from-{system}.md" for system in ("agentscope", "agenticx", "agno", "bub")}
+"""Pages that need a package of their own. Its tests run them in its environment (`python -m
+tests.systems`), as they run those of FRAMEWORKS.
 """
+FRAMEWORKS = DOCS / "how-to" / "frameworks"
 PYTEST = ("-m", "pytest", "-qs", "-p", "no:cacheprovider", "-p", "hookbus._pytest")
 PAGES = [
     page
     for page in sorted(DOCS.rglob("*.md"))
-    if "```python\n" in page.read_text() and page.name not in ELSEWHERE
+    if "```python\n" in page.read_text()
+    and page.name not in ELSEWHERE
+    and page.parent != FRAMEWORKS
 ]
 
 

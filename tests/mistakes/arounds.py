@@ -73,7 +73,7 @@ def an_around_that_is_over(bus, Agent):
     return lambda: kept[0]()
 
 
-@TOPIC.mistake("`async def timing(...)` around a plain `def reply`")
+@TOPIC.mistake("`async def timing(...)` around a sync `def reply`")
 def an_async_around_of_a_plain_method(bus, Agent):
     async def timing(agent, call_next):
         return call_next()

@@ -6,7 +6,7 @@ from hookbus import hookable
 
 from ._told import Topic
 
-TOPIC = Topic("Asking for arguments", {})
+TOPIC = Topic("Parameters of receivers", {})
 
 
 def scrub(agent):
@@ -59,7 +59,7 @@ def a_typo_in_an_argument(bus, Agent):
     bus.signal("pre_reply").connect(scrub, sender=Agent)
 
 
-@TOPIC.mistake("the same typo, connected before the hook is there")
+@TOPIC.mistake("the same typo, connected before the hook is declared")
 def a_typo_that_shows_at_the_first_call(bus, Agent):
     def scrub(agent, mesg): ...
 
@@ -87,7 +87,7 @@ def the_result_before_there_is_one(bus, Agent):
     bus.signal("pre_reply").connect(short, sender=Agent)
 
 
-@TOPIC.mistake('`return {"mesg": ...}`: a patch of what is not there')
+@TOPIC.mistake('`return {"mesg": ...}`: a patch of an unknown argument')
 def a_patch_with_a_typo(bus, Agent):
     def scrub(agent, msg):
         return {"mesg": msg.strip()}
@@ -96,7 +96,7 @@ def a_patch_with_a_typo(bus, Agent):
     return lambda: Agent().reply("hi")
 
 
-@TOPIC.mistake('`return {"options": {"to": ...}}`: the other keys are gone')
+@TOPIC.mistake('`return {"options": {"to": ...}}`: the other keys are lost')
 def a_patch_that_loses_keys(bus, Agent):
     @hookable("send", bus=bus)
     def send(options):
@@ -110,7 +110,7 @@ def a_patch_that_loses_keys(bus, Agent):
 
 
 
-@TOPIC.mistake("`return msg.strip()` in `pre`: the value, and no mapping")
+@TOPIC.mistake("`return msg.strip()` in `pre`: the value, not a mapping")
 def the_bare_value_instead_of_a_patch(bus, Agent):
     def scrub(agent, msg):
         return msg.strip()
@@ -128,17 +128,17 @@ def an_argument_with_a_name_of_a_phase(bus, Agent):
     return lambda: Judge().rate(3)
 
 
-@TOPIC.mistake('`when={"mesg": "*KEY*"}`: a glob for what is not there')
+@TOPIC.mistake('`when={"mesg": "*KEY*"}`: a glob for an unknown argument')
 def a_glob_for_a_missing_argument(bus, Agent):
     bus.signal("pre_reply").connect(scrub, sender=Agent, when={"mesg": "*key*"})
 
 
-@TOPIC.mistake("`when=lambda mesg: ...`, the same")
+@TOPIC.mistake("`when=lambda mesg: ...`: the same typo")
 def a_predicate_of_a_missing_argument(bus, Agent):
     bus.signal("pre_reply").connect(scrub, sender=Agent, when=lambda mesg: True)
 
 
-@TOPIC.mistake('`when="bash*"`: a text')
+@TOPIC.mistake('`when="bash*"`: a string')
 def a_when_that_is_a_text(bus, Agent):
     bus.signal("pre_reply").connect(scrub, sender=Agent, when="bash*")
 

@@ -53,7 +53,7 @@ def of_an_object(bus, Agent):
     hookable(bus=bus)(Person().name)
 
 
-@TOPIC.mistake("`hookable(len)`: built in")
+@TOPIC.mistake("`hookable(len)`: a built-in")
 def a_built_in(bus, Agent):
     hookable(bus=bus)(len)
 
@@ -93,7 +93,7 @@ def no_method(bus, Agent):
     instrument(Agent, bus=bus)
 
 
-@TOPIC.mistake('`instrument(list, "append")`: built in')
+@TOPIC.mistake('`instrument(list, "append")`: a built-in')
 def a_built_in_class(bus, Agent):
     instrument(list, "append", bus=bus)
 
@@ -109,6 +109,6 @@ def guarded_by_a_number(bus, Agent):
     hookable("pay", bus=bus, require_guard=1)
 
 
-@TOPIC.mistake('`on_block="no"`: a text')
+@TOPIC.mistake('`on_block="no"`: a string')
 def blocked_by_a_text(bus, Agent):
     hookable("pay", bus=bus, on_block="no")

@@ -31,7 +31,7 @@ def an_override_that_adds(bus, Agent):
     connected(bus, Child)
 
 
-@TOPIC.mistake("an override that calls `super()`, made after the guard was connected")
+@TOPIC.mistake("an override that calls `super()`, defined after the guard was connected")
 def an_override_that_comes_later(bus, Agent):
     connected(bus, Agent)
 
@@ -57,7 +57,7 @@ def required_before_it_is_declared(bus, Agent):
     bus.require_guard("tool_call")
 
 
-@TOPIC.mistake('`require_guard`, and what blocks was connected without `role="guard"`')
+@TOPIC.mistake('`require_guard`, and the guard lacks `role="guard"`')
 def required_of_a_modifier(bus, Agent):
     def no_drops(agent, msg):
         return Block("no") if "drop" in msg else None
@@ -105,7 +105,7 @@ def required_in_shadow(bus, Agent):
     bus.require_guard("reply")
 
 
-@TOPIC.mistake("`require_guard`, and an override goes around the guard")
+@TOPIC.mistake("`require_guard`, and an override bypasses the guard")
 def required_and_overridden(bus, Agent):
     connected(bus, Agent)
 
@@ -116,7 +116,7 @@ def required_and_overridden(bus, Agent):
     bus.require_guard("reply")
 
 
-@TOPIC.mistake("`require_guard=True`, and nobody guards")
+@TOPIC.mistake("`require_guard=True`, and no guard is connected")
 def guarded_by_nobody(bus, Agent):
     @hookable("pay", bus=bus, require_guard=True)
     def pay(amount): ...

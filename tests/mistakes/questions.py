@@ -31,12 +31,12 @@ def a_question_with_a_sender(bus, Agent):
     bus.signal("resolve").connect(by_chat, sender=Agent)
 
 
-@TOPIC.mistake('`role="guard"` for an answer')
+@TOPIC.mistake('`role="guard"` for a receiver of a question')
 def a_guard_as_an_answer(bus, Agent):
     ask(bus).connect(by_chat, role="guard")
 
 
-@TOPIC.mistake("`async def` answers a plain `def` question")
+@TOPIC.mistake("an `async def` receiver for a sync `def` question")
 def an_async_answer(bus, Agent):
     async def by_chat(message): ...
 
@@ -56,7 +56,7 @@ def no_mode(bus, Agent):
     return lambda: resolve("hi")
 
 
-@TOPIC.mistake("two questions of one name")
+@TOPIC.mistake("two questions with one name")
 def two_of_one_name(bus, Agent):
     ask(bus)
 
@@ -64,7 +64,7 @@ def two_of_one_name(bus, Agent):
     def another(message): ...
 
 
-@TOPIC.mistake("`resolve.replay()`, and nothing was kept")
+@TOPIC.mistake("`resolve.replay()` without `historic=True`")
 def nothing_to_replay(bus, Agent):
     resolve = ask(bus)
     return lambda: resolve.replay()
@@ -79,7 +79,7 @@ def the_class_of_a_plugin(bus, Agent):
     bus.register(Plugin)
 
 
-@TOPIC.mistake("`bus.register(obj)`, and nothing is marked")
+@TOPIC.mistake("`bus.register(obj)`, and no method is marked")
 def nothing_marked(bus, Agent):
     bus.register(object())
 

@@ -34,7 +34,7 @@ def a_role_for_a_sender(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, "guard")
 
 
-@TOPIC.mistake("a guard on `Agent()`, which nobody keeps")
+@TOPIC.mistake("a guard on `Agent()`, an object without a reference")
 def a_temporary_object(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender=Agent(), role="guard")
 
@@ -80,7 +80,7 @@ def an_observer_of_a_class_that_never_calls(bus, Agent):
     return lambda: (Assistant, Agent().reply("hi"))  # it lives
 
 
-@TOPIC.mistake("a guard on one object, and `require_guard` of another one")
+@TOPIC.mistake("a guard on one object, and `require_guard` for another one")
 def a_guard_of_another_object(bus, Agent):
     first, second = Agent(), Agent()
     bus.signal("pre_reply").connect(no_keys, sender=first, role="guard")
@@ -99,19 +99,19 @@ def another_bus(bus, Agent):
     return lambda: ask_bank("hi")
 
 
-@TOPIC.mistake("`connect(no_keys(agent))`: called, not given")
+@TOPIC.mistake("`connect(no_keys(agent))`: a result, not the function")
 def no_callable(bus, Agent):
     bus.signal("pre_reply").connect(no_keys(Agent()), sender=Agent)
 
 
-@TOPIC.mistake("`async def` on a plain `def reply`")
+@TOPIC.mistake("`async def` on a sync `def reply`")
 def an_async_receiver_of_a_plain_method(bus, Agent):
     async def look_up(agent, msg): ...
 
     bus.signal("pre_reply").connect(look_up, sender=Agent)
 
 
-@TOPIC.mistake("a plain `def` that returns a coroutine, on a plain `def reply`")
+@TOPIC.mistake("a `def` that returns a coroutine, on a sync `def reply`")
 def a_coroutine_for_a_plain_method(bus, Agent):
     async def look_up(agent): ...
 
@@ -119,7 +119,7 @@ def a_coroutine_for_a_plain_method(bus, Agent):
     return lambda: Agent().reply("hi")
 
 
-@TOPIC.mistake("connected inside of a loop, a new `def` each time")
+@TOPIC.mistake("connected in a loop, with a new `def` each time")
 def connected_in_a_loop(bus, Agent):
     for _ in range(3):
 
@@ -129,7 +129,7 @@ def connected_in_a_loop(bus, Agent):
     return lambda: Agent().reply("hi")
 
 
-@TOPIC.mistake("`weak=True`, and nobody else holds the receiver")
+@TOPIC.mistake("`weak=True`, and nothing else references the receiver")
 def a_lambda_that_is_lost(bus, Agent):
     bus.signal("pre_reply").connect(lambda agent: {"msg": ""}, sender=Agent, weak=True, name="hide")
     return lambda: Agent().reply("hi")
@@ -156,20 +156,20 @@ def a_deadline_in_milliseconds(bus, Agent):
 
 
 
-@TOPIC.mistake('`before="redakt"`: a name nobody has')
+@TOPIC.mistake('`before="redakt"`: an unknown name')
 def before_nobody(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender=Agent, name="redact")
     bus.signal("pre_reply").connect(ok, sender=Agent, before="redakt")
     return lambda: Agent().reply("hi")
 
 
-@TOPIC.mistake("a circle of `before=` and `after=`")
+@TOPIC.mistake("a cycle of `before=` and `after=`")
 def a_circle(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender=Agent, before="ok")
     bus.signal("pre_reply").connect(ok, sender=Agent, before="no_keys")
 
 
-@TOPIC.mistake("a guard that is to run `before=` a modifier")
+@TOPIC.mistake("a guard with `before=` a modifier")
 def a_guard_ahead_of_a_modifier(bus, Agent):
     bus.signal("pre_reply").connect(no_keys, sender=Agent)
     bus.signal("pre_reply").connect(ok, sender=Agent, role="guard", before="no_keys")

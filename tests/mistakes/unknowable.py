@@ -9,7 +9,7 @@ from ._told import Topic
 TOPIC = Topic("What hookbus cannot know", {})
 
 
-@TOPIC.mistake("a condition that lets through what it should not")
+@TOPIC.mistake("a guard whose condition is wrong")
 def a_condition_that_is_wrong(bus, Agent):
     def no_keys(agent, msg):
         return Block("a key") if msg == "KEY" else None
@@ -18,7 +18,7 @@ def a_condition_that_is_wrong(bus, Agent):
     return lambda: Agent().reply("my KEY")
 
 
-@TOPIC.mistake("a call that does not go by the hookable")
+@TOPIC.mistake("a call that bypasses the hookable")
 def a_call_past_the_hook(bus, Agent):
     class Bank:
         @hookable(bus=bus)
@@ -35,7 +35,7 @@ def a_call_past_the_hook(bus, Agent):
     return lambda: bank._pay(500)
 
 
-@TOPIC.mistake("a module that nobody imports, an object that nobody plugs in")
+@TOPIC.mistake("a module that is never imported, an object that is never registered")
 def a_plugin_that_is_never_plugged_in(bus, Agent):
     class Plugin:
         @receives("pre_reply", role="guard")

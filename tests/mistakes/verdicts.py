@@ -88,7 +88,7 @@ def a_guard_yields(bus, Agent):
     return guard_of(bus, Agent, no_keys)
 
 
-@TOPIC.mistake('`return Ask("")`: nothing to read')
+@TOPIC.mistake('`return Ask("")`: an empty question')
 def a_guard_asks_nothing(bus, Agent):
     def no_keys(agent, msg):
         return Ask("")
@@ -112,7 +112,7 @@ def a_guard_writes(bus, Agent):
     return guard_of(bus, Agent, no_keys)
 
 
-@TOPIC.mistake("a guard that breaks: `1 / 0`")
+@TOPIC.mistake("a guard that raises: `1 / 0`")
 def a_guard_breaks(bus, Agent):
     def no_keys(agent, msg):
         return 1 / 0
@@ -120,7 +120,7 @@ def a_guard_breaks(bus, Agent):
     return guard_of(bus, Agent, no_keys)
 
 
-@TOPIC.mistake("a redactor that breaks, and fails open")
+@TOPIC.mistake("a redactor that raises, and fails open")
 def a_redactor_breaks(bus, Agent):
     def redact(agent, msg):
         return {"msg": msg.stripe()}
@@ -200,7 +200,7 @@ def a_guard_calls_its_own_hook(bus, Agent):
     return guard_of(bus, Agent, second_opinion)
 
 
-@TOPIC.mistake("a plain guard that takes 0.2 s, on `async def fetch`")
+@TOPIC.mistake("a sync guard that takes 0.2 s, on `async def fetch`")
 def a_guard_blocks_the_event_loop(bus, Agent):
     def look_up(agent):
         time.sleep(0.2)
@@ -209,7 +209,7 @@ def a_guard_blocks_the_event_loop(bus, Agent):
     return lambda: asyncio.run(Agent().fetch("a"))
 
 
-@TOPIC.mistake("a thread of its own under `guards.rate_limit(9)`, which counts by session")
+@TOPIC.mistake("a new thread under `guards.rate_limit(9)`, which counts by session")
 def a_thread_that_has_no_session(bus, Agent):
     @hookable("tool_call", bus=bus)
     def tool_call(name): ...

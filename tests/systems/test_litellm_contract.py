@@ -349,4 +349,4 @@ def test_a_name_that_is_gone_is_named_and_nothing_is_changed(monkeypatch, name):
 
 class TestThePage:
     adapter = "litellm"
-    test_the_tab_prints_what_it_says = ToolContract.test_the_tab_of_the_page_prints_what_it_says
+    test_the_page_prints_what_it_says = ToolContract.test_the_page_prints_what_it_says

@@ -307,15 +307,14 @@ class ToolContract:
 
     # -- the page ----------------------------------------------------------------------------------
 
-    def test_the_tab_of_the_page_prints_what_it_says(self, tmp_path):
-        text = (ROOT / "docs" / "how-to" / "under-your-framework.md").read_text()
-        _, *tabs = text.partition("## A yes")[0].split(":::{tab-item}")
-        tabs = [tab for tab in tabs if f"adapters.{self.adapter}." in tab]
-        program = re.findall(r"```python\n(.*?)```", tabs[0], re.DOTALL)[0]
-        path = tmp_path / "tab.py"
+    def test_the_page_prints_what_it_says(self, tmp_path):
+        page = ROOT / "docs" / "how-to" / "frameworks" / f"{self.adapter.replace('_', '-')}.md"
+        program = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)[0]
+        assert f"adapters.{self.adapter}." in program
+        path = tmp_path / "page.py"
         path.write_text(program)
         said = [line.rpartition("  # ")[2] for line in program.splitlines() if "print(" in line]
-        assert len(tabs) == 1 and said and printed_by(str(path)).splitlines() == said
+        assert said and printed_by(str(path)).splitlines() == said
 
     def test_the_example_prints_what_it_says(self):
         path = ROOT / "examples" / f"{self.adapter}_agent.py"
