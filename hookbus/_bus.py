@@ -110,14 +110,14 @@ class Bus(Answered, Drained, Operated, Redacts):
         return found
 
     @property
-    def heard(self) -> frozenset[type[Event]]:
+    def _heard(self) -> frozenset[type[Event]]:
         """The kinds of events that anybody hears right now."""
         return self.events.heard
 
     @property
-    def is_observed(self) -> bool:
+    def _is_observed(self) -> bool:
         """Whether anybody hears of calls."""
-        return any(kind.__name__ not in ("Lost", "Switched") for kind in self.heard)
+        return any(kind.__name__ not in ("Lost", "Switched") for kind in self._heard)
 
     @named_options
     def require_guard(
@@ -205,8 +205,8 @@ class Bus(Answered, Drained, Operated, Redacts):
         """
         signals = self._signals_of(name)
         for signal in signals:
-            signal.era = object()
-        owners = [sender for signal in signals for sender in signal.own_senders()]
+            signal._era = object()
+        owners = [sender for signal in signals for sender in signal._own_senders()]
         for hook in self._declared(name):
             hook.forget()
             for sender in owners:
@@ -219,7 +219,7 @@ class Bus(Answered, Drained, Operated, Redacts):
             self._looked_at.set(cls, found := set())
         return found
 
-    def uncovered(self) -> list[str]:
+    def _uncovered(self) -> list[str]:
         """Name the overrides of hookable methods that are not hooked, of classes that were a sender
         or were called, and say what is seen of them.
         """
@@ -227,7 +227,7 @@ class Bus(Answered, Drained, Operated, Redacts):
         classes = [*self._looked_at.owners(), *(cls for _, cls in static_holders(declared))]
         return uncovered_overrides(self, with_subclasses(classes))
 
-    def class_of(self, hook: Hook) -> type | None:
+    def _class_of(self, hook: Hook) -> type | None:
         """Return the class whose method a hook is, if one is known: it was a sender, was called, or
         can be named.
         """

@@ -120,7 +120,7 @@ def test_a_disabled_guard_does_not_guard_what_is_guarded(bus):
 
 
 def test_guards_to_come_are_in_shadow_by_the_operators_word_but_for_locked_ones(bus, heard, pay):
-    bus.operate(shadow=["no"])
+    bus._operate(shadow=["no"])
     bus.signal("pre_pay").connect(no, role="guard")
     assert pay(1) == "paid 1"
     assert [each.enforced for each in heard] == [False]
@@ -133,13 +133,13 @@ def test_guards_that_are_there_are_in_shadow_by_the_operators_word(bus, pay):
     bus.signal("pre_pay").connect(no, role="guard")
     with pytest.raises(HookBlocked):
         pay(1)
-    bus.operate(shadow=["no"])
+    bus._operate(shadow=["no"])
     assert pay(1) == "paid 1"
 
 
 def test_a_required_hook_is_blocked_until_a_guard_watches_over_it(bus, pay):
     assert pay(1) == "paid 1"
-    bus.operate(require=["pay", "refund"])
+    bus._operate(require=["pay", "refund"])
     with pytest.raises(HookBlocked, match="no guard watches over it"):
         pay(1)
 
@@ -155,8 +155,8 @@ def test_a_required_hook_is_blocked_until_a_guard_watches_over_it(bus, pay):
 
 def test_switching_alone_does_not_have_calls_told(bus, pay):
     bus.events.connect(lambda bus, event: None, kinds=Switched)
-    assert not bus.is_observed
-    assert Started not in bus.heard
+    assert not bus._is_observed
+    assert Started not in bus._heard
 
 
 def connect_no(bus, **options):

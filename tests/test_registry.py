@@ -32,7 +32,7 @@ def test_a_dead_senders_connection_is_never_taken_for_that_of_a_new_object_at_it
                 patch.setattr(type(signal._registry), "_end", lambda *_: None)
                 del agent
             successor = Agent()
-            assert signal.matching(successor) == []
+            assert signal._matching(successor) == []
         else:
             del agent
             successor = Agent()

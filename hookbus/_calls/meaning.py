@@ -237,5 +237,5 @@ def claimed(seat: Seat) -> bool:
     """Take the only turn of a receiver that is connected for once; False if it is taken."""
     if not seat.receiver.claim():
         return False
-    seat.signal.drop(seat.receiver)
+    seat.signal._drop(seat.receiver)
     return True

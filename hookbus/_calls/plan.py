@@ -116,7 +116,7 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
         guards = *phases["pre"].guard, _closing_seat(hook)
         phases["pre"] = attrs.evolve(phases["pre"], guard=guards)
     return Plan(
-        hook, site, phases, unaskable, bus.heard, bus.values,
+        hook, site, phases, unaskable, bus._heard, bus.values,
         hook.method_signature if is_method else hook.function_signature,
     )  # fmt: skip
 
@@ -163,7 +163,7 @@ def _matching(
     """Yield the connections that concern a sender, then those of further senders."""
     seen: set[int] = set()
     for far, each in enumerate((sender, *more)):
-        for distance, receiver in signal.matching(each):
+        for distance, receiver in signal._matching(each):
             if id(receiver) not in seen:
                 seen.add(id(receiver))
                 yield distance + far, receiver
@@ -189,7 +189,7 @@ def seats_of(
         has_default = receiver.role != "around" and not receiver.options.background
         timeout = receiver.options.timeout or (hook.bus.timeout if has_default else None)
         problem = receiver.problem_with(served)
-        is_muted = signal.is_muted_somewhere and receiver.role != "guard"
+        is_muted = signal._is_muted_somewhere and receiver.role != "guard"
         is_own = (
             receiver.owner is sender and ismethod(held := receiver.function)
             and held.__self__ is sender

@@ -26,7 +26,7 @@ def prepare(settings: Settings, *, plugins: Sequence[str] = (), adapters: str = 
         HookError: if one of them cannot be used: a program must not run without what was to guard
             it.
     """
-    default_bus.operate(shadow=settings.shadow, require=settings.require)
+    default_bus._operate(shadow=settings.shadow, require=settings.require)
     more = [name.strip() for name in adapters.split(",") if name.strip()]
     for name in dict.fromkeys((*settings.adapters, *more)):
         _install(name)

@@ -56,7 +56,7 @@ class Broadcast(NamedSignal):
             self._home._muting(self)
 
     @property
-    def is_muted_somewhere(self) -> bool:
+    def _is_muted_somewhere(self) -> bool:
         """Whether any task or thread is inside a `muted()` block of this signal."""
         return bool(self._muted_by)
 

@@ -18,7 +18,7 @@ class Connection:
         """Take back this connection, and only this one; what it stood in front of is there again.
         Twice is once.
         """
-        self._signal.drop(self._receiver)
+        self._signal._drop(self._receiver)
 
     def disable(self) -> None:
         """Keep the connection but do not call its receiver, from the next call on. What an operator

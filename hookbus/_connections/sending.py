@@ -20,9 +20,9 @@ Pairs = list[tuple[Callable[..., Any], Any]]
 class Sending(Broadcast):
     """A signal that is sent."""
 
-    was_asked: bool
-    matching: Callable[[Any], list[tuple[float, Connected]]]
-    drop: Callable[[Connected], None]
+    _was_asked: bool
+    _matching: Callable[[Any], list[tuple[float, Connected]]]
+    _drop: Callable[[Connected], None]
 
     def send(
         self, sender: Any = None, /, *,
@@ -83,14 +83,14 @@ class Sending(Broadcast):
         self, sender: Any, sent: dict[str, Any]
     ) -> Iterator[tuple[Connected, Callable[..., Any]]]:
         """Yield the receivers of a sender, in order, whose `when=` holds at their turn."""
-        self.was_asked = True
+        self._was_asked = True
         for connected, function in self._in_order(sender):
             if connected.when is None or _holds(connected, sent):
                 yield connected, function
 
     def _in_order(self, sender: Any) -> Iterator[tuple[Connected, Callable[..., Any]]]:
         """Yield the receivers that run for a sender, in order; muted ones are left out."""
-        found = self.matching(sender)
+        found = self._matching(sender)
         for role in ("around", ANSWER, "modify", "guard", "observe"):
             if role != "guard" and self.is_muted:
                 continue
@@ -103,7 +103,7 @@ class Sending(Broadcast):
         if connected.options.once:
             if not connected.claim():
                 return False
-            self.drop(connected)
+            self._drop(connected)
         connected.has_fired = True
         return True
 

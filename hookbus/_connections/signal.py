@@ -53,14 +53,14 @@ class HookSignal(Sending):
         self.phase: str | None = split[0] if split else None
         self.hook: str = split[1] if split else name
         registry = self._registry = Registry(self._bury)
-        self.matching, self.connections = registry.matching, registry.connections
-        self.has_own, self.own_senders = registry.has_own, registry.own_senders
-        self.was_asked: bool = False  # who runs for a sender, as who sends does
+        self._matching, self.connections = registry.matching, registry.connections
+        self._has_own, self._own_senders = registry.has_own, registry.own_senders
+        self._was_asked: bool = False  # who runs for a sender, as who sends does
         # How many that were held weakly died before they had a turn, and the last of them.
-        self.died: tuple[int, str] = (0, "")
-        self.orphans: dict[str, int] = {}  # guards of objects that died before they were called
+        self._died: tuple[int, str] = (0, "")
+        self._orphans: dict[str, int] = {}  # guards of objects that died before they were called
         self._next = count().__next__
-        self.era = object()  # of the hookables and classes that receivers were checked against
+        self._era = object()  # of the hookables and classes that receivers were checked against
 
     # Where blinker has a dict of its own.
     @property
@@ -199,7 +199,7 @@ class HookSignal(Sending):
         if odd := odd_timeout(options.timeout):
             warn(f"{new.label} on {self.name}: {odd}")
         new.is_layer = is_layer
-        shape = self.era, new.asks, new.is_async, new.role
+        shape = self._era, new.asks, new.is_async, new.role
         if new.when is not None or shape not in scope.served:
             home._check(self, new, sender)
             is_said_once = sender is ANY or (new.role != "guard" and is_shared(sender))
@@ -228,7 +228,7 @@ class HookSignal(Sending):
         if "receiver_disconnected" in self.__dict__ and self.receiver_disconnected.receivers:
             self.receiver_disconnected.send(self, receiver=receiver, sender=sender)
 
-    def drop(self, connected: Connected) -> None:
+    def _drop(self, connected: Connected) -> None:
         """Take back one connection, wherever it is.
 
         Args:
@@ -254,25 +254,25 @@ class HookSignal(Sending):
         from ..events import Lost
 
         for guard in orphans if self.phase else ():
-            is_new, label = guard.label not in self.orphans, guard.label
-            if not is_new or len(self.orphans) < MOST_ORPHANS:
-                self.orphans[label] = self.orphans.get(label, 0) + 1
+            is_new, label = guard.label not in self._orphans, guard.label
+            if not is_new or len(self._orphans) < MOST_ORPHANS:
+                self._orphans[label] = self._orphans.get(label, 0) + 1
                 if is_new:
                     log(WARNING, f"{label} on {self.name} {ORPHANED} (logged once)")
         for connected in lost:
             if not connected.has_fired:
-                self.died = (self.died[0] + 1, connected.label)
+                self._died = (self._died[0] + 1, connected.label)
             self._home.events.tell_of(Lost, connected)
 
     # -- who runs ----------------------------------------------------------------------------------
 
     @property
-    def count(self) -> int:
+    def _count(self) -> int:
         """How many receivers are connected, each once for each sender."""
         return sum(map(len, self._registry.scopes()))
 
     @property
-    def has_shared(self) -> bool:
+    def _has_shared(self) -> bool:
         """Whether anything is connected to a class, a function or `ANY`."""
         return self._registry.has_shared()
 
@@ -280,13 +280,13 @@ class HookSignal(Sending):
         """Yield the receivers that run for this sender, in order; those of a class run for its
         instances too.
         """
-        self.was_asked = True
+        self._was_asked = True
         for _, function in self._in_order(sender):
             yield function
 
     def has_receivers_for(self, sender: Any) -> bool:
         """Tell whether anything is connected that would run for this sender."""
-        return bool(self.matching(sender))
+        return bool(self._matching(sender))
 
 
 _VERDICTS: Final = {"Block": "a Block", "Ask": "an Ask"}

@@ -143,7 +143,7 @@ class Hook:
 
     def has_own(self, sender: object) -> bool:
         """Tell whether receivers are connected to this very sender."""
-        return any(signal.has_own(sender) for signal in self.bus._signals_of(self.name))
+        return any(signal._has_own(sender) for signal in self.bus._signals_of(self.name))
 
     @serialize_writers
     def forget(self) -> None:
@@ -206,8 +206,8 @@ class Hook:
         is_guarded = any(hook.given.require_guard for hook in self.bus._declared(self.name))
         if is_guarded or self.name in self.bus._required:
             return True  # it may be an override of theirs
-        is_heard = any(each.has_shared for each in self.bus._signals_of(self.name))
-        return is_heard or self.bus.is_observed or not self.is_looked_at
+        is_heard = any(each._has_shared for each in self.bus._signals_of(self.name))
+        return is_heard or self.bus._is_observed or not self.is_looked_at
 
     def retire(self) -> None:
         """Take this hook off its bus: its calls are those of the bare function from now on."""

@@ -69,7 +69,7 @@ class Operated:
             bus.events.tell_of(Switched, each, who, act=act, by=by)
         return said
 
-    def operate(self, *, shadow: Iterable[str] = (), require: Iterable[str] = ()) -> None:
+    def _operate(self, *, shadow: Iterable[str] = (), require: Iterable[str] = ()) -> None:
         """Say, before a program runs, what holds of all it will connect and declare.
 
         Args:

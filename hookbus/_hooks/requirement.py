@@ -90,10 +90,10 @@ further senders whose guards hold for it.
 def _watches(signal: HookSignal, whose: Whose) -> bool:
     """Tell whether a guard watches over every call of a sender."""
     sender, mro, *more = whose
-    own = [receiver for _, receiver in signal.matching(sender)]
+    own = [receiver for _, receiver in signal._matching(sender)]
     if mro is not None:
         own = [each for each in own if _is_of_any(each.sender, mro)]
-    further = [receiver for each in more for _, receiver in signal.matching(each)]
+    further = [receiver for each in more for _, receiver in signal._matching(each)]
     return any(receiver.binds for receiver in (*own, *further))
 
 

@@ -54,7 +54,7 @@ def _places_below(hook: Hook) -> Iterator[tuple[type, str]]:
     """
     others = [each for each in hook.bus._declared(hook.name) if each.looks_like_method]
     for other in others:
-        base = _place_of(other)[0] or hook.bus.class_of(other)
+        base = _place_of(other)[0] or hook.bus._class_of(other)
         for cls in with_subclasses([base]) if base is not None else ():
             names = list(attributes_of_class(cls))
             yield from ((cls, name) for name in names if _is_held_as(hook, cls, name))

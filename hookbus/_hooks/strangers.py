@@ -56,8 +56,8 @@ class Strangers:
                 is_over = hook in declared
                 said = [self._of_strangers(g, hook, declared) for g in guards if is_over]
             else:
-                said = [_of_name(guard, signal, hook) for guard in guards if not signal.was_asked]
-                is_over = signal.was_asked or any(said)
+                said = [_of_name(guard, signal, hook) for guard in guards if not signal._was_asked]
+                is_over = signal._was_asked or any(said)
             if is_over:
                 self._signals.pop(name, None)
             for text in filter(None, said):
@@ -76,7 +76,7 @@ class Strangers:
             )
         owner = hook.body.__qualname__
         if hook.looks_like_method:
-            cls = self._bus.class_of(hook)
+            cls = self._bus._class_of(hook)
             owner = owner.rpartition(".")[0] if cls is None else cls.__qualname__
         return (
             f"{guard.label} guards {describe(sender)}, which has no hookable {hook.name!r}, and "

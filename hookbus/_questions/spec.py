@@ -124,7 +124,7 @@ class Panel:
     """
 
     def __init__(self, spec: Spec) -> None:
-        matching: Any = () if spec.is_retired else spec.signal.matching(None)
+        matching: Any = () if spec.is_retired else spec.signal._matching(None)
         found = [(0.0, receiver) for _, receiver in matching]
         answers = seats_of(spec, spec.signal, found, spec.served(as_method=False))
         self.seats: Seats = tuple((_token(seat), seat) for seat in answers)

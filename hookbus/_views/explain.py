@@ -164,7 +164,7 @@ def explain(
     if isinstance(hook, Spec):
         return _of_question(hook, source)
     owner = getattr(hookable, "__self__", None) if sender is None else sender
-    cls = None if owner is not None else hook.bus.class_of(hook)
+    cls = None if owner is not None else hook.bus._class_of(hook)
     if owner is not None:
         site, sender = hook.site_of(owner), owner
         by_argument = hook.given.sender is not None

@@ -70,7 +70,7 @@ def unreached(bus: Bus, receiver: Connected, declared: list[Hook]) -> str:
     if sender is None or not declared or may_call(sender, declared):
         return ""
     name = declared[0].name
-    owners = {cls.__qualname__ for hook in declared if (cls := bus.class_of(hook)) is not None}
+    owners = {cls.__qualname__ for hook in declared if (cls := bus._class_of(hook)) is not None}
     have = f"; {' and '.join(sorted(owners))} has" if owners else ""
     return f": it waits for {describe(sender)}, which has no hookable {name!r}{have}"
 
@@ -92,7 +92,7 @@ def repeated(signal: HookSignal, receivers: Iterable[Connected]) -> Iterator[str
 
 def died(signal: HookSignal) -> Iterator[str]:
     """Name the last receiver that nobody held and that died before it had a turn."""
-    count, label = signal.died
+    count, label = signal._died
     if count:
         more = f", and {count - 1} more" if count > 1 else ""
         yield (
@@ -174,7 +174,7 @@ def of_timeout(receiver: Connected, it: str) -> Iterator[str]:
 
 def orphaned(signal: HookSignal) -> Iterator[str]:
     """Name what guarded an object that died before it was ever called."""
-    for label, count in [*signal.orphans.items()]:
+    for label, count in [*signal._orphans.items()]:
         times = "" if count == 1 else f", {count} times"
         yield f"{label} on {signal.name} {ORPHANED}{times}"
 
@@ -195,7 +195,7 @@ def left_behind(bus: Bus, receiver: Connected, signal: HookSignal) -> Iterator[s
     guarded = receiver.sender() if receiver.role == "guard" and receiver.sender else None
     name = name_of_sender(guarded) if isinstance(guarded, type) else None
     for cls in bus._looked_at.owners() if name else ():
-        if name_of_sender(cls) == name and all(r is not receiver for _, r in signal.matching(cls)):
+        if name_of_sender(cls) == name and all(r is not receiver for _, r in signal._matching(cls)):
             yield (
                 f"{receiver.label} on {signal.name} does not guard another {describe(cls)} of "
                 f"{cls.__module__}: if it was made anew, connect the guard to the new one"

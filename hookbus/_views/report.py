@@ -130,7 +130,7 @@ def report(bus: Bus = default_bus) -> Report:
     found += [each for signal in bus.signals()
               for each in (*findings.died(signal), *findings.orphaned(signal))]  # fmt: skip
     found += [f"Bus({odd})"] if (odd := odd_timeout(bus.timeout)) else []
-    found += [f"not hooked: {override}" for override in bus.uncovered()]
+    found += [f"not hooked: {override}" for override in bus._uncovered()]
     found += unconnected()
     found += [f"no hook has a name that {glob!r} matches" for glob in bus._globs.unmet()]
     overdue = workers.overdue(bus)
@@ -195,7 +195,7 @@ def _state(receiver: Connected) -> str:
 def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
     receivers = signal.connections()
     declared = bus._declared(signal.hook) if signal.phase else []
-    if not declared and not signal.was_asked:
+    if not declared and not signal._was_asked:
         hint = findings.pending(bus, signal)
         yield f"pending: nobody emits {signal.name}, which {receivers[0].label} waits for{hint}"
     for receiver in receivers:

@@ -181,7 +181,7 @@ def guards(bus: Bus, hook: str, sender: str) -> Iterator[Asked]:
     classes = [scope for _, scope in scoped if issubclass(type(scope), type)]
     stand_in, is_known = stand_in_of(sender, classes)
     known = ANY if type(stand_in) is Unknown else stand_in
-    matching = {id(each.function): each for _, each in signal.matching(known)
+    matching = {id(each.function): each for _, each in signal._matching(known)
                 if each.role == "guard"}  # fmt: skip
     for function in signal.receivers_for(known):
         if id(function) in matching:

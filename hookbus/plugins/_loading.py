@@ -90,7 +90,7 @@ def load(
     except BaseException as error:
         api._is_open = False
         for signal, receiver in _strays(bus, code, earlier):
-            signal.drop(receiver)
+            signal._drop(receiver)
         unclean = _clean_up(api._cleanups)
         _retire_hooks(bus, code)
         code.undo()

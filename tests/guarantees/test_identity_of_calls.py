@@ -105,7 +105,7 @@ def test_what_a_metaclass_says_of_equality_mixes_up_no_plans(bus, make, colour, 
     bus.signal("pre_reply").connect(blocks, sender=Guarded, role="guard")
     for _ in range(3):
         assert is_blocked(colour, Guarded()) and not is_blocked(colour, Free())
-    assert bus.uncovered() == []
+    assert bus._uncovered() == []
 
 
 def test_an_object_that_changes_its_class_is_guarded_as_what_it_has_become(bus, make, colour):
@@ -225,7 +225,7 @@ def test_an_agent_that_becomes_another_while_it_is_settled_who_runs_is_guarded_f
     pre = bus.signal("pre_reply")
     pre.connect(blocks, sender=Guarded, role="guard")
     first, other = Guarded(), Guarded()
-    matching = pre.matching
+    matching = pre._matching
 
     def matching_meanwhile(sender):
         first.__class__ = Free

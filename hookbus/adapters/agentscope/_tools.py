@@ -33,7 +33,7 @@ def hook_tools(patches: Patches, bus: Bus, module: Any) -> None:
     stock = inspect.unwrap(module.Toolkit.call_tool_function)
 
     def is_listened_to(tool: Any) -> bool:
-        return bus.is_observed or any(each.has_shared or each.has_own(tool) for each in signals)
+        return bus._is_observed or any(each._has_shared or each._has_own(tool) for each in signals)
 
     @functools.wraps(stock)
     async def call_tool_function(toolkit: Any, tool_call: Any) -> Any:

@@ -120,7 +120,7 @@ class _Adapter:
         if self._strict:
             return True
         heard = (
-            signal for signal in self._signals if signal.has_shared or signal.has_own(function)
+            signal for signal in self._signals if signal._has_shared or signal._has_own(function)
         )
         return any(
             is_async_hook(each)

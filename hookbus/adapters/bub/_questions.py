@@ -54,10 +54,10 @@ class Listeners:
     def is_quiet(self) -> bool:
         """Tell whether nobody but Bub's own implementations would hear of a call."""
         bus = self._bus
-        if bus.is_observed or bus.timeout is not None or self._where_own.count != self.own:
+        if bus._is_observed or bus.timeout is not None or self._where_own._count != self.own:
             return False
-        is_heard = any(signal.count for signal in self._others)
-        return not (is_heard or self._where_own.is_muted_somewhere)
+        is_heard = any(signal._count for signal in self._others)
+        return not (is_heard or self._where_own._is_muted_somewhere)
 
 
 @attrs.frozen(eq=False)
