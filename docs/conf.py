@@ -16,7 +16,7 @@ import site_parts  # noqa: E402
 import hookbus  # noqa: E402, F401
 
 project = "hookbus"
-author = "the hookbus authors"
+author = "hookbus contributors"
 html_title = "hookbus"
 language = "en"
 
@@ -28,14 +28,10 @@ exclude_patterns = ["_static"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-# -- notebooks: copied here from examples/ when the build starts, and executed by this interpreter
+# -- notebooks: copied here from examples/ when the build starts, shown with their stored outputs
 
 site_parts.copy_notebooks(ROOT / "examples", HERE / "notebooks")
-nb_execution_mode = "force"
-nb_execution_raise_on_error = True
-nb_execution_timeout = 300
-nb_execution_excludepatterns = [f"notebooks/{name}" for name in site_parts.NOT_EXECUTED]
-nb_kernel_rgx_aliases = {".*": "python3"}
+nb_execution_mode = "off"
 nb_ipywidgets_js = {}
 
 # -- the API, from docstrings ----------------------------------------------------------------------

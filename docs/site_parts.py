@@ -1,10 +1,9 @@
-"""What the site makes of the code when it is built: the text of a call, tables of the systems
-covered, notebooks, names in the API.
+"""What the site takes from the code when it is built: the written function of a call, tables of
+the systems covered, notebooks, and the names in the API.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections import defaultdict
@@ -24,47 +23,32 @@ from sphinx.util.docutils import SphinxDirective
 from hookbus import explain
 from tests.systems import coverage
 
-NOT_EXECUTED = ("04_five_systems.ipynb", "07_six_frameworks.ipynb")
-"""Notebooks that need other environments; they are shown as they are, with a note."""
-
-NOTE = (
-    "```{note}\nThis notebook runs the real packages in environments of their own, so it is not "
-    "run when these pages are "
-    "built, and its outputs are not shown. Run it yourself: it says how.\n```"
-)
-
 TITLES = {
     "agentscope": "AgentScope", "agenticx": "AgenticX", "agno": "Agno", "bub": "Bub",
     "openclaw": "OpenClaw",
 }  # fmt: skip
 KINDS = {
-    "feature": "What it has", "defect": "What is wrong with it, and is not here",
-    "preserve": "What an adapter must keep",
+    "feature": "Features", "defect": "Defects of the system that hookbus does not have",
+    "preserve": "Behaviour that the adapter keeps",
 }  # fmt: skip
 
 OVERLOADED = (
     "hookbus._connections.marks", "hookbus._connections.signal", "hookbus._questions.hookspec",
     "hookbus.plugins._api",
 )  # fmt: skip
-"""Modules whose overloads say with types what the docstrings say in words."""
+"""Modules whose overloads repeat in types what the docstrings say in words."""
 
 
 def copy_notebooks(examples: Path, target: Path) -> None:
-    """Copy the notebooks, and what they may read, into the docs, which their links lead to."""
+    """Copy the notebooks, with the files that they read or link to, into the docs."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(examples, target, ignore=shutil.ignore_patterns("*.md", "__pycache__", ".*"))
     for path in target.glob("*.ipynb"):
         path.write_text(path.read_text().replace("](../docs/", "](../"))
-    for name in NOT_EXECUTED:
-        page = json.loads((target / name).read_text())
-        page["cells"].insert(
-            1, {"cell_type": "markdown", "id": "not-executed", "metadata": {}, "source": NOTE}
-        )
-        (target / name).write_text(json.dumps(page))
 
 
 class SystemsTotals(SphinxDirective):
-    """How many rows of each system have a test."""
+    """A table that counts the tested rows of each system."""
 
     def run(self) -> list[nodes.Node]:
         lines = [
@@ -84,7 +68,7 @@ class SystemsTotals(SphinxDirective):
 
 
 class SystemsRows(SphinxDirective):
-    """Every row of every system with the tests that name it."""
+    """A table of every row of every system, with the tests that name it."""
 
     def run(self) -> list[nodes.Node]:
         tested, lines = tests_by_row(), []
@@ -101,7 +85,7 @@ class SystemsRows(SphinxDirective):
 
 
 class CallText(SphinxDirective):
-    """The function that runs the calls of a hookable which the Python of the page makes."""
+    """The function that hookbus writes for a hookable of the page's Python blocks."""
 
     required_arguments = 1
 
@@ -123,7 +107,7 @@ def made_by(page: str, name: str) -> dict[str, Any]:
         is_end = line.startswith("```")
         lines.append(line if is_code and not is_end else "")
         is_code = line == "```python" or (is_code and not is_end)
-    made: dict[str, Any] = {"__name__": Path(name).stem, "print": lambda *said: None}
+    made: dict[str, Any] = {"__name__": Path(name).stem, "print": lambda *values: None}
     exec(compile("\n".join(lines), name, "exec"), made)
     return made
 
@@ -168,10 +152,7 @@ def _tests(row: coverage.Row, tested: dict[tuple[str, str], list[str]]) -> str:
 def indent_code(
     app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
 ) -> None:
-    """Show what a docstring indents below a colon, or below nothing, as code.
-
-    Docstrings are written for people first.
-    """
+    """Show the indented parts of a docstring as code."""
     for number in range(len(lines) - 2, -1, -1):
         is_code = (
             not lines[number + 1].strip()
@@ -186,9 +167,7 @@ def name_defaults(
     app: Sphinx, what: str, name: str, obj: Any, options: object, signature: str | None,
     returns: str | None,
 ) -> tuple[str | None, str | None]:  # fmt: skip
-    """Write the defaults of attrs classes as they are, and not as the code that attrs has written
-    says.
-    """
+    """Show the default values of attrs classes instead of the code that attrs generates."""
     if signature and isinstance(obj, type) and attrs.has(obj):
         fields = attrs.fields_dict(obj)
         signature = re.sub(
@@ -202,9 +181,7 @@ def name_defaults(
 def find_public(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Node
 ) -> nodes.Node | None:
-    """Lead from the private module something is written in to the public name it is documented
-    under.
-    """
+    """Link a name of a private module to the public name that documents it."""
     name = str(node.get("reftarget", "")).rpartition(".")[2]
     objects: dict[str, Any] = env.domains.python_domain.objects
     for public in sorted((each for each in objects if each.rpartition(".")[2] == name), key=len):

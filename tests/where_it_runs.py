@@ -3,7 +3,7 @@
     python -m tests.where_it_runs            print the page
     python -m tests.where_it_runs --write    put it into docs/explanation/where-it-runs.md
 
-A row says which Python, platform and server, what was run there, and by whom: `.ci/run`,
+A row names a Python, a platform and a server, what ran there, and the runner: `.ci/run`,
 `.ci/nightly`, GitHub, by hand, or nobody.
 """
 
@@ -17,26 +17,28 @@ ROWS: Final = ROOT / "tests" / "where_it_runs.tsv"
 PAGE: Final = ROOT / "docs" / "explanation" / "where-it-runs.md"
 
 RUNNERS: Final = {
-    ".ci/run": "`.ci/run`, which every change must pass, on one machine with Debian 12; "
-    "Python 3.14 and 3.15 are Debian's builds in its distribution `sid`",
-    ".ci/nightly": "`.ci/nightly`, the long forms of it, on the same machine",
-    "GitHub": "`.github/workflows/ci.yml`, which runs where the repository is on GitHub; no result "
-    "of it is known here",
-    "by hand": "once, by one of the authors",
-    "nobody": "it may work; nobody has tried",
+    ".ci/run": "every change must pass `.ci/run`, on one machine with Debian 12. "
+    "Python 3.14 and 3.15 are Debian's builds from its distribution `sid`",
+    ".ci/nightly": "`.ci/nightly` repeats the tests of `.ci/run` with more trials, on the same "
+    "machine",
+    "GitHub": "`.github/workflows/ci.yml` runs where the repository is on GitHub. Its results are "
+    "not known here",
+    "by hand": "a maintainer ran it once",
+    "nobody": "it may work, but it has not been tried",
 }
-"""Who runs hookbus, and what the page says of each."""
+"""The runners, and what the page says about each."""
 
 HEAD: Final = """\
-# Where it runs
+# Tested platforms
 
-This page is made by `python -m tests.where_it_runs --write` from `tests/where_it_runs.tsv`.
-What is not in the table was not run.
+This page lists the Python versions, platforms and servers on which hookbus was run.
+Anything that is not in the table was not run.
+`python -m tests.where_it_runs --write` generates the page from `tests/where_it_runs.tsv`.
 """
 
 
 class Row(NamedTuple):
-    """One thing that was run, or that nobody has run."""
+    """A run of hookbus, or one that has not been tried."""
 
     python: str
     platform: str
@@ -49,7 +51,7 @@ def rows() -> list[Row]:
     """Return every row, in the order of the file.
 
     Raises:
-        ValueError: if a row has another number of fields, or nobody knows who runs it.
+        ValueError: if a row has another number of fields, or an unknown runner.
     """
     with ROWS.open(newline="", encoding="utf-8") as lines:
         _, *found = csv.reader(lines, delimiter="\t")
@@ -61,11 +63,11 @@ def rows() -> list[Row]:
 
 def page() -> str:
     """Return the text of the page."""
-    table = ["| Python | platform | server | what | by whom |", "|---|---|---|---|---|"]
+    table = ["| Python | platform | server | what ran | runner |", "|---|---|---|---|---|"]
     table += [f"| {' | '.join(row)} |" for row in rows()]
     used = {row.by for row in rows()}
-    runners = [f"- {name}: {about}." for name, about in RUNNERS.items() if name in used]
-    return "\n".join([HEAD, *table, "", "By whom:", "", *runners, ""])
+    runners = [f"- **{name}**: {about}." for name, about in RUNNERS.items() if name in used]
+    return "\n".join([HEAD, *table, "", "The runners:", "", *runners, ""])
 
 
 if __name__ == "__main__":

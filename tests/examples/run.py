@@ -69,7 +69,7 @@ def run_notebook(path: Path, folder: Path) -> nbformat.NotebookNode:
     notebook = nbformat.read(path, as_version=4)
     notebook.cells += [nbformat.v4.new_code_cell(answer) for answer in answers(notebook)]
     client = NotebookClient(
-        notebook, timeout=SECONDS, kernel_name="python3",
+        notebook, timeout=SECONDS, kernel_name="python3", record_timing=False,
         resources={"metadata": {"path": str(path.parent)}},
     )  # fmt: skip
     with client.setup_kernel(env=environment(folder)):

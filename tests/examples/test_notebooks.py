@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, print what they say, draw, and are kept without outputs."""
+"""The notebooks run from top to bottom, print what they say, draw, and hold their outputs."""
 
 import os
 import re
@@ -6,6 +6,7 @@ import re
 import nbformat
 import pytest
 
+from .outputs import LOCAL_PATH, differences, masked, store
 from .run import EXAMPLES, promised, run_notebook
 
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
@@ -29,8 +30,10 @@ def test_there_are_notebooks():
 
 
 @pytest.mark.parametrize("path", HERE, ids=lambda path: path.stem)
-def test_a_notebook_runs_in_a_fresh_kernel_and_draws(path, tmp_path):
+def test_a_notebook_runs_in_a_fresh_kernel_draws_and_gives_its_stored_outputs(path, tmp_path):
     notebook = run_notebook(path, tmp_path)
+    command = "`python -m tests.examples.outputs --write` stores the outputs anew"
+    assert not (found := differences(path, notebook)), "\n".join([command, *found])
     outputs = [
         output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs
     ]
@@ -43,13 +46,16 @@ def test_a_notebook_runs_in_a_fresh_kernel_and_draws(path, tmp_path):
 
 
 @ALL
-def test_a_notebook_is_kept_without_outputs(path):
+def test_a_notebook_is_stored_with_the_outputs_of_one_run(path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    for number, cell in enumerate(notebook.cells, 1):
-        where = f"{path.name}, cell {number}: clear all outputs before committing"
-        assert not cell.get("outputs") and not cell.get("execution_count"), where
-        assert cell.metadata == {} and "attachments" not in cell, where
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == [*range(1, len(code) + 1)], (
+        f"store its outputs: `python -m tests.examples.outputs --write {path.stem}`"
+    )
+    outputs = [output for cell in code for output in cell.outputs]
+    assert outputs and not LOCAL_PATH.search(str(outputs)), "no path of this machine is stored"
+    assert all(cell.metadata == {} and "attachments" not in cell for cell in notebook.cells)
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
 
 
@@ -118,6 +124,26 @@ def test_an_answer_that_is_wrong_is_found(tmp_path):
     nbformat.write(notebook, path)
     with pytest.raises(AssertionError, match=r"answer\.ipynb, cell 4: these were not printed"):
         run_notebook(path, tmp_path)
+
+
+def test_stored_outputs_may_differ_in_times_addresses_and_paths_only(tmp_path):
+    print_it = "import os; print(f'{os.getpid() % 7 + 1} ms at {id(os):#x}'); print('one')"
+    path = write(tmp_path / "times.ipynb", print_it)
+    assert store(path, run_notebook(path, tmp_path))
+    stored = path.read_text()
+    fresh = run_notebook(path, tmp_path)
+    assert differences(path, fresh) == [] and not store(path, fresh)
+    path.write_text(stored.replace('"one\\n"', '"two\\n"'))
+    assert [line for line in differences(path, fresh) if line[1:7] == "stdout"] == [
+        "-stdout: two", "+stdout: one",
+    ]  # fmt: skip
+
+
+def test_what_is_masked_in_an_output():
+    assert masked("3.2 ms x  █│ y") == masked("17 µs x y")
+    assert masked("/tmp/ipykernel_1/2.py:3") == masked("/var/f/T/ipykernel_7/99.py:3")
+    assert masked("/tmp/tmpah39fmhf/a.py") == masked("/var/f/tmp_12345x/a.py")
+    assert masked("12 calls") != masked("13 calls")
 
 
 def test_what_a_cell_promises_are_its_comments_behind_prints_and_at_its_end():
