@@ -118,6 +118,6 @@ def test_what_a_docstring_leaves_out_is_found():
         raise ValueError("two")
 
     assert untold(function, None) == {"two", "ValueError"}
-    assert {"hookable", "HookSignal.connect", "Bus.require", "merge", "Recording.exactly"} <= {
+    assert {"hookable", "HookSignal.connect", "Bus.require_guard", "merge", "Recording.exactly"} <= {
         name for name, *_ in PUBLIC
     }

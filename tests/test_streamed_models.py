@@ -11,7 +11,7 @@ from hookbus.adapters._models import hook_models
 from hookbus.adapters._patches import Patches
 from hookbus.adapters._streams import Forms
 from hookbus.adapters._tools import Gate
-from hookbus.guards import budget, limit, no_loops, public_hosts
+from hookbus.guards import budget, no_loops, public_hosts, rate_limit
 from hookbus.journal import Journal
 
 MODEL = "model_call"
@@ -67,9 +67,9 @@ def first(request, bus):
 
 
 @pytest.mark.parametrize("guard", [
-    lambda: budget(tokens=1000), lambda: limit(5, hook=MODEL), lambda: no_loops(hook=MODEL),
+    lambda: budget(tokens=1000), lambda: rate_limit(5, hook=MODEL), lambda: no_loops(hook=MODEL),
     lambda: public_hosts(hook=MODEL),
-], ids=["budget", "limit", "no_loops", "public_hosts"])  # fmt: skip
+], ids=["budget", "rate_limit", "no_loops", "public_hosts"])  # fmt: skip
 async def test_guards_that_judge_the_request_let_the_answer_leave_live(bus, first, guard):
     bus.register(guard())
     assert await first() == ["one"]
