@@ -1,5 +1,7 @@
-"""Guards, redactors and observers for any method, agent tools first: one decorator makes it
-hookable, and who may stop, change or watch its calls connects to ordinary blinker signals.
+"""A guardrail and hook layer for Python agents: block, change, approve or observe any call.
+
+One decorator makes a method hookable. Guards, modifiers and observers connect to its blinker
+signals.
 """
 
 import os
@@ -43,14 +45,15 @@ _ROOMS = {
     "hookspec": "_questions.hookspec", "instrument": "_instrument",
     "load_plugins": "plugins._start", "modes": "modes", "report": "_views.report",
 }  # fmt: skip
-"""What is loaded when it is first asked for, so that importing hookbus stays light."""
+"""Names that are imported on first access, so that `import hookbus` stays fast."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _ROOMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    room = import_module(f"{__name__}.{_ROOMS[name]}")
-    globals()[name] = found = room if room.__name__ == f"{__name__}.{name}" else getattr(room, name)
+    module = import_module(f"{__name__}.{_ROOMS[name]}")
+    is_module = module.__name__ == f"{__name__}.{name}"
+    globals()[name] = found = module if is_module else getattr(module, name)
     return found
 
 

@@ -1,4 +1,4 @@
-"""`python -m hookbus` is the command `hookbus`."""
+"""`python -m hookbus` runs the command `hookbus`."""
 
 import sys
 

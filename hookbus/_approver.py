@@ -1,4 +1,4 @@
-"""Who answers for a bus where a guard asks for a yes."""
+"""`Bus.approver`: sets who decides when a guard returns `Ask`."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ A = TypeVar("A")
 
 
 class Answered:
-    """The part of a bus that somebody answers for."""
+    """The part of `Bus` that holds its approver."""
 
     _approver: Any = None
 
     @named_options
     def approver(self, approver: A, *, timeout: float | None = None) -> A:
-        """Say who is asked where a guard answers `Ask`; without one that is a no. A decorator, too.
+        """Set the approver of this bus, which decides when a guard returns `Ask`.
+
+        Without an approver, every such call is blocked. You can use this method as a decorator.
 
         Args:
-            approver: a function of the `approvals.Request`, async where the hook is, that returns
-                `Approved`, `Denied` or `Parked`; or a `Inbox`, a `Store`, the `terminal`. None takes
-                it away.
-            timeout: how many seconds the person has; then it is a no.
+            approver: a function that takes an `approvals.Request` and returns `Approved`, `Denied`
+                or `Parked`. It may be async if the hook is async. It can also be a `Inbox`, a
+                `Store` or the `terminal`. None removes the current approver.
+            timeout: how many seconds the approver has. After that, the call is denied.
 
         Returns:
             The approver.
 
         Raises:
-            HookError: if the bus has another one already, this one cannot be asked, or the extra
-                `approvals` is not installed.
+            HookError: if the bus already has another approver, if this object cannot be an
+                approver, or if the extra `approvals` is not installed.
         """
         made, before = None, self._approver
         if approver is not None:
@@ -40,7 +42,8 @@ class Answered:
                 if timeout is None and (made.key, made.name) == (before.key, before.name):
                     return approver
                 raise HookError(
-                    f"this bus asks {before.name} already; bus.approver(None) takes it away"
+                    f"this bus already has an approver, {before.name}: call bus.approver(None) "
+                    "first to remove it"
                 )
         self._approver = made
         return approver

@@ -1,4 +1,4 @@
-"""What holds around a piece of work: session, user, whatever a host wants to find in contexts and
+"""Baggage: values such as session or user that a host attaches to a piece of work, for contexts and
 events.
 """
 
@@ -13,10 +13,10 @@ _FIXED: Final = frozenset((str, int, float, bool, type(None)))
 
 
 class Baggage(Mapping[str, Any]):
-    """A mapping that nobody can change. Unlike the one of the standard library it can be pickled.
+    """An immutable mapping. Unlike the one of the standard library, it can be pickled.
 
     Attributes:
-        is_fixed: whether none of its values can change, either.
+        is_fixed: whether its values are immutable, too.
     """
 
     __slots__ = ("_values", "is_fixed")
@@ -47,33 +47,33 @@ _CURRENT: Final[ContextVar[Baggage]] = ContextVar(
 _ever_said: Final[set[str]] = set()
 
 MOST_NAMES: Final = 1000
-"""The number of names that are remembered."""
+"""How many names are remembered."""
 
 
 def was_ever_said(name: str) -> bool:
-    """Tell whether any `baggage` in this program has said a value of this name."""
+    """Tell whether any `baggage` in this program has set a value of this name."""
     return name in _ever_said
 
 
 current_baggage: Final = _CURRENT.get
-"""Return what holds around the running code; a task or thread has what held where its context was
-made.
+"""Return the baggage of the running code. A task or thread has the baggage of the place where its
+context was created.
 """
 
 
 @contextmanager
 def baggage(**values: Any) -> Generator[Baggage, None, None]:
-    """Say what holds in a `with` block and in whatever it starts; of nested blocks the inner one
-    wins.
+    """Attach values (baggage) to a `with` block and everything that it starts. In nested blocks the
+    inner value wins.
 
-    Receivers find it in `ctx.baggage`, or ask for `baggage`; listeners in
-    `event.baggage`.
+    Receivers find them in `ctx.baggage`, or through a parameter `baggage`. Listeners find
+    them in `event.baggage`.
 
     Args:
-        values: what holds, by names of yours.
+        values: the values, under names that you choose.
 
     Yields:
-        All that holds in the block.
+        All values that apply in the block.
     """
     outer = _CURRENT.get()
     if len(_ever_said) < MOST_NAMES:
@@ -85,11 +85,11 @@ def baggage(**values: Any) -> Generator[Baggage, None, None]:
             yield inner
         finally:
             _leave(inner, outer)
-    finally:  # an interrupt may have come before that
+    finally:  # an interrupt may have arrived earlier
         _leave(inner, outer)
 
 
 def _leave(inner: Baggage, outer: Baggage) -> None:
-    # Not by a token: a block may be left in another context than it was entered in, as fixtures do.
+    # Without a token: a block may be left in another context than it was entered in (fixtures).
     if _CURRENT.get() is inner:
         _CURRENT.set(outer)

@@ -1,4 +1,4 @@
-"""Names to signals, the stream of events, and what is declared, pending or lost."""
+"""The bus: its signals by name, its event stream, its hooks, and its background observers."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
 
 @named_options
 class Bus(Answered, Drained, Operated, Redacts):
-    """Hooks and signals that belong together. There is `default_bus`; a bus of one's own keeps
-    tests or tenants apart.
+    """A set of hooks and signals that belong together. `default_bus` always exists; make a bus of
+    your own to keep tests or tenants apart.
 
     Args:
-        timeout: seconds a receiver without a `timeout=` of its own may take; None is no deadline.
-        values: put arguments and results into events; by default they say only names.
-        max_background: how many observers with `background=True` may be under way at once.
+        timeout: seconds that a receiver without its own `timeout=` may take; None is no deadline.
+        values: whether events contain arguments and results. By default they contain only names.
+        max_background: how many observers with `background=True` may run at once.
 
     Attributes:
-        events: the signal that tells what happens: `bus.events.connect(listener)`, `def
-            listener(bus, event)`.
-        plugins: what `load_plugins` made for this bus, or None.
+        events: the signal that emits events. Connect a listener with
+            `bus.events.connect(listener)`; the bus calls `listener(bus, event)`.
+        plugins: what `load_plugins` returned for this bus, or None.
     """
 
     timeout: float | None
@@ -78,7 +78,8 @@ class Bus(Answered, Drained, Operated, Redacts):
     def __reduce__(self) -> str:
         if self is not default_bus:
             raise HookError(
-                "only default_bus can be pickled, by name; make other buses where they are used"
+                "only default_bus can be pickled (by its name): create other buses in the process "
+                "that uses them"
             )
         return "default_bus"
 
@@ -89,68 +90,69 @@ class Bus(Answered, Drained, Operated, Redacts):
         return self
 
     def signal(self, name: str, doc: str | None = None) -> HookSignal:
-        """Return the signal of this name, made when first asked for: `pre_reply`, `post_reply`, or
-        any name of yours.
+        """Return the signal of this name, such as `pre_reply` or `post_reply`, or any name that you
+        choose. The first call creates it.
 
-        `doc` becomes its docstring.
+        `doc` becomes the docstring of the signal.
 
         Raises:
             HookError: if the name is not an identifier.
         """
         if not isinstance(name, str) or not name.isidentifier():
             said = f"a signal's name must be an identifier, such as 'pre_reply', not {name!r}"
-            raise HookError(said + "; every hook is heard on bus.events" * ("*" in str(name)))
+            raise HookError(said + "; to listen to every hook, use bus.events" * ("*" in str(name)))
         found = self._signals.get(name)
         if found is None:
             made = HookSignal(name, self, doc)
             if made.phase is not None:
-                # First here: who finds it by its name may connect at once.
+                # Set it here first: whoever finds the signal by name may connect to it at once.
                 made = self._by_hook.setdefault(made.hook, {}).setdefault(made.phase, made)
             found = self._signals.setdefault(name, made)
         return found
 
     @property
     def _heard(self) -> frozenset[type[Event]]:
-        """The kinds of events that anybody hears right now."""
+        """The kinds of events that have a listener right now."""
         return self.events.heard
 
     @property
     def _is_observed(self) -> bool:
-        """Whether anybody hears of calls."""
+        """Whether any listener receives events of calls."""
         return any(kind.__name__ not in ("Lost", "Switched") for kind in self._heard)
 
     @named_options
     def require_guard(
         self, hook: str, *, sender: Any = None, phase: Literal["pre", "item", "post"] = "pre"
     ) -> None:
-        """Check at start-up that a guard watches over every call of a hook.
+        """Check at start-up that every call of a hook has a guard.
 
-        It counts where it is connected to the class that declares the hook, to one above it or to
-        `ANY`, enabled, enforced and without `when=`.
+        A guard counts if it is connected to the class that declares the hook, to a base of that
+        class, or to `ANY`. It must be enabled and enforced, and must not have a `when=`.
 
         Args:
-            hook: its name.
-            sender: a class, an object, which is judged with its own guards, or a function; None is
+            hook: the name of the hook.
+            sender: a class, an object (checked with its own guards), or a function. None means
                 every class that declares the hook, and every function.
             phase: `"pre"`, `"item"` or `"post"`.
 
         Raises:
-            HookError: naming what is bare, and why each guard that there is does not count; where
-                nothing declares the hook, or overrides of it are not hooked; and of `tool_call`
-                without a sender where an agent framework is imported whose adapter is not
-                installed.
+            HookError: if something has no guard. The message names it, and says why each existing
+                guard does not count. Also if nothing declares the hook, or if overrides of it are
+                not hooked. For `tool_call` without a sender, also if an agent framework is
+                imported but its adapter is not installed.
         """
         check_required(self, hook, phase, sender, default_bus)
 
     def register(self, plugin: object) -> Callable[[], None]:
-        """Connect every method of the plugin, an object, that `receives` marks: all or none. Return
-        what disconnects them.
+        """Connect every method of the object `plugin` that is marked with `receives`. Return a
+        function that disconnects them.
 
-        A mark with a glob, such as `pre_send_*`, is for every hook that matches, also one that is
-        declared later.
+        A mark with a glob, such as `pre_send_*`, applies to every hook that matches, including
+        hooks that are declared later.
 
         Raises:
-            HookError: if nothing is marked, or one of them cannot be connected; then none is.
+            HookError: if no method is marked, or if one of them cannot be connected. Then none is
+                connected.
         """
         with ExitStack() as registered:
             for attribute, name, options in marked(plugin):
@@ -163,10 +165,10 @@ class Bus(Answered, Drained, Operated, Redacts):
         return sorted(name for name in list(self._hooks) if self._declared(name))
 
     def signals(self) -> list[HookSignal]:
-        """Return every signal that was ever asked for, by name."""
+        """Return every signal that has been created so far, sorted by name."""
         return [signal for _, signal in sorted(self._signals.items())]
 
-    # -- what hookables and signals tell the bus ---------------------------------------------------
+    # -- what hookables and signals report to the bus ----------------------------------------------
 
     def _declared(self, name: str) -> list[Hook]:
         hooks = self._hooks.get(name)
@@ -175,19 +177,19 @@ class Bus(Answered, Drained, Operated, Redacts):
         return [*filter(None, map(call, list(hooks.values())))]
 
     def _signals_of(self, hook: str) -> list[HookSignal]:
-        """Return the signals of a hook that were ever asked for, in the order of the phases."""
+        """Return the existing signals of a hook, in the order of the phases."""
         by_phase = self._by_hook.get(hook)
         return [by_phase[phase] for phase in PHASES if phase in by_phase] if by_phase else []
 
     def _declare(self, hook: Hook) -> None:
         for other in self._declared(hook.name):
             bodies = hook.body, other.body
-            # A question that is declared again as its module is reloaded is the same one.
+            # The same question declared again, because its module was reloaded, is not a conflict.
             is_again = len({(body.__module__, body.__qualname__) for body in bodies}) == 1
             if other.is_question != hook.is_question or (hook.is_question and not is_again):
                 raise HookError(
-                    f"the name {hook.name!r} is taken on this bus by {other!r}: a question has its "
-                    "name for itself, give one of them another name="
+                    f"the name {hook.name!r} is already used on this bus by {other!r}: a hookspec "
+                    "needs a name of its own, so pass another name= to one of them"
                 )
         self._strangers.expect(hook)
         hooks, key = self._hooks.setdefault(hook.name, {}), id(hook)
@@ -200,8 +202,8 @@ class Bus(Answered, Drained, Operated, Redacts):
         self._forget(hook.name)
 
     def _forget(self, name: str) -> None:
-        """Look everything up again for the hooks of this name: a class or the set of hookables has
-        changed.
+        """Invalidate the cached lookups of all hooks of this name: a class or the set of hookables
+        has changed.
         """
         signals = self._signals_of(name)
         for signal in signals:
@@ -214,36 +216,36 @@ class Bus(Answered, Drained, Operated, Redacts):
             hook.settle()
 
     def _look_at(self, cls: type) -> set[str]:
-        """Remember a class. Return the hooks whose overrides in it have been looked for."""
+        """Record a class. Return the hooks whose overrides were already searched for in it."""
         if (found := self._looked_at.get(cls)) is None:
             self._looked_at.set(cls, found := set())
         return found
 
     def _uncovered(self) -> list[str]:
-        """Name the overrides of hookable methods that are not hooked, of classes that were a sender
-        or were called, and say what is seen of them.
+        """List the overrides of hookable methods that are not hooked, and what receivers see of
+        them. Only classes that were a sender, or were called, are listed.
         """
         declared = [hook for name in list(self._hooks) for hook in self._declared(name)]
         classes = [*self._looked_at.owners(), *(cls for _, cls in static_holders(declared))]
         return uncovered_overrides(self, with_subclasses(classes))
 
     def _class_of(self, hook: Hook) -> type | None:
-        """Return the class whose method a hook is, if one is known: it was a sender, was called, or
-        can be named.
+        """Return the class whose method a hook is, or None if it is not known. It is known once it
+        was a sender, was called, or can be imported by name.
         """
         return class_of(hook, self._looked_at.owners)
 
     def _changing(self, signal: HookSignal, sender: Any) -> None:
-        """Be told that a connection of this signal is about to come or go."""
+        """Note that a connection of this signal is about to be added or removed."""
         if not is_shared(sender):
             for hook in self._declared(signal.hook):
-                hook._own_changed = object()  # plans under way are not kept
+                hook._own_changed = object()  # plans that are being made now are not cached
 
     def _changed(self, signal: HookSignal, sender: Any, *, is_more: bool = False) -> None:
-        """Bring plans and switches up to date after a connection of this signal came, went or
+        """Update plans and switches after a connection of this signal was added, removed or
         changed.
 
-        `sender` is whom it was connected to; None where that one is dead and took its plan along.
+        `sender` is what it was connected to; None if that object is dead and its plan is gone.
         """
         if signal is self.events:
             self.events.forget()
@@ -259,21 +261,21 @@ class Bus(Answered, Drained, Operated, Redacts):
                 hook.settle()
 
     def _muting(self, signal: HookSignal) -> None:
-        """Have every call look again whether it may be heard: muting began or ended."""
+        """Make every call check again whether the signal is muted: muting began or ended."""
         for hook in self._declared(signal.hook):
             hook.forget()
 
     def _check_sender(self, signal: HookSignal, sender: Any) -> None:
         if signal is self.events and sender is not ANY and sender is not self:
             raise HookError(
-                "the sender of events is the bus itself: leave sender= out, and decorate with "
-                "@events.connect_via()"
+                "the sender of events is always the bus: leave out sender=, and to decorate "
+                "write @events.connect_via()"
             )
         if signal.phase == ANSWER and sender is not ANY:
             name = signal.name
             raise HookError(
-                f"{name} is a question, which has no sender: leave sender= out, and to decorate "
-                f"write @{name}.connect, or @{name}.connect_via(priority=1)"
+                f"{name} belongs to a hookspec, which has no sender: leave out sender=, and to "
+                f"decorate write @{name}.connect, or @{name}.connect_via(priority=1)"
             )
         if sender is not ANY and signal.phase is not None:
             check_can_call(sender)
@@ -281,7 +283,7 @@ class Bus(Answered, Drained, Operated, Redacts):
                 check_sender(self._declared(signal.hook), sender, self._looked_at.owners)
 
     def _check(self, signal: HookSignal, receiver: Connected, sender: Any) -> None:
-        """Refuse what can be known not to work; warn of a guard that can be walked around."""
+        """Reject a connection that cannot work; warn about a guard that can be bypassed."""
         if signal is self.events:
             self.events.check(receiver)
             return
@@ -296,11 +298,11 @@ class Bus(Answered, Drained, Operated, Redacts):
 
 
 default_bus: Final = Bus()
-"""The bus of `hookable`, `instrument` and `signal` where none is named."""
+"""The bus that `hookable`, `instrument` and `signal` use unless you pass another one."""
 
 
 def signal(name: str, doc: str | None = None) -> HookSignal:
-    """Return the signal of this name on `default_bus`, made when first asked for; `doc` becomes its
+    """Return the signal of this name on `default_bus`. The first call creates it; `doc` becomes its
     docstring.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Which exporters there are, so that `report` names those that are connected to no bus."""
+"""Keeps track of all exporters, so that `report` can list those that are not connected to a bus."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ._hooks.strangers import buses
 
 
 class Exporter:
-    """A listener of events that takes them out of the process, and is closed in the end.
+    """A listener that takes events out of the process, and must be closed at the end.
 
     Attributes:
-        is_used: whether it was given an event, or was closed.
+        is_used: whether it has received an event, or was closed.
     """
 
     is_used = False
@@ -23,18 +23,18 @@ class Exporter:
     _bus: weakref.ref[Any] | None = None
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Remember where it was made."""
+        """Record the line that creates the exporter."""
         made = super().__new__(cls)
         made._place = _caller()
         _all.add(made)
         return made
 
     def _note_bus(self, bus: Any) -> None:
-        """Note the bus that gives it its events from now on."""
+        """Record the bus that sends its events to this exporter."""
         self._bus = weakref.ref(bus)
 
     def _disconnect(self) -> None:
-        """Disconnect it from every bus: it was closed."""
+        """Disconnect the exporter from every bus, because it was closed."""
         self.is_used = True
         for bus in buses():
             bus.events.disconnect(self)
@@ -44,7 +44,7 @@ _all: Final[weakref.WeakSet[Exporter]] = weakref.WeakSet()
 
 
 def unconnected() -> Iterator[str]:
-    """Name the exporters that were made and that no bus gives its events."""
+    """Yield a message for each exporter that exists but receives events from no bus."""
     connected = {
         id(each.function) for bus in buses() for each in bus.events.connections()
     }  # fmt: skip
@@ -52,8 +52,8 @@ def unconnected() -> Iterator[str]:
         is_past = exporter._bus is not None and exporter._bus() is None  # its bus is gone
         if not (exporter.is_used or is_past or id(exporter) in connected):
             yield (
-                f"the exporter {type(exporter).__name__} ({exporter._place}) is connected to no "
-                "bus and exports nothing: write bus.events.connect(exporter)"
+                f"the exporter {type(exporter).__name__} ({exporter._place}) is not connected to "
+                "a bus and exports nothing: write bus.events.connect(exporter)"
             )
 
 

@@ -1,4 +1,4 @@
-"""@hookable: how a method comes to tell its signals."""
+"""The decorator `@hookable`."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .exceptions import HookBlocked, HookError, article, did_you_mean, warn
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]")
 
 _WRAPPED: Final = ("func", "fn", "coroutine", "function", "callback", "on_invoke_tool")
-"""Where objects that frameworks make of functions keep them."""
+"""The attributes in which frameworks' tool objects keep the function they were made from."""
 
 
 class Hookable(Hook):
     """The hook of a hookable function."""
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return what runs a call with these values; it is called as the body is."""
-        from ._calls.runner import choose  # with all that runs calls: at the first that is hooked
+        """Return the function that runs a call with these values. Call it as you call the body."""
+        from ._calls.runner import choose  # imported on the first hooked call
 
         return choose(self, values)
 
@@ -52,48 +52,50 @@ def hookable(
     identity: Callable[[Any], str] | None = None,
     passes: Iterable[type[BaseException]] | None = None, labels: Iterable[str] = (),
 ) -> Any:  # fmt: skip
-    """Make a function hookable: `@hookable`, or `@hookable("reply")`.
+    """Make a function hookable: write `@hookable`, or `@hookable("reply")`.
 
-    It works on `def`, `async def`, generators and async generators, on methods, under or above
-    `@classmethod` and `@staticmethod`, and on functions. What it returns is a plain function with
-    the signature, annotations and docstring of the bare one, async where that is. Decorating twice
-    is one hook.
+    It works on `def`, `async def`, generators and async generators, as methods or functions, and
+    under or above `@classmethod` and `@staticmethod`. It returns a plain function with the
+    signature, annotations and docstring of the original, async if that is async. Decorating twice
+    gives one hook.
 
     Args:
-        name: the hook's name, which its signals end in; None is the function's own name.
-        bus: the bus its signals live on.
-        require_guard: True blocks every call that no guard of `pre` watches over: one that is connected
-            to the object, a class of it or `ANY`, enabled, enforced and without `when=`. None is as
-            the hookable says that it overrides.
-        on_block: what the caller of a blocked call gets where the verdict brings no result, and
-            where a guard failed: what this plain function returns, given the `HookBlocked`. If it
-            fails, that goes out. None is as the hookable says that it overrides; without one the
-            caller gets the exception.
-        sender: of a function: the argument that is the sender of its calls, as an object is of its
-            methods'; what is connected to that object, its class or `ANY` is asked. None is the
-            function itself.
-        async_receivers: of a plain function: True has it wait for async receivers (not arounds), which run
-            on an event loop in a thread of their own; otherwise they are refused.
-        sealed: False lets the contents of arguments change between a guard's verdict and the
-            method; otherwise a `dict`, `list`, `set` or `bytearray` among them, at any depth, that
-            is changed in place after a guard of `pre` judged it blocks the call, as does a result
-            after a guard of `post`. None is as the hookable says that it overrides.
-        passes: exceptions by which a framework takes control back, raised by the method: they are
-            no failure. The call ends as `paused`; no `error` receiver and no `around` sees them but
-            as a `CallPaused`. None is as the hookable says that it overrides.
-        labels: arguments that name a call, such as a tool's name: they are in `Started` and
-            `Finished` without `Bus(values=True)`.
-        identity: what the sender is known by where a call is approved: what this plain function
-            returns, given the sender, a non-empty string. None is as the hookable says that it
-            overrides; without one an object is known by its class, and a class or a function by
-            its name. A store of approvals needs it for what is made inside a function.
+        name: the name of the hook, with which its signal names end. None means the name of the
+            function.
+        bus: the bus of its signals.
+        require_guard: True blocks every call that has no guard in `pre`. A guard counts if it is
+            connected to the object, a class of it or `ANY`, is enabled and enforced, and has no
+            `when=`. None inherits the setting of the hookable that this one overrides.
+        on_block: a plain function that takes the `HookBlocked` and returns what the caller of a
+            blocked call gets. It is used where the verdict has no result, and where a guard failed.
+            If it raises, the caller gets the `HookBlocked`. None inherits the setting of the
+            overridden hookable; without a setting the caller gets the exception.
+        sender: for a function: the argument that is the sender of its calls. Receivers that are
+            connected to that object, its class or `ANY` are called. None means that the function
+            itself is the sender.
+        async_receivers: for a plain function: True lets it wait for async receivers (not arounds). They run
+            on an event loop in a separate thread. Otherwise, async receivers are rejected.
+        sealed: False allows the contents of arguments to change between the verdict of a guard and
+            the method. Otherwise, each `dict`, `list`, `set` or `bytearray` among them is sealed,
+            at any depth. If one is changed in place after a guard of `pre` approved it, the call is
+            blocked. The same applies to a result after a guard of `post`. None inherits the setting
+            of the overridden hookable.
+        passes: exceptions that the method raises to hand control back to its framework. They are
+            not failures. The call ends as `paused`, `error` receivers are not called, and an
+            `around` gets a `CallPaused`. None inherits the setting of the overridden hookable.
+        labels: arguments that name a call, such as the name of a tool. `Started` and `Finished`
+            contain them even without `Bus(values=True)`.
+        identity: a plain function that takes the sender and returns a non-empty string, by which
+            approvals identify the sender. None inherits the setting of the overridden hookable.
+            Without one, an object is identified by its class, and a class or function by its name.
+            An approval store needs it for classes and functions defined inside a function.
 
     Returns:
         The hookable function, or a decorator that makes one.
 
     Raises:
-        HookError: if it is not a function, is hookable already under another name, has no argument
-            called as `sender` says, or is async and asked to wait.
+        HookError: if it is not a function, if it is already hookable under another name, if it has
+            no argument named by `sender`, or if it is async and `async_receivers` is set.
     """
     check_bus(bus)
     given = given_of(
@@ -108,7 +110,7 @@ def hookable(
 def hooked(
     function: Any, name: str | None, bus: Bus, given: Given, *, is_said: bool = False
 ) -> Any:
-    """Return the hookable of a function; its colour may have been said by who knows it."""
+    """Return the hookable of a function. `is_said` means that the caller has set its kind."""
     if isinstance(function, (classmethod, staticmethod)):
         return type(function)(hooked(function.__func__, name, bus, given))
     _check_function(function)
@@ -119,15 +121,15 @@ def hooked(
         if present.name == name and present.bus is bus and said:
             return function
         raise HookError(
-            f"{function.__qualname__} is hookable already as {present.name!r}; one function is one "
-            f"hook{'' if said else ': say its options where it is made'}"
+            f"{function.__qualname__} is already hookable as {present.name!r}; a function can be "
+            f"only one hook{'' if said else ': pass its options where it is first made hookable'}"
         )
     _check_fit(function, given)
     inside, outside = colour_of(inspect.unwrap(function)), colour_of(function)
     if not is_said and inside != outside:
         warn(
-            f"{function.__qualname__} is {inside} below a decorator and looks {outside} above it: "
-            "put @hookable below that decorator"
+            f"{function.__qualname__} is {inside} below a decorator, but {outside} above it: "
+            "put @hookable directly above the function, below that decorator"
         )
     hook = Hookable(name, bus, function, given)
     bus._declare(hook)
@@ -135,13 +137,13 @@ def hooked(
 
 
 def _check_fit(function: Any, given: Given) -> None:
-    """Refuse what was said of a function that it cannot be."""
+    """Reject options that do not fit the function."""
     kinds = {p.name: p.kind for p in signature_of(function).parameters.values()}
     kind = kinds.get(given.sender or "")
     if given.sender is not None and kind in (None, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):
         named = [name for name in kinds if name != "self"]
         raise HookError(
-            f"sender={given.sender!r} is no argument of "
+            f"sender={given.sender!r} is not an argument of "
             f"{function.__qualname__}{did_you_mean(str(given.sender), named)}"
         )
     for option in ("labels", "read_only", "sealed_fields", "hidden"):
@@ -152,16 +154,16 @@ def _check_fit(function: Any, given: Given) -> None:
                     f"{function.__qualname__}{did_you_mean(name, kinds)}"
                 )
     if given.hidden and given.hidden != (*kinds,)[-len(given.hidden) :]:
-        raise HookError(f"hidden={given.hidden!r} must be the last parameters")
+        raise HookError(f"hidden={given.hidden!r} must name the last parameters of the function")
     if given.async_receivers and colour_of(function) != "sync":
         raise HookError(
-            f"{function.__qualname__} is {colour_of(function)}: async_receivers= is for a plain def"
+            f"async_receivers= is only for a plain def, and {function.__qualname__} is "
+            f"{colour_of(function)}: leave it out"
         )
 
 
 def _is_tool(given: Any) -> bool:
-    """Tell whether an object was made of a function by a decorator, as the tools of frameworks
-    are.
+    """Tell whether a decorator made this object from a function, as frameworks do for their tools.
     """
     if isinstance(given, partial):
         return False
@@ -169,8 +171,8 @@ def _is_tool(given: Any) -> bool:
 
 
 def _is_types_coroutine(function: Any) -> bool:
-    """Tell whether `types.coroutine` made a function: what it returns is awaited, and its code says
-    another thing.
+    """Tell whether `types.coroutine` made a function. Its calls return an awaitable, although its
+    code is not async.
     """
     while isinstance(function, FunctionType):
         code = function.__code__
@@ -186,23 +188,26 @@ def _is_types_coroutine(function: Any) -> bool:
 def _check_function(function: Any) -> None:
     instead, has_name = None, hasattr(function, "__qualname__")
     if isinstance(function, property):
-        instead = "a property: decorate its getter, below @property"
+        instead = "a property: put @hookable on its getter, below @property"
     elif isinstance(function, type):
         instead = "a class: decorate its methods, or call instrument(cls, 'method', ...)"
     elif inspect.ismethod(function):
-        instead = "a bound method: decorate the function in its class"
+        instead = "a bound method: decorate the function where its class defines it"
     elif not has_name and _is_tool(function):
         kind = type(function).__name__
-        instead = f"a {kind} around a function: swap the two decorators, @hookable below the other"
+        instead = (
+            f"a {kind} made from a function: swap the two decorators, so that @hookable is the "
+            "lower one"
+        )
     elif _is_types_coroutine(function):
-        instead = "made by @types.coroutine, whose calls are awaited: write async def"
+        instead = "a function made by @types.coroutine: define it with async def"
     elif not callable(function) or inspect.isbuiltin(function) or not has_name:
         instead = f"{article(str(type(function).__name__))}: decorate a function"
     if instead is not None:
-        raise HookError(f"hookable cannot take {function!r:.60}, {instead}")
+        raise HookError(f"hookable cannot take {function!r:.60}, which is {instead}")
     try:
         signature_of(function)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
         raise HookError(
-            f"hookable cannot take {function!r:.60}: it has no signature to read (built-in?)"
+            f"hookable cannot take {function!r:.60}: its signature cannot be read (a built-in?)"
         ) from None

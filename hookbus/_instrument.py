@@ -1,4 +1,4 @@
-"""instrument: hook methods and functions that nobody here wrote, and take it back."""
+"""instrument: hook methods and functions of code that you did not write, and undo it."""
 
 from __future__ import annotations
 
@@ -29,44 +29,44 @@ def instrument(
     subclasses: bool = False, colour: Literal["async"] | None = None,
     above: Callable[[Any], Any] | None = None, **options: Unpack[HookOptions],
 ) -> Undo:  # fmt: skip
-    """Make named methods of an existing class hookable, or named functions of a module.
+    """Make methods of an existing class hookable, or functions of a module.
 
-    A function is hooked wherever it was imported by name, too, in all modules that are loaded.
+    A function is also replaced in every loaded module that imported it by name.
 
     Args:
         owner: the class or the module.
-        names: names of methods or functions, each also the hook's name; or mappings of such a name
-            to the hook's.
-        bus: the bus the signals live on.
-        subclasses: wrap overrides in subclasses too, those that exist and those that will; then it
-            is enough that subclasses have the method.
-        colour: `"async"` for plain functions that return something to await, or an async context
-            manager: their hooked call begins when that is awaited or entered.
-        above: given each hookable method, returns the plain function that the class is to hold
-            instead and that calls it; it stands for the hookable where `explain` and the
-            connections look for one.
+        names: the names of methods or functions, each of which is also the name of its hook. Or
+            mappings from such a name to the name of the hook.
+        bus: the bus of the signals.
+        subclasses: also wrap overrides in subclasses, present and future. Then it is enough that
+            subclasses have the method.
+        colour: `"async"` for plain functions that return an awaitable or an async context manager.
+            The hooked call then begins when the caller awaits or enters it.
+        above: takes each hookable method and returns the plain function that replaces it in the
+            class and calls it. `explain` and connections treat that function as the hookable.
         options: `require_guard`, `on_block`, `sender`, `async_receivers`, `sealed`, `identity`, `passes` and
-            `labels`, as `hookable` takes them; and, for adapters of frameworks, `read_only`:
-            arguments whose `dict`s and `list`s receivers get as read-only ones while the body gets
-            plain copies of these; `sealed_fields`: arguments in which a seal covers the fields of
-            pydantic models, dataclasses and attrs objects, too, as well as items of subclasses of
-            containers (`"result"` is the result and each item); and `hidden`: the last parameters,
-            which no receiver sees.
+            `labels`, as `hookable` takes them. Adapters of frameworks also use these three.
+            `read_only` names arguments whose `dict`s and `list`s receivers get as read-only
+            copies, while the body gets plain copies. `sealed_fields` names arguments whose seal
+            also covers fields of pydantic models, dataclasses and attrs objects, and items of
+            subclasses of containers; `"result"` means the result and each item. `hidden` names the
+            last parameters, which no receiver sees.
 
     Returns:
-        A function that puts everything back as it was. Calling it twice does nothing.
+        A function that restores everything. Calling it twice does nothing.
 
     Raises:
-        HookError: for a method or function that is missing, built in or not a function; then
-            nothing has changed.
+        HookError: for a method or function that does not exist, is built in, or is not a function.
+            Then nothing has changed.
     """
     if not isinstance(owner, (type, ModuleType)):
         raise HookError(
-            f"instrument takes a class or a module, and names of what is in it, not {owner!r:.60}"
+            f"instrument takes a class or a module, then names of its methods or functions, "
+            f"not {owner!r:.60}"
         )
     check_bus(bus)
     if colour not in (None, "async"):
-        raise HookError(f"colour={colour!r} must be 'async', or left out")
+        raise HookError(f"colour={colour!r} must be 'async'; otherwise leave it out")
     made, undos = _Made(bus, above, colour, given_of(**options)), ExitStack()
     found = _hook_names(owner, names)
     for attribute, name in found.items():
@@ -89,24 +89,24 @@ C = TypeVar("C", bound=type)
 def hook_overrides(cls: C) -> C:
     """Make every override of a hookable method of this class hookable, too: a class decorator.
 
-    That holds for the subclasses there are and those that will be made, as it does for classes of
-    others with `instrument(..., subclasses=True)`. An override has the hook's name, bus, `require_guard`,
-    `blocked` and `identity` of what it overrides.
+    It applies to present and future subclasses. For classes that you did not write, use
+    `instrument(..., subclasses=True)`. An override gets the hook name, bus, `require_guard`, `on_block`
+    and `identity` of the method that it overrides.
 
     Args:
-        cls: a class with hookable methods, its own or inherited.
+        cls: a class with hookable methods, defined in it or inherited.
 
     Returns:
         The class itself.
 
     Raises:
-        HookError: where it has no hookable method; then nothing has changed.
+        HookError: if the class has no hookable method. Then nothing has changed.
     """
     if not isinstance(cls, type):
         raise HookError(f"hook_overrides takes a class, not {cls!r:.60}: write it above `class`")
     found = list(all_hooks_in(cls.__mro__))
     if not found:
-        raise HookError(f"{cls.__qualname__} has no hookable method: put @hookable above one")
+        raise HookError(f"{cls.__qualname__} has no hookable method: put @hookable above a method")
     made = {hook.bus: _Made(hook.bus) for _, hook in found}
     for bus, each in made.items():
         names = {attribute: hook.name for attribute, hook in reversed(found) if hook.bus is bus}
@@ -125,7 +125,7 @@ def _hook_names(
     if not names:
         called, what = _name_of(owner), "method" if isinstance(owner, type) else "function"
         raise HookError(
-            f"instrument({called}) names no {what}; write instrument({called}, '{what}')"
+            f"instrument({called}) names no {what}: write instrument({called}, '{what}')"
         )
     return names
 
@@ -135,7 +135,7 @@ def _name_of(owner: type | ModuleType) -> str:
 
 
 class _Made(NamedTuple):
-    """How hookables are made, and what is placed above them."""
+    """How to make the hookables, and what to put above them."""
 
     bus: Bus
     above: Callable[[Any], Any] | None = None
@@ -143,7 +143,7 @@ class _Made(NamedTuple):
     given: Given = NOTHING_SAID
 
     def of(self, raw: Any, name: str) -> tuple[Any, Hook]:
-        """Return what is to stand where `raw` does, and its hook."""
+        """Return the replacement for `raw`, and its hook."""
         if isinstance(raw, (classmethod, staticmethod)):
             inner, below = self.of(raw.__func__, name)
             return type(raw)(inner), below
@@ -160,7 +160,7 @@ class _Made(NamedTuple):
 def _check(
     owner: type | ModuleType, attribute: str, name: str, made: _Made, *, subclasses: bool
 ) -> None:
-    """Refuse what cannot be hooked, before anything is."""
+    """Reject what cannot be hooked, before anything is changed."""
     where = f"{_name_of(owner)}.{attribute}"
     raw = inspect.getattr_static(owner, attribute, NOTHING)
     if raw is NOTHING and subclasses and isinstance(owner, type):
@@ -168,22 +168,22 @@ def _check(
         raw = next((each for each in found if each is not NOTHING), NOTHING)
     if raw is NOTHING:
         hint = did_you_mean(attribute, (n for n in dir(owner) if n[:2] != "__"))
-        nor = ", nor in a subclass that there is" if subclasses else ""
+        nor = ", nor in any existing subclass" if subclasses else ""
         raise HookError(f"{where} does not exist{nor}{hint}")
     present = hook_of(raw)
     if present is not None and not (present.name == name and present.bus is made.bus):
         raise HookError(
-            f"{where} is hookable already as {present.name!r}; one function is one hook"
+            f"{where} is already hookable as {present.name!r}; a function can be only one hook"
         )
     function = inspect.unwrap(getattr(raw, "__func__", raw))
     if not inspect.isfunction(function):
         raise HookError(
-            f"{where} is a {type(raw).__name__}, not a function written in Python: hook the method "
-            "that calls it"
+            f"{where} is a {type(raw).__name__}, not a function written in Python: hook a method "
+            "that calls it instead"
         )
     own = colour_of(getattr(raw, "__func__", raw))
     if made.colour is not None and present is None and own != "sync":
-        raise HookError(f"{where} is {own} already: leave colour={made.colour!r} out")
+        raise HookError(f"{where} is already {own}: leave out colour={made.colour!r}")
     if not name.isidentifier():
         raise HookError(f"the hook's name for {where} must be an identifier, not {name!r}")
 
@@ -209,8 +209,8 @@ def _wrap(cls: type, attribute: str, name: str, made: _Made, undos: ExitStack) -
     wrapped, hook = made.of(raw, name)
 
     def undo() -> None:
-        # What somebody else has put in front since then stays; the shell below it is a plain
-        # passage from now on.
+        # If other code has replaced the attribute since, it stays; the shell below it now only
+        # passes calls through.
         if vars(cls).get(attribute) is wrapped:
             if is_own:
                 setattr(cls, attribute, raw)
@@ -235,7 +235,7 @@ def _wrap_function(
     wrapped, hook = made.of(raw, name)
 
     def undo() -> None:
-        _replace_everywhere(wrapped, raw)  # also where it has been imported since
+        _replace_everywhere(wrapped, raw)  # including modules that imported it since
         hook.retire()
 
     undos.callback(undo)
@@ -243,7 +243,7 @@ def _wrap_function(
 
 
 def _replace_everywhere(old: Any, new: Any) -> None:
-    """Put one function in another's place in every module that holds it, under whatever name."""
+    """Replace one function by another in every module that holds it, under any name."""
     for module in list(sys.modules.values()):
         held = module.__dict__ if isinstance(module, ModuleType) else {}
         for name in [name for name, value in list(held.items()) if value is old]:
@@ -252,14 +252,14 @@ def _replace_everywhere(old: Any, new: Any) -> None:
 
 def _wrap_overrides(cls: type, names: Mapping[str, str], made: _Made, undos: ExitStack) -> None:
     for attribute, name in names.items():
-        # Also what a mixin holds, ahead of the hookable: then the class itself gets the hookable.
+        # A mixin ahead in the MRO may hold the override; then the class itself gets the hookable.
         raw = inspect.getattr_static(cls, attribute, None)
         if inspect.isfunction(getattr(raw, "__func__", raw)) and hook_of(raw) is None:
             _wrap(cls, attribute, name, made, undos)
 
 
 def _watch_subclasses(cls: type, on_new: Callable[[type], None]) -> Undo:
-    """Call `on_new` with every subclass that will be made."""
+    """Call `on_new` with every future subclass."""
     own = vars(cls).get("__init_subclass__", NOTHING)
 
     def __init_subclass__(new: Any, /, **kwargs: Any) -> None:

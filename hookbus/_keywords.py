@@ -1,6 +1,6 @@
-"""The names that what is public takes: a wrong one is refused with the one that was probably meant.
+"""Checks of options: a wrong name is rejected, with the name that was probably meant.
 
-All constructors and functions that take options say it in this one way.
+All constructors and functions that take options use these checks.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .exceptions import HookError, did_you_mean
 __tracebackhide__: Final = True
 
 def check_bus(bus: Any) -> None:
-    """Raise HookError unless this is a bus; a class or a text is none."""
+    """Raise HookError unless this is a `Bus` object."""
     if not callable(getattr(type(bus), "hook_names", None)):
-        made = "Bus(), an object of it" if isinstance(bus, type) else "bus=Bus(), or leave it out"
+        made = "Bus() to create one" if isinstance(bus, type) else "bus=Bus(), or leave it out"
         raise HookError(f"bus={bus!r:.60} is not a bus: write {made}")
 
 
@@ -26,10 +26,10 @@ T = TypeVar("T", bound="Callable[..., Any]")
 
 
 def named_options(made: T) -> T:
-    """Have a class, or a function, refuse an option that it does not have, and what is given by
-    position and must be named, with a `HookError` that names what it takes.
+    """Wrap a class or function so that it rejects unknown options with a `HookError`, which names
+    the known ones. Positional values for keyword-only options are rejected, too.
 
-    What is right goes through as it was; any other `TypeError` of a call stays what it is.
+    Correct calls are passed on unchanged; any other `TypeError` of a call stays a `TypeError`.
     """
     named: Any = made
     if not isinstance(made, type):
@@ -59,7 +59,7 @@ def _checked(function: Any, name: str) -> Any:
 def problem_with(
     function: Any, name: str, args: tuple[Any, ...], options: dict[str, Any], is_method: bool
 ) -> str | None:
-    """Say which option a function does not have, or must be given by its name, or None."""
+    """Return a message about an unknown option, or one that must be passed by name, or None."""
     parameters = list(signature_of(function).parameters.values())[is_method:]
     kinds = {each.kind for each in parameters}
     names = [
@@ -72,8 +72,10 @@ def problem_with(
     first = [each for each in parameters if each.kind in _BY_POSITION]
     if len(args) > len(first) and Parameter.VAR_POSITIONAL not in kinds:
         by_name = [each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
-        takes = f"{name} takes {len(first) or 'nothing'} by position, and {len(args)} were given"
-        return takes + (f": name the rest, {'=, '.join(by_name)}=" if by_name else "")
+        plural = "s" * (len(first) != 1)
+        takes = f"{name} takes {len(first) or 'no'} positional argument{plural}"
+        takes = f"{takes}, but got {len(args)}"
+        return takes + (f": pass the rest by name, {'=, '.join(by_name)}=" if by_name else "")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Locks that a forked child can use, and the one that changes of connections take without a GIL."""
+"""Locks that work in a forked child, and the lock for changes of connections without a GIL."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 IS_FREE_THREADED: Final = "free-threading" in sys.version
-"""Whether this build of Python can run without a GIL, also where the GIL is on just now."""
+"""Whether this build of Python can run without a GIL, even if the GIL is on now."""
 
 _all: Final[weakref.WeakSet[Lock]] = weakref.WeakSet()
 _registering: Final = threading.RLock()
 
 
 class _InC(property):
-    """A method of what an object has: a `with` block calls that one itself, which is written in C.
+    """A method of an attribute, which a `with` block calls directly because it is written in C.
 
-    A Ctrl-C that arrived in a method in Python would leave the lock taken for good.
+    A Ctrl-C that arrives inside a method written in Python could leave the lock taken for ever.
     """
 
     def __call__(self, owner: Any, *args: Any) -> Any:
-        """Call it as a function of the class, as `contextlib.ExitStack` does."""
+        """Call it as a function of the class, which is what `contextlib.ExitStack` does."""
         return self.__get__(owner)(*args)
 
 
 class Lock:
     """A re-entrant lock for a `with` block.
 
-    In a forked child it is free, unless the thread that forked holds it.
+    In a forked child the lock is free, unless the thread that forked holds it.
 
     Args:
-        reset: called in a child when another thread held the lock, which may have left what the
-            lock protects half changed.
+        reset: called in a child if another thread held the lock, because that thread may have left
+            the protected data half changed.
     """
 
     __slots__ = ("__weakref__", "_lock", "_reset")
@@ -60,15 +60,15 @@ class Lock:
         __exit__ = _InC(attrgetter("_lock.__exit__"))
 
     def acquire(self, timeout: float = -1) -> bool:
-        """Take the lock, and return whether it was free within so many seconds."""
+        """Acquire the lock. Return whether that succeeded within `timeout` seconds."""
         return self._lock.acquire(timeout=timeout)
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         self._lock.release()
 
     def renew(self) -> None:
-        """Free the lock from a thread that is gone."""
+        """Free the lock after the thread that held it is gone."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
             return
@@ -81,17 +81,17 @@ _writing: Final = Lock()
 
 
 def serialize_writers(function: Callable[P, R]) -> Callable[P, R]:
-    """Let one thread at a time run such functions, which change what calls look up.
+    """Let only one thread at a time run the functions that change what calls look up.
 
-    Only builds without a GIL need a lock. With a GIL, which the functions rely on, a function is
-    returned as it is. Calls never wait for the lock once it is known what runs them. The functions
-    are short, and call no receivers, listeners or log handlers, which might wait for other threads.
+    Only builds without a GIL need a lock. With a GIL, a function is returned unchanged, because it
+    relies on the GIL. Calls never wait for the lock once their plan exists. The functions are short
+    and call no receivers, listeners or log handlers, which might wait for other threads.
 
     Args:
-        function: what changes shared state.
+        function: a function that changes shared state.
 
     Returns:
-        The function, or one that takes the lock around it.
+        The function, or a wrapper that holds the lock while it runs.
     """
     if not IS_FREE_THREADED:
         return function
@@ -110,7 +110,7 @@ def _at_fork() -> None:
     _registering.release()
 
 
-# The set must not change, nor its lock be lost, while the process forks.
+# While the process forks, the set must not change and its lock must not be lost.
 run_at_fork(
     before=_registering.acquire,
     after_in_parent=_registering.release,

@@ -1,4 +1,4 @@
-"""What `modes` is made of: the rules of `merge`, and how a mode is looked at."""
+"""Helpers of `modes`: the rules of `merge`, and how a mode is inspected."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ Merged = dict[str, Any]
 
 
 def last(earlier: Any, later: Any) -> Any:
-    """Of what was said earlier and later, keep the later."""
+    """Keep the later of two values."""
     return later
 
 
 def first(earlier: Any, later: Any) -> Any:
-    """Of what was said earlier and later, keep the earlier."""
+    """Keep the earlier of two values."""
     return earlier
 
 
 def concat(earlier: Any, later: Any) -> Any:
-    """Join texts, lists or tuples: the earlier, then the later."""
+    """Join strings, lists or tuples: first the earlier value, then the later."""
     return earlier + later
 
 
 def update(earlier: Any, later: Any) -> Any:
-    """Join mappings: the earlier and the later; a key in both has its later value."""
+    """Join two mappings; a key in both gets its later value."""
     return {**earlier, **later}
 
 
 def intersect(earlier: Any, later: Any) -> Any:
-    """Keep what is in the earlier and in the later, in the order of the earlier: what an allow
-    list needs.
+    """Keep the items that are in both values, in the order of the earlier: the rule for an allow
+    list.
     """
     if isinstance(earlier, AbstractSet):
         return earlier & set(later)
@@ -56,25 +56,25 @@ _KINDS: Final[dict[Any, tuple[type, ...]]] = {
     update: (Mapping,),
     intersect: (list, tuple, set, frozenset),
 }
-"""What a rule can take; a rule that is not here takes anything."""
+"""The types that a rule accepts; a rule that is not listed accepts anything."""
 
 
 def rule_of(key: str, rule: Any) -> Function:
     """Return a rule as a function.
 
     Raises:
-        HookError: if there is none.
+        HookError: if there is no such rule.
     """
     found = RULES.get(rule) if isinstance(rule, str) else rule
     if not callable(found):
-        hint = f"; known are {', '.join(RULES)}, or write a function"
+        hint = f"; known are {', '.join(RULES)}, or pass a function"
         hint = did_you_mean(rule, RULES) if isinstance(rule, str) else hint
         raise HookError(f"merge has no rule {rule!r:.60} for {key}{hint}")
     return found
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """Return what a rule or a mode is called."""
+    """Return the name of a rule or a mode."""
     name: str = getattr(function, "__name__", type(function).__name__)
     return name
 
@@ -82,17 +82,17 @@ def name_of(function: Callable[..., Any]) -> str:
 def merged_with(
     merged: Merged, answer: object, of_key: Mapping[str, Function], of_rest: Function | None
 ) -> tuple[Merged, str | None]:
-    """Return what there is with an answer added; or, with the reason, as it was: only what was to
-    be narrowed is.
+    """Return the merged values with one answer added. If the answer is invalid, return the values
+    without it, with `intersect` keys narrowed, and the reason.
     """
     if not isinstance(answer, Mapping):
         wanted = ", ".join(of_key) or "keys"
         kind = type(answer).__name__
-        return merged, f"a {kind} cannot be merged: answer with a mapping of {wanted}"
+        return merged, f"a {kind} cannot be merged: return a mapping of {wanted}"
     try:
         said = dict(answer)
     except Exception as error:
-        return merged, f"it could not be read: {type(error).__name__}"
+        return merged, f"the answer could not be read: {type(error).__name__}"
     draft, narrowed, reason = dict(merged), dict(merged), None
     for key, value in said.items():
         rule = of_key.get(key, of_rest)
@@ -108,9 +108,9 @@ def merged_with(
 def _added(
     draft: Merged, key: str, rule: Function | None, value: Any, known: Mapping[str, Any]
 ) -> str | None:
-    """Add one value to the draft, or say why not."""
+    """Add one value to the draft. Return None, or why it was rejected."""
     if rule is None:
-        return f"there is no rule for {key!r}{did_you_mean(str(key), known)}"
+        return f"merge has no rule for {key!r}{did_you_mean(str(key), known)}"
     kinds = _KINDS.get(rule, (object,))
     if rule is concat and key in draft:
         kinds = tuple(kind for kind in kinds if isinstance(draft[key], kind))
@@ -120,20 +120,20 @@ def _added(
     try:
         draft[key] = rule(draft[key], value) if key in draft else value
     except Exception as error:
-        return f"the rule for {key!r} failed on it: {type(error).__name__}"
+        return f"the rule for {key!r} failed on the answer: {type(error).__name__}"
     return None
 
 
-# -- how a mode is looked at -------------------------------------------------------------------
+# -- how a mode is inspected -------------------------------------------------------------------
 
 
 def steps_of(
     mode: Callable[..., Any], broadcast: Callable[[Any], Any]
 ) -> Callable[[Any, Mapping[str, Any]], Any]:
-    """Return a mode as what is run; a function of the answers is given those of everyone."""
+    """Return a mode as a generator function; a plain function gets the list of all answers."""
     if not callable(mode):
         raise HookError(
-            f"{mode!r:.60} is no mode: "
+            f"{mode!r:.60} is not a mode: "
             "pass void, broadcast, firstresult, merge(...) or a function of the answers"
         )
     takes_arguments = _takes_several(mode)
@@ -148,8 +148,8 @@ def steps_of(
         return steps
     if takes_arguments:
         raise HookError(
-            f"{name_of(mode)} is no mode: a function of the answers takes one parameter; "
-            "what takes the arguments too is a generator function"
+            f"{name_of(mode)} is not a mode: a function of the answers takes one parameter; "
+            "to get the arguments too, write a generator function"
         )
     return of_all
 
@@ -165,17 +165,17 @@ def _is_any(test: Callable[[Any], bool], mode: Any) -> bool:
 
 
 def _takes_several(mode: Callable[..., Any]) -> bool:
-    """Tell whether a mode must be given more than one argument."""
+    """Tell whether a mode requires more than one argument."""
     try:
         parameters = signature_of(mode).parameters.values()
-    except ValueError:  # some of those that are built in do not say
+    except ValueError:  # some built-in functions have no signature
         return False
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(each.kind in by_place and each.default is each.empty for each in parameters) > 1
 
 
 def named_by(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
-    """Return the arguments that a function names, and those of them that it must be given."""
+    """Return the arguments that a function names, and those of them that are required."""
     parameters = signature_of(function).parameters.values()
     named = [p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
     return [p.name for p in named], [p.name for p in named if p.default is p.empty]

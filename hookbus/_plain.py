@@ -1,5 +1,5 @@
-"""Any value as JSON has it: a bounded copy, in which words such as `<Agent>` stand for what is no
-JSON.
+"""Converts any value to JSON data: a bounded copy, with placeholders such as `<Agent>` for what
+JSON cannot hold.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 DEEPEST: Final = 32
-"""So many mappings and lists may stand in each other."""
+"""How deep mappings and lists may be nested."""
 
 MOST: Final = 10_000
-"""So many values are taken of one."""
+"""How many values are copied from one value."""
 
 LONGEST: Final = 100_000
-"""So many characters a text may have, and MOST times a hundred all texts of one value."""
+"""How many characters a string may have. All strings of one value together: MOST times 100."""
 
 _QUALNAME: Final = type.__dict__["__qualname__"].__get__
 _MODULE: Final = type.__dict__["__module__"].__get__
@@ -27,11 +27,11 @@ _FIXED: Final = frozenset((str, int, float, bool, type(None), bytes))
 
 
 def plain(value: Any) -> Any:
-    """Return a copy of a value that is made of dicts with texts as keys, lists, texts, numbers,
+    """Return a copy of a value that consists of dicts with string keys, lists, strings, numbers,
     True, False and None.
 
-    Words stand for any other object, and for what is too large, too deep, part of itself or cannot
-    be read. An integer of more than 64 bits, NaN and infinity are texts.
+    A placeholder replaces any other object, and what is too large, too deep, part of itself or
+    unreadable. An integer of more than 64 bits, NaN and infinity become strings.
     """
     kind = type(value)
     if kind is str:
@@ -46,20 +46,20 @@ def plain(value: Any) -> Any:
 
 
 def copy_containers(value: Any) -> Any:
-    """Return a value with a copy of each mapping, list, tuple, set and bytearray in it; all other
-    objects are themselves. `plain` makes of the copy what it would have made of the value.
+    """Return a value with a copy of each mapping, list, tuple, set and bytearray in it. All other
+    objects stay the same. `plain` gives the same result for the copy as for the value.
     """
     return value if type(value) in _FIXED else _ContainerCopy().of(value)
 
 
 def name_of_type(kind: type) -> str:
-    """Return the qualified name of a class, without calling code of its own."""
+    """Return the qualified name of a class, without running any code of that class."""
     name, module = _QUALNAME(kind), _MODULE(kind)
     return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else f"{name}"
 
 
 def place_of_raise(error: BaseException) -> str | None:
-    """Return `file:line` where an exception was raised, None where it never was."""
+    """Return `file:line` where an exception was raised, or None if it never was."""
     trace, place = _TRACEBACK(error), None
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
@@ -88,7 +88,7 @@ class _Copy:
                 return self._bytes(value)
             if isinstance(value, (Mapping, *_SEVERAL)):
                 return self._inside(value)
-        except Exception:  # of somebody's own kind of container, or of text
+        except Exception:  # raised by a custom container or string class
             return f"<{_QUALNAME(type(value))}, which cannot be read>"
         return self._object(value)
 
@@ -105,7 +105,7 @@ class _Copy:
         self._characters += len(text)
         if len(text) > LONGEST or self._characters > 100 * MOST:
             return f"<text of {len(text)} characters>"
-        # A lone surrogate has no UTF-8.
+        # A lone surrogate cannot be encoded as UTF-8.
         return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
     def _inside(self, value: Any) -> Any:
@@ -131,8 +131,8 @@ class _Copy:
     def _key(self, key: Any) -> str:
         if isinstance(key, _SEVERAL):
             return f"<{_QUALNAME(type(key))}>"
-        told = self.of(key)
-        return told if isinstance(told, str) else str(told)
+        text = self.of(key)
+        return text if isinstance(text, str) else str(text)
 
     def _list(self, value: Iterable[Any]) -> list[Any]:
         made = []
@@ -173,7 +173,7 @@ class _ContainerCopy(_Copy):
 
 
 def unused(key: str, made: Mapping[str, Any]) -> str:
-    """Return a key that a dict does not have: this one, or one with a number."""
+    """Return a key that the dict does not have: this one, or one with a number appended."""
     number, free = len(made), key
     while free in made:
         number += 1

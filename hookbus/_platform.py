@@ -1,4 +1,4 @@
-"""What operating systems and servers do differently, each behind one function."""
+"""Differences between operating systems and servers, each behind one function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def run_at_fork(
     *, before: _Call | None = None, after_in_parent: _Call | None = None,
     after_in_child: _Call | None = None,
 ) -> None:  # fmt: skip
-    """Have functions called when the process forks; where a process cannot fork, do nothing."""
+    """Register functions to call when the process forks; do nothing where it cannot fork."""
     register: Any = getattr(os, "register_at_fork", None)
     given = {"before": before, "after_in_parent": after_in_parent, "after_in_child": after_in_child}
     if register is not None:
@@ -23,11 +23,11 @@ def run_at_fork(
 
 
 def is_process_running(pid: int) -> bool:
-    """Tell whether a process exists. One that cannot be looked at counts as running.
+    """Tell whether a process exists. If that cannot be determined, it counts as running.
 
     Raises:
-        PermissionError: if it is another user's.
-        OverflowError: if the number is too large for a process.
+        PermissionError: if the process belongs to another user.
+        OverflowError: if the number is too large for a process id.
     """
     if IS_WINDOWS:
         return _is_running_on_windows(pid)
@@ -42,18 +42,18 @@ def is_process_running(pid: int) -> bool:
 
 
 def _is_running_on_windows(pid: int) -> bool:
-    # os.kill(pid, 0) would send Ctrl-C there.
+    # os.kill(pid, 0) would send Ctrl-C on Windows.
     import ctypes
 
     query, still_active, invalid_parameter, access_denied = 0x1000, 259, 87, 5
     windows: Any = ctypes
     kernel = windows.WinDLL("kernel32", use_last_error=True)
-    kernel.OpenProcess.restype = ctypes.c_void_p  # a handle is as wide as a pointer
+    kernel.OpenProcess.restype = ctypes.c_void_p  # a handle has the size of a pointer
     handle = kernel.OpenProcess(query, False, pid)
     if not handle:
         error = windows.get_last_error()
         if error == access_denied:
-            raise PermissionError(f"process {pid} is another user's")
+            raise PermissionError(f"process {pid} belongs to another user")
         return bool(error != invalid_parameter)
     try:
         code = ctypes.c_ulong()
@@ -64,18 +64,18 @@ def _is_running_on_windows(pid: int) -> bool:
 
 
 def user_name() -> str:
-    """Return the login name of the user of this process, in words where the system has none."""
+    """Return the login name of the user of this process, or a description if there is none."""
     import getpass
 
     try:
         return getpass.getuser()
-    except (ImportError, KeyError, OSError):  # no such variable, and no list of users
+    except (ImportError, KeyError, OSError):  # no variable is set, and there is no user database
         number: Any = getattr(os, "getuid", None)
         return "unknown user" if number is None else f"user {number()}"
 
 
 def read_at(file: int, count: int, position: int) -> bytes:
-    """Return bytes from a place in a file that is open and to which is only appended."""
+    """Return bytes from a position in an open file that is only appended to."""
     read: Any = getattr(os, "pread", None)
     if read is not None:
         return bytes(read(file, count, position))
@@ -84,4 +84,4 @@ def read_at(file: int, count: int, position: int) -> bytes:
 
 
 BINARY: Final[int] = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-"""Flags of `os.open` for bytes as they are, in a file that child processes do not inherit."""
+"""Flags of `os.open` for raw bytes, in a file that child processes do not inherit."""

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `hook_recorder`."""
+"""The pytest plugin, with the fixture `hook_recorder`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .testing import Recording, record
 
 @pytest.fixture
 def hook_recorder() -> Iterator[Recording]:
-    """What fires on `default_bus` during the test: `hook_recorder.exactly(reply=2)`,
+    """Record the calls on `default_bus` during the test: `hook_recorder.exactly(reply=2)`,
     `hook_recorder.in_order("reply", "act")`.
     """
     with record() as recording:

@@ -1,7 +1,7 @@
-"""The signature of any callable, whatever its annotations name and on every version of Python.
+"""The signature of any callable, with any annotations, on every version of Python.
 
-From Python 3.14 on annotations are evaluated when they are read, and may name what is not there:
-the class that is being made, a later one, or an import for type checkers only.
+Since Python 3.14, annotations are evaluated when they are read. They may name what does not exist:
+the class that is being defined, a later class, or an import for type checkers only.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ __all__ = ["signature_of"]
 def signature_of(function: Callable[..., Any], *, eval_str: bool = False) -> inspect.Signature:
     """Return the signature of a callable.
 
-    From Python 3.14 on, an annotation that names what is not there yet is a `ForwardRef`. Where an
-    annotation of a function raises something else, such as `"Agent" | None`, the signature has no
-    annotations. Before 3.14, they are what they were when the function was made.
+    Since Python 3.14, an annotation that names something undefined is a `ForwardRef`. If an
+    annotation raises another error, as `"Agent" | None` does, the signature has no annotations.
+    Before 3.14, annotations are what they were when the function was defined.
 
     Args:
-        function: what is called.
-        eval_str: whether every annotation must be evaluated, strings included.
+        function: the callable.
+        eval_str: whether to evaluate every annotation, strings included.
 
     Raises:
-        TypeError: if it is not a callable.
-        ValueError: if it does not say how it is called, as some built-in functions do not.
-        Exception: what evaluating an annotation raised: with `eval_str`, or of what is neither a
-            function nor a method.
+        TypeError: if it is not callable.
+        ValueError: if it has no signature, as some built-in functions.
+        Exception: what evaluating an annotation raised: with `eval_str`, or for an object that is
+            neither a function nor a method.
     """
     if sys.version_info >= (3, 14) and not eval_str:
         from annotationlib import Format
 
-        read = inspect.signature  # noqa: TID251 - the one place
+        read = inspect.signature  # noqa: TID251 - the only place that may call it
         try:
-            # Not as strings: `report` looks at what a `Literal` lists.
+            # Not as strings: `report` reads the values of a `Literal`.
             return read(function, annotation_format=Format.FORWARDREF)
         except Exception:
             bare = _without_annotations(function)
@@ -48,7 +48,7 @@ def signature_of(function: Callable[..., Any], *, eval_str: bool = False) -> ins
 
 
 def _without_annotations(function: Any) -> Any:
-    """Return a function, or a bound method, of the same parameters; None for other callables."""
+    """Return a function or bound method with the same parameters, or None for other callables."""
     function = inspect.unwrap(function, stop=lambda each: hasattr(each, "__signature__"))
     plain = function.__func__ if type(function) is MethodType else function
     if type(plain) is not FunctionType or hasattr(plain, "__signature__"):

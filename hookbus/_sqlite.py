@@ -1,4 +1,4 @@
-"""SQLite files of hookbus's own: whose a file is, and what is wrong with it, in a sentence."""
+"""SQLite files that hookbus owns: which component a file belongs to, and clear error messages."""
 
 from __future__ import annotations
 
@@ -16,31 +16,33 @@ from ._locks import Lock
 from .exceptions import HookError
 
 BUSY_SECONDS: Final = 10.0
-"""How long a piece of work waits for another process that writes."""
+"""How many seconds an operation waits for another process that is writing."""
 
 
 def whole_path(path: str | os.PathLike[str], owner: str) -> Path:
-    """Return the whole path of a file that a class of hookbus is to keep.
+    """Return the absolute path of a file that a class of hookbus will keep.
 
     Raises:
-        HookError: if it is no path of a file, or there is no such folder.
+        HookError: if it is not the path of a file, or its folder does not exist.
     """
     is_path = isinstance(path, (str, os.PathLike)) and "\0" not in str(path)
     if not is_path or str(path) in ("", ":memory:"):
         raise HookError(
-            f"{owner}({path!r:.60}): give the path of a file, which outlives the process"
+            f"{owner}({path!r:.60}) needs a file: pass a path that outlives the process"
         )
     whole = Path(path).absolute()
     if whole.is_dir():
-        raise HookError(f"{owner}({str(path)!r}) is a folder: give the path of a file in it")
+        raise HookError(f"{owner}({str(path)!r}) is a folder: pass the path of a file in it")
     if not whole.parent.is_dir():
-        raise HookError(f"{owner}({str(path)!r}): there is no folder {whole.parent}")
+        raise HookError(
+            f"{owner}({str(path)!r}): the folder {whole.parent} does not exist; create it first"
+        )
     return whole
 
 
 def uri_of(path: str | os.PathLike[str], options: str) -> str:
-    """Return the address of a file as SQLite reads it: slashes are escaped, too, as two of them in
-    front would name a host, and so are the backslashes and colons of Windows.
+    """Return the path as an SQLite URI. Slashes are escaped, because two leading slashes would name
+    a host, and so are the backslashes and colons of Windows.
     """
     return f"file:{quote(os.fsencode(path), safe='')}?{options}"
 
@@ -49,20 +51,19 @@ _CREATING: Final = Lock()
 
 
 def create(path: Path) -> None:
-    """Create the file of a database, for its owner alone, where there is none.
+    """Create the database file if it does not exist, readable and writable only by its owner.
 
-    SQLite gives the mode of a database to the files `-wal` and `-shm` beside it. A file that is
-    there keeps the mode that somebody gave it, and is not opened: closing it would release the
-    locks that this process has on it.
+    SQLite gives the mode of a database to the `-wal` and `-shm` files beside it. An existing file
+    keeps its mode and is not opened, because closing it would release the locks of this process.
     """
-    with _CREATING, suppress(OSError):  # SQLite says in its own words what is wrong with the place
-        target = os.path.realpath(path)  # of a link whose file is not there yet
+    with _CREATING, suppress(OSError):  # SQLite itself reports what is wrong with the path
+        target = os.path.realpath(path)  # for a link whose target does not exist yet
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def into_wal(db: sqlite3.Connection, seconds: float) -> None:
-    """Have a file keep a log of what is written. Where several make it at once, SQLite does not
-    wait for the others by itself.
+    """Switch a database to a write-ahead log (WAL). If several processes do so at once, SQLite does
+    not wait for the others by itself.
     """
     until = time.monotonic() + seconds
     while True:
@@ -76,40 +77,40 @@ def into_wal(db: sqlite3.Connection, seconds: float) -> None:
 
 
 def is_new(db: sqlite3.Connection, path: Path, owner: str, application: int, version: int) -> bool:
-    """Tell whether a file has nothing in it yet, and refuse what is somebody else's.
+    """Tell whether a database is still empty; reject one that belongs to something else.
 
     Raises:
-        HookError: if it is a database of something else, or of another version.
+        HookError: if the database belongs to something else, or has another version.
     """
     found = db.execute("PRAGMA application_id").fetchone()[0]
     schema = db.execute("PRAGMA user_version").fetchone()[0]
     if found == schema == 0 and not db.execute("SELECT 1 FROM sqlite_master").fetchone():
         return True
     if found != application:
-        raise HookError(f"{path} is a database of something else: give a {owner} a file of its own")
+        raise HookError(f"{path} is a database of another program: pass {owner} a file of its own")
     if schema != version:
         raise HookError(
-            f"{path} has schema {schema}, this hookbus reads {version}: open it with "
-            f"{'a newer' if schema > version else 'an older'} one"
+            f"{path} has schema {schema}, but this hookbus reads schema {version}: open it with "
+            f"{'a newer' if schema > version else 'an older'} hookbus"
         )
     return False
 
 
 _TRIES: Final = 5
-"""A file is read without a lock. What another process is just writing can look like damage, so the
-file is read again before it is refused."""
+"""A file is read without a lock. While another process writes, it can look damaged, so the file is
+read again before it is rejected."""
 
 _PAUSE: Final = 0.05
-"""How many seconds to wait before that."""
+"""How many seconds to wait before reading again."""
 
 
 def refuse_foreign(path: Path, owner: str, application: int, version: int) -> None:
-    """Refuse a file that is somebody else's, without a change to it or beside it.
+    """Reject a file that belongs to something else, without changing it or any file beside it.
 
-    SQLite itself would make a log and its index beside a file in WAL mode, even to read it.
+    SQLite itself would create a log and its index beside a file in WAL mode, even to read it.
 
     Raises:
-        HookError: if it is a database of something else, or of another version, or is not one, or
+        HookError: if it is a database of something else, has another version, is not a database, or
             cannot be read.
     """
     for tries_left in reversed(range(_TRIES)):
@@ -135,7 +136,7 @@ def _check_owner(path: Path, owner: str, application: int, version: int) -> None
         whole = db.serialize()
     log = Path(f"{path}-wal")
     with TemporaryDirectory() as folder, suppress(FileNotFoundError):
-        # All that was written may still be in the log: look at a copy of both.
+        # Everything may still be in the log: read a copy of both files.
         shutil.copyfile(log, copy_of_log := Path(folder, "copy-wal"))
         if copy_of_log.stat().st_size:
             Path(folder, "copy").write_bytes(whole)
@@ -144,7 +145,7 @@ def _check_owner(path: Path, owner: str, application: int, version: int) -> None
 
 
 def make(db: sqlite3.Connection, tables: str, application: int, version: int) -> None:
-    """Make the tables of a file that has nothing in it."""
+    """Create the tables of an empty database."""
     for statement in tables.split(";"):
         db.execute(statement)
     db.execute(f"PRAGMA application_id = {application}")
@@ -152,19 +153,19 @@ def make(db: sqlite3.Connection, tables: str, application: int, version: int) ->
 
 
 def code_of(error: Exception) -> int:
-    """Return SQLite's number for an error, 0 where it has none."""
+    """Return the SQLite error number of an exception, or 0 if it has none."""
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
 def said(path: Path, error: Exception) -> str:
-    """Say what is wrong with a file, and what to do about it."""
+    """Return a message that says what is wrong with a file and what to do about it."""
     words = {
-        sqlite3.SQLITE_BUSY: "is locked by another process: try again",
-        sqlite3.SQLITE_READONLY: "cannot be written: give its user the right to, folder included",
-        sqlite3.SQLITE_FULL: "cannot grow, the disk is full: make room",
-        sqlite3.SQLITE_CORRUPT: "is damaged: restore it, or begin with a new file",
-        sqlite3.SQLITE_NOTADB: "is no SQLite database: give hookbus a file of its own",
-        sqlite3.SQLITE_CANTOPEN: "cannot be opened: look at its rights, folder included",
-        sqlite3.SQLITE_IOERR: "cannot be read or written: look at its disk",
+        sqlite3.SQLITE_BUSY: "is locked by another process: try again later",
+        sqlite3.SQLITE_READONLY: "cannot be written: allow writing to the file and its folder",
+        sqlite3.SQLITE_FULL: "cannot grow because the disk is full: free some space",
+        sqlite3.SQLITE_CORRUPT: "is damaged: restore it from a backup, or start with a new file",
+        sqlite3.SQLITE_NOTADB: "is not an SQLite database: pass hookbus a file of its own",
+        sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the permissions of file and folder",
+        sqlite3.SQLITE_IOERR: "cannot be read or written: check the disk",
     }.get(code_of(error), f"cannot be used: {error}")
     return f"{path} {words}"

@@ -1,4 +1,4 @@
-"""Threads of the operating system, also where gevent or eventlet put greenlets in their place."""
+"""Real threads of the operating system, even where gevent or eventlet replace them by greenlets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 
 def thread_starter() -> Any:
-    """Return what starts threads now. It is another function once gevent or eventlet has patched
-    `threading`: then locks and queues that were made before hold up every greenlet at once.
+    """Return the function that starts threads now. It changes when gevent or eventlet patches
+    `threading`; locks and queues that were created before then block every greenlet at once.
     """
     return _thread.start_new_thread
 
 
 def are_greenlets() -> bool:
-    """Tell whether new threads are greenlets, all in one thread of the operating system."""
+    """Tell whether new threads are greenlets, which share one thread of the operating system."""
     return type(_thread.start_new_thread) is not BuiltinFunctionType
 
 
@@ -25,8 +25,8 @@ def start_real_thread(function: Callable[[], object]) -> None:
     """Run a function in a daemon thread of the operating system, whatever `threading` makes.
 
     Raises:
-        RuntimeError: if no such thread can be started, or something else than gevent or eventlet
-            replaced them.
+        RuntimeError: if no such thread can be started, or if something other than gevent or
+            eventlet replaced threads.
     """
     gevent: Any = sys.modules.get("gevent.monkey")
     eventlet: Any = sys.modules.get("eventlet.patcher")
@@ -36,5 +36,5 @@ def start_real_thread(function: Callable[[], object]) -> None:
     elif are_greenlets() and eventlet is not None:
         start = eventlet.original("_thread").start_new_thread
     if type(start) is not BuiltinFunctionType:
-        raise RuntimeError("threads were replaced here by something else than gevent or eventlet")
+        raise RuntimeError("something other than gevent or eventlet replaced threads here")
     start(function, ())

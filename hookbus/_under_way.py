@@ -1,4 +1,4 @@
-"""Who is under way in the background of a bus: so many at most, counted, and waited for."""
+"""The background observers of a bus that are running: limited, counted and waited for."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 EXIT_SECONDS: Final = 2.0
-"""How long the end of the program waits for what is under way, on all buses together."""
+"""How many seconds the exit of the program waits for background observers, on all buses."""
 
 SWEEP_SECONDS: Final = 1.0
 
 _RUN: ContextVar[Any] = ContextVar("hookbus_background", default=None)
-"""The run that the running code is a part of."""
+"""The background run that the running code belongs to."""
 
 _all: Final[weakref.WeakSet[UnderWay]] = weakref.WeakSet()
 
 
 class UnderWay:
-    """The runs in the background of one bus, those that wait for a thread among them.
+    """The background runs of one bus, including those that wait for a thread.
 
     A run has a `label`, a `loop` once an event loop runs it, and `ended(answer, error)`.
 
     Attributes:
-        limit: how many there may be at once.
-        dropped: how many were not begun as there were so many.
+        limit: how many may run at once.
+        dropped: how many did not start because the limit was reached.
     """
 
     def __init__(self, limit: int) -> None:
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise HookError(
-                f"max_background={limit!r} must be a whole number from 1: how many observers may be "
-                "under way at once"
+                f"max_background={limit!r} must be a whole number of at least 1: it limits how many "
+                "observers run in the background at once"
             )
         self.limit, self.dropped, self._swept = limit, 0, 0.0
-        # Re-entrant, as a signal handler or a finaliser may make a call where this thread holds it.
+        # Re-entrant: a signal handler or finalizer may make a call while this thread holds it.
         self._lock = Lock()
         self.reset()
         _all.add(self)
@@ -60,7 +60,7 @@ class UnderWay:
         """Count a run.
 
         Raises:
-            HookError: when there are too many: it is dropped.
+            HookError: if the limit is reached; the run is dropped.
         """
         if len(self._runs) >= self.limit and time.monotonic() - self._swept > SWEEP_SECONDS:
             self._swept = time.monotonic()
@@ -71,39 +71,39 @@ class UnderWay:
                 return
             self.dropped += 1
         raise HookError(
-            f"it was dropped: {self.limit} observers are under way in the background; "
-            "Bus(max_background=) allows more"
+            f"the call of this observer was dropped: {self.limit} observers are running in the "
+            "background already; Bus(max_background=) sets the limit"
         )
 
     def release(self, run: Any) -> None:
-        """Count a run no longer; one that is not counted is left alone."""
+        """Stop counting a run; do nothing if it is not counted."""
         with self._lock:
             self._runs.discard(run)
         self._wake()
 
     def left(self, run: Any = None) -> int:
-        """Return how many are under way, for a run: besides those that wait for others.
+        """Return how many are running. For a run: how many others, except those that wait, too.
 
-        One whose event loop was closed has ended: it fails.
+        A run whose event loop was closed has ended; it counts as failed.
         """
         with self._lock:
             runs = self._runs.copy()
             lost = {each for each in runs if each.loop is not None and each.loop.is_closed()}
             self._runs -= lost
         for each in lost:
-            each.ended(None, HookError("its event loop was closed before it had ended"))
+            each.ended(None, HookError("its event loop was closed before the observer finished"))
         return self._count(run)
 
     @property
     def labels(self) -> list[str]:
-        """Who is under way, each once."""
+        """Return the label of every running observer, each once."""
         return sorted({run.label for run in self._runs.copy()})
 
     @contextmanager
     def awaited(self) -> Iterator[tuple[Future[None], Any]]:
-        """Give a future that is done when nobody is under way, and the run it is given to, or None.
+        """Yield a future that is done when no observer is running, and the run that waits, or None.
 
-        A run waits for no other run that waits: that would be for ever.
+        A run does not wait for other waiting runs, because that would never end.
         """
         from concurrent.futures import Future
 
@@ -131,53 +131,53 @@ class UnderWay:
 
 
 class Drained:
-    """What a bus offers to wait for what is under way in its background."""
+    """The part of `Bus` that waits for its background observers."""
 
     _under_way: UnderWay
 
     async def drain(self, seconds: float) -> int:
-        """Wait until nothing is under way in the background, whatever loop or thread it runs in.
+        """Wait until no background observer is running, on any event loop or thread.
 
-        Called by an observer in the background, it waits for the others.
+        If a background observer calls it, it waits for the other ones.
 
         Args:
-            seconds: how long to wait at most; 0 only looks.
+            seconds: how long to wait at most; 0 does not wait.
 
         Returns:
-            How many observers are still under way: 0 where all have ended.
+            How many observers are still running: 0 if all have finished.
 
         Raises:
-            HookError: where no event loop of asyncio runs, or the seconds are no time to wait.
+            HookError: if no asyncio event loop is running, or if `seconds` is not a valid time.
         """
         _check(seconds)
         asyncio = running_asyncio()
         if asyncio is None:
-            raise HookError("drain() is awaited on an event loop of asyncio: call drain_sync()")
+            raise HookError("drain() needs a running asyncio event loop: call drain_sync() here")
         with self._under_way.awaited() as (future, run):
             await asyncio.wait({asyncio.wrap_future(future)}, timeout=seconds)
             return self._under_way.left(run)
 
     def drain_sync(self, seconds: float) -> int:
-        """Wait as `drain` does, in plain code.
+        """Wait as `drain` does, in code that is not async.
 
         Args:
-            seconds: how long to wait at most; 0 only looks.
+            seconds: how long to wait at most; 0 does not wait.
 
         Returns:
-            How many observers are still under way: 0 where all have ended.
+            How many observers are still running: 0 if all have finished.
 
         Raises:
-            HookError: where an event loop runs, which this would hold up, or the seconds are no
-                time to wait.
+            HookError: if an event loop is running in this thread, which this would block, or if
+                `seconds` is not a valid time.
         """
         _check(seconds)
         if running_asyncio() is not None:
-            raise HookError("drain_sync() would hold up the event loop: write await bus.drain()")
+            raise HookError("drain_sync() would block the event loop: write await bus.drain()")
         return _wait(self._under_way, seconds)
 
 
 def belong_to(run: Any) -> None:
-    """Say that what runs here, and what it starts, is a part of this run."""
+    """Mark the running code, and everything that it starts, as part of this run."""
     _RUN.set(run)
 
 
@@ -192,12 +192,12 @@ def _wait(under_way: UnderWay, seconds: float) -> int:
 def _check(seconds: float) -> None:
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     if not is_number or not 0 <= seconds <= threading.TIMEOUT_MAX:
-        raise HookError(f"{seconds!r:.60} is no number of seconds to wait; 0 only looks")
+        raise HookError(f"{seconds!r:.60} is not a number of seconds; 0 returns at once")
 
 
 @atexit.register
 def _at_exit() -> None:
-    """Give what is under way a moment, and say what had not ended by then."""
+    """Wait a moment for background observers, and log those that have not finished by then."""
     end = time.monotonic() + EXIT_SECONDS
     busy = [under_way for under_way in list(_all) if under_way.left()]
     left = sum(_wait(under_way, max(0.0, end - time.monotonic())) for under_way in busy)
@@ -206,14 +206,14 @@ def _at_exit() -> None:
 
         labels = [label for under_way in busy for label in under_way.labels]
         logging.getLogger("hookbus").warning(
-            "%d observer%s in the background had not ended when Python did: %s; "
-            "bus.drain(seconds) waits for what is under way",
+            "%d background observer%s had not finished when Python exited: %s; "
+            "call bus.drain(seconds) before the end to wait for them",
             left, "" if left == 1 else "s", ", ".join(labels),
         )  # fmt: skip
 
 
 def _at_fork() -> None:
-    # What is under way goes on in the parent, and nowhere else.
+    # Background observers continue in the parent, and nowhere else.
     for under_way in list(_all):
         under_way.reset()
 

@@ -1,8 +1,8 @@
-"""Frozen records of what happened: all that a listener of `bus.events` is ever given.
+"""Immutable records of what happened. Listeners of `bus.events` get these and nothing else.
 
 A listener is called as `listener(bus, event)`. Values (arguments, results, what a change replaced)
-are `HIDDEN` unless the bus was made with `values=True`; exceptions and reasons always are there.
-The containers among them are copies made with the event: a later change does not change it.
+are `HIDDEN` unless the bus was made with `values=True`; exceptions and reasons are always present.
+Containers among the values are copies made with the event, so later changes do not affect them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Hidden(enum.Enum):
 
 
 HIDDEN: Final = _Hidden.HIDDEN
-"""Stands in an event where a value would be, on a bus made without `values=True`."""
+"""Replaces a value in an event of a bus that was made without `values=True`."""
 
 
 def _as_type(error: BaseException | None) -> str:
@@ -35,23 +35,23 @@ def _as_type(error: BaseException | None) -> str:
 
 
 def copy_baggage() -> Baggage:
-    """Return what `hookbus.baggage` said around the running code, as it is now."""
+    """Return the values that `hookbus.baggage` attached to the running code, as of now."""
     around = current_baggage()
     return around if around.is_fixed else Baggage(copy_containers(around))
 
 
 @attrs.frozen(kw_only=True, slots=False)
 class Event:
-    """What every event says.
+    """The fields that every event has.
 
     Attributes:
-        call_id: the number of the call, unique in this process; 0 where no call is concerned
-            (`Lost`, `Switched`).
-        parent_id: the number of the observed call this one was made in, else None.
+        call_id: the number of the call, unique in this process; 0 for an event that is not about a
+            call (`Lost`, `Switched`).
+        parent_id: the number of the observed call that made this call, else None.
         hook: the name of the hook.
         sender: a description of the sender, never the object itself.
         at: seconds since the epoch, wall clock.
-        baggage: what `hookbus.baggage` said around the call.
+        baggage: the values that `hookbus.baggage` attached to the call.
     """
 
     call_id: int
@@ -62,12 +62,11 @@ class Event:
     baggage: Mapping[str, Any] = attrs.field(factory=copy_baggage, hash=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what the event says, made of what JSON has: the name of its class as `event`, then
-        its fields.
+        """Return the event as JSON data: the name of its class as `event`, then its fields.
 
-        What is `HIDDEN` is left out. Of an exception there are its `type` and its `place`,
-        `file:line`, never its text. Words such as `<Agent>` stand for other objects, and for what
-        is too large.
+        Fields that are `HIDDEN` are left out. Of an exception, only its `type` and its `place`
+        (`file:line`) are included, never its message. Placeholders such as `<Agent>` replace other
+        objects, and whatever is too large.
         """
         kind: Any = type(self)
         said: dict[str, Any] = {"event": kind.__name__}
@@ -84,10 +83,10 @@ class Event:
 
 @attrs.frozen(kw_only=True, slots=False)
 class Started(Event):
-    """A call entered its hook: the names of its arguments, and with `values=True` the arguments.
+    """A call started: the names of its arguments and, with `values=True`, the arguments.
 
-    Its `labels` are what names a call of the vocabulary: of a tool `name`, `kind`, `call_id` and
-    `agent`, of a model `model` and `agent`, of a run `agent`, as far as they are known.
+    Its `labels` identify the call. A tool call has `name`, `kind`, `call_id` and `agent`, a model
+    call has `model` and `agent`, a run has `agent`, as far as they are known.
     """
 
     arguments: tuple[str, ...]
@@ -97,12 +96,12 @@ class Started(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Invoked(Event):
-    """A receiver had its turn, in its role and phase, and what it said; told only to who names this
-    class in `kinds=`.
+    """A receiver was called, in its role and phase, with its answer. Emitted only to listeners that
+    list this class in `kinds=`.
 
-    The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (for a yes), `"answered"` (a
-    question), `"failed"`, or `"not asked"` where its `when=` did not hold. A guard that asked is
-    told once more when somebody said yes: `"approved"`, after so many seconds, and `by` whom.
+    The answer is `"nothing"`, `"changed"`, `"blocked"`, `"asked"` (for an approval), `"answered"`
+    (a question), `"failed"`, or `"not asked"` if its `when=` returned false. After an approval, a
+    guard that asked is reported once more as `"approved"`, with the `seconds` and `by` whom.
     """
 
     receiver: str
@@ -117,9 +116,8 @@ class Invoked(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Attempted(Event):
-    """The around `receiver` ran the method, and not only once: one event for each run, by `number`
-    from 1, with its outcome (that of `Finished`). They are told together; `at` is when the run
-    ended.
+    """The around `receiver` ran the method several times: one event for each run, by `number` from
+    1, with its outcome (see `Finished`). They are emitted together; `at` is when the run ended.
     """
 
     receiver: str
@@ -130,10 +128,10 @@ class Attempted(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Mutated(Event):
-    """A receiver changed something: from `before` to `after`.
+    """A receiver changed something, from `before` to `after`.
 
-    Its `name` is that of an argument, or `"result"`, or `"item"` of a stream, which `index` counts
-    from 0; `dropped` where the item does not reach the consumer.
+    Its `name` is that of an argument, or `"result"`, or `"item"` of a stream. `index` counts the
+    items from 0; `dropped` means that the item does not reach the consumer.
     """
 
     receiver: str
@@ -146,12 +144,12 @@ class Mutated(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Blocked(Event):
-    """A receiver blocked the call in this phase; in `post` and `item` that withholds the result.
+    """A receiver blocked the call in this phase. In `post` and `item`, the result is withheld.
 
     Attributes:
-        reason: why, in words.
-        code: why, in a short word for programs.
-        details: what only records say.
+        reason: why, as a sentence for people.
+        code: why, as a short identifier for programs.
+        details: additional data that only events contain.
         enforced: whether the call was really blocked; False for a guard in shadow.
     """
 
@@ -168,12 +166,12 @@ class Failed(Event):
     """A receiver of this role failed in this phase, with this exception.
 
     Attributes:
-        exception: what it failed with. It is for this process alone: in `repr` and `as_dict` there
-            are only its type and its place.
-        action: what was done about it: `"isolated"` (the call went on), `"blocked"` or `"raised"`.
+        exception: the exception of the receiver. It is only for this process: `repr` and `as_dict`
+            show its type and its place.
+        action: how it was handled: `"isolated"` (the call went on), `"blocked"` or `"raised"`.
         enforced: False for a guard in shadow, which stops nothing.
         place: `file:line` of the receiver.
-        said: what hookbus says of the failure, where it can say more than a type, else None.
+        said: the message of hookbus about the failure if it knows more than the type, else None.
     """
 
     receiver: str
@@ -194,12 +192,12 @@ class Finished(Event):
     """The call is over; there is exactly one for every `Started`.
 
     Attributes:
-        outcome: `returned` (the method's own result, changed or not), `replaced` (a receiver gave
-            the result), `blocked`, `raised`, `cancelled` (also a stream its consumer left), or
-            `paused` (the method handed control back by an exception that `passes=` names).
+        outcome: `returned` (the method's own result, changed or not), `replaced` (a receiver
+            provided the result), `blocked`, `raised`, `cancelled` (also a stream that its consumer
+            left), or `paused` (the method handed control back with an exception of `passes=`).
         seconds: how long the call took.
-        error: the exception that goes out of a `raised` or `cancelled` call, else None. It is for
-            this process alone, as that of `Failed`.
+        error: the exception that a `raised` or `cancelled` call ended with, else None. It is only
+            for this process, as that of `Failed`.
         result: what the caller gets, with `values=True`.
         labels: those of `Started`.
     """
@@ -213,19 +211,19 @@ class Finished(Event):
 
 @attrs.frozen(kw_only=True, slots=False)
 class Lost(Event):
-    """A weakly held receiver died, other than together with its own sender."""
+    """A weakly referenced receiver was garbage collected, but its sender still exists."""
 
     receiver: str
 
 
 @attrs.frozen(kw_only=True, slots=False)
 class Switched(Event):
-    """An operator switched a receiver. The hook is that of its signal, the sender is what it is
-    connected to.
+    """An operator switched a receiver. The hook is the hook of its signal; the sender is the one
+    that the receiver is connected to.
 
     Attributes:
-        receiver: its name.
-        act: what was done: it is off, as it was connected, or in shadow.
+        receiver: the name of the receiver.
+        act: what was done: the receiver is off, works as connected, or is in shadow.
         by: who did it.
     """
 
@@ -237,4 +235,4 @@ class Switched(Event):
 KINDS: Final[tuple[type[Event], ...]] = (
     Started, Invoked, Mutated, Blocked, Failed, Attempted, Finished, Lost, Switched,
 )  # fmt: skip
-"""Every kind of event, which `bus.events.connect(listener, kinds=...)` chooses from."""
+"""Every kind of event. `bus.events.connect(listener, kinds=...)` selects from these."""

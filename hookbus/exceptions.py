@@ -1,4 +1,4 @@
-"""Every error hookbus raises: the facts as fields, the wording in one place."""
+"""Every exception that hookbus raises: the facts as fields, the messages in one place."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ E = TypeVar("E", bound=BaseException)
 
 
 class HookError(Exception):
-    """Something was asked of hookbus that it cannot do; the message says who, where and what to
-    write instead.
+    """hookbus was used in a way that cannot work. The message says what happened, where, and what
+    to write instead.
     """
 
 
 class HookWarning(UserWarning):
-    """Something is allowed but probably not what was meant, such as a guard on a class whose
-    override is not hooked.
+    """Something is allowed but probably not intended, such as a guard on a class whose override is
+    not hooked.
     """
 
 
 class HookBlocked(HookError):
-    """The verdict that a call must not run, or that its result must not leave.
+    """The call was blocked: it must not run, or its result must not be returned.
 
-    It never carries the text of a receiver's own exception: a model may read it.
+    It never contains the message of a receiver's own exception, because a model may read it.
 
     Attributes:
         verdict: the `Block` itself, with its `code` and `details`.
-        call_id: the number of the call, the one that events say.
+        call_id: the number of the call, as in its events.
     """
 
     args: tuple[str, ...]
@@ -39,12 +39,12 @@ class HookBlocked(HookError):
 
     @property
     def reason(self) -> str:
-        """Why, in the words of the receiver that blocked."""
+        """The reason that the blocking receiver gave."""
         return self._said(0)
 
     @property
     def receiver(self) -> str:
-        """The name of that receiver."""
+        """The name of the receiver that blocked the call."""
         return self._said(1)
 
     @property
@@ -53,17 +53,17 @@ class HookBlocked(HookError):
         return self._said(2)
 
     def _said(self, number: int) -> str:
-        return self.args[number] if number < len(self.args) else "?"  # others made it by hand
+        return self.args[number] if number < len(self.args) else "?"  # e.g. made elsewhere
 
     def __str__(self) -> str:
         return f"{self.hook} was blocked by {self.receiver}: {self.reason}"
 
 
 class CallPaused(BaseException):
-    """A method handed control back to its framework, by an exception that `passes=` names.
+    """A method handed control back to its framework, with an exception that `passes=` names.
 
-    An `around` gets it from `call_next` in place of that exception. It is no `Exception`, so that a
-    retry or a fallback does not take a pause for a failure; the caller gets the exception itself.
+    An `around` gets it from `call_next` in place of that exception. It is not an `Exception`, so a
+    retry or fallback does not mistake a pause for a failure. The caller gets the exception itself.
 
     Attributes:
         error: the framework's exception.
@@ -93,15 +93,15 @@ class ReceiverError(HookError):
 
     def __str__(self) -> str:
         where = self.hook if self.phase == "answer" else f"{self.phase}_{self.hook}"
-        return f"receiver {self.receiver} failed in {where} and asks to raise"
+        return f"receiver {self.receiver} failed in {where} and has on_error='raise'"
 
 
 class PluginError(HookError):
-    """A plugin cannot be loaded as it is; `load_plugins` makes a diagnostic of it.
+    """A plugin cannot be loaded as it is; `load_plugins` turns this into a diagnostic.
 
     Attributes:
         problem: what is wrong.
-        advice: what to do about it.
+        advice: how to fix it.
     """
 
     problem: str
@@ -117,7 +117,7 @@ class PluginError(HookError):
 
 
 def warn(text: str) -> None:
-    """Give a `HookWarning` at the line that called hookbus, by whatever way."""
+    """Emit a `HookWarning` that points at the line that called hookbus."""
     depth = 0
     caller: FrameType | None = sys._getframe()
     while caller is not None and caller.f_globals.get("__name__", "").split(".")[0] == "hookbus":
@@ -126,13 +126,15 @@ def warn(text: str) -> None:
 
 
 def late_call_next() -> HookError:
-    """Return what `call_next` raises once its around, or the call, has ended."""
-    return HookError("call_next was used after its around had ended: call it before you return")
+    """Return what `call_next` raises after its around, or the call, has ended."""
+    return HookError(
+        "call_next was used after its around had ended: call it before the around returns"
+    )
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    """Return `"; did you mean 'x'?"` for the closest known name, else the known names, else an
-    empty string.
+    """Return `"; did you mean 'x'?"` for the closest known name. If none is close, return the known
+    names, else an empty string.
     """
     import difflib
 
@@ -144,28 +146,29 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
 
 
 def undeclared(hook: str, known: Iterable[str]) -> str:
-    """Return what to do where nothing declares a hook of this name: as `did_you_mean` says, or wait
-    for it.
+    """Return advice for a hook name that nothing declares: the closest name, or to import the
+    module that declares it.
     """
     hint = did_you_mean(hook, known)
     is_near = "did you mean" in hint
-    return hint if is_near else f"{hint}; import what declares it, or install() its adapter, first"
+    advice = "import the module that declares it, or install() its adapter, first"
+    return hint if is_near else f"{hint}; {advice}"
 
 
 def article(noun: str) -> str:
-    """Return a noun behind its `a` or `an`."""
+    """Return a noun with its article, `a` or `an`."""
     return f"{'an' if noun.startswith(tuple('aeiouAEIOU')) else 'a'} {noun}"
 
 
 def is_a(error: object, *kinds: type[E]) -> TypeGuard[E]:
-    """Tell whether an error is of one of these kinds by its type, as `except` does: its `__class__`
-    may be code of its own.
+    """Tell whether an error is of one of these kinds (types), as `except` does, without reading its
+    `__class__`, which may run other code.
     """
     return issubclass(type(error), kinds)
 
 
-# As every exception has them, whatever its own class says: its `__getattribute__`, its properties
-# and its metaclass are a stranger's code, which may raise.
+# These attributes are read through `BaseException`, whatever the class overrides: its
+# `__getattribute__`, properties and metaclass may run other code, which may raise.
 _BASE: Final = vars(BaseException)
 traceback_of: Final[Any] = _BASE["__traceback__"].__get__
 set_traceback: Final[Any] = _BASE["__traceback__"].__set__
@@ -178,31 +181,31 @@ name_of_class: Final[Any] = type.__dict__["__name__"].__get__
 
 
 def call_id_of(blocked: BaseException) -> int | None:
-    """Return the number of the call that `blocked` ends, without asking its class."""
+    """Return the number of the call that `blocked` ends, without running code of its class."""
     number: int | None = _attributes_of(blocked).get("call_id")
     return number
 
 
 def leave_frame(error: BaseException) -> None:
-    """Take the frame that handles an error out of its traceback."""
+    """Remove the frame that handles an error from its traceback."""
     set_traceback(error, traceback_of(error).tb_next)
 
 
 def note(error: BaseException, text: str) -> None:
-    """Add a text to an error as a note, whatever its class says of being changed."""
+    """Add a text to an error as a note, without running code of its class."""
     notes = _attributes_of(error).setdefault("__notes__", [])
     if type(notes) is list:
         notes.append(text)
 
 
 def first_error(*errors: BaseException | None) -> BaseException | None:
-    """Return the first of the errors that there is, without asking one whether it is true."""
+    """Return the first of the errors that is not None, without calling its `__bool__`."""
     return next((error for error in errors if error is not None), None)
 
 
 def chain(error: BaseException, earlier: BaseException) -> None:
-    """Let an exception be shown with an earlier one, at the end of its own contexts, unless it is
-    there already.
+    """Show an exception with an earlier one, at the end of its own contexts, unless it is already
+    there.
     """
     last = error
     for linked in contexts_of(error):
@@ -214,7 +217,7 @@ def chain(error: BaseException, earlier: BaseException) -> None:
 
 
 def contexts_of(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those it is shown with."""
+    """Yield an exception and those that it is shown with."""
     linked: BaseException | None = error
     seen: set[int] = set()
     while linked is not None and id(linked) not in seen:

@@ -1,14 +1,14 @@
-"""How the answers to a question become one: a function of this module, or one of your own.
+"""How the answers to a question become one result: a function of this module, or your own.
 
-A mode is a plain function. One that needs all answers gets them as a list, without those that are
-None:
+A mode is a plain function. A mode that needs all answers takes them as a list, without the answers
+that are None:
 
     @hookspec(sum)
     def cost(tool: str) -> float: ...
 
-One that says itself whom to ask, and when to stop, is a generator function. It gets the receivers
-in order, yields a list of those to ask (several are asked side by side) and is sent their answers;
-what it returns is the result of the question:
+A mode that decides which receivers to call, and when to stop, is a generator function. It gets the
+receivers in order and yields a list of those to call (several are called side by side). It is sent
+their answers, and returns the result of the question:
 
     def two_agree(receivers):
         seen = set()
@@ -18,11 +18,11 @@ what it returns is the result of the question:
                 return answer.value
             seen.add(answer.value)
 
-None is never an answer; it is the value of a receiver that failed, or was not asked.
+None is never an answer; it is the value of a receiver that failed or was not called.
 
-A mode that takes two parameters is given the arguments as the second, by name. One that yields
-`[receiver], {name: value}` asks with changed ones. That of an `async def` question may be an async
-generator, which yields `Result(value)` last.
+A mode with a second parameter gets the arguments of the question in it, by name. To call receivers
+with changed arguments, it yields `[receiver], {name: value}`. For an `async def` question, a mode
+may be an async generator, which yields `Result(value)` last.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ R_co = TypeVar("R_co", covariant=True)
 
 @attrs.frozen(eq=False)
 class Receiver(Generic[T_co]):
-    """One receiver of a question, as a mode sees it: something to yield.
+    """One receiver of a question, as a mode sees it. A mode yields it to have it called.
 
     Attributes:
-        name: what it is called in events and errors.
-        where: the file and line it was written at.
-        priority: the one it was connected with.
+        name: its name in events and errors.
+        where: the file and line where it is written.
+        priority: the priority it was connected with.
     """
 
     name: str
@@ -65,14 +65,14 @@ class Receiver(Generic[T_co]):
 
 @attrs.frozen
 class Answer(Generic[T_co]):
-    """What one receiver answered.
+    """The answer of one receiver.
 
     Attributes:
         receiver: the name of the receiver.
         where: the file and line of the receiver.
-        value: the answer; None where it has none to give, failed or was not asked.
-        error: what it failed with, else None.
-        asked: whether it had a turn; not where its `when=` did not hold.
+        value: the answer; None if it returned none, failed or was not called.
+        error: the exception it failed with, else None.
+        asked: whether it was called; False if its `when=` returned false.
     """
 
     receiver: str
@@ -84,12 +84,12 @@ class Answer(Generic[T_co]):
 
 @attrs.frozen
 class Answers(Generic[T_co, R_co]):
-    """What `ask` gives: every receiver that was asked, in order, and what the mode makes of it.
+    """What `ask` returns: every receiver that was called, in order, and the result of the mode.
 
     Attributes:
-        answers: what the receivers answered, None included; who gave which is in each.
+        answers: what the receivers answered, None included, each with its receiver.
         failures: the receivers that failed, with the exception as `error`.
-        result: what asking without `ask` would have given.
+        result: what a call of the question without `ask` would have returned.
     """
 
     answers: tuple[Answer[T_co], ...]
@@ -99,10 +99,10 @@ class Answers(Generic[T_co, R_co]):
 
 @attrs.frozen
 class Reject:
-    """A mode yields this for an answer that it cannot use, which then is a failure of who gave it.
+    """Yielded by a mode to reject an answer, which then counts as a failure of its receiver.
 
     Attributes:
-        answer: as it was sent to the mode.
+        answer: the answer that was sent to the mode.
         reason: what is wrong with it.
     """
 
@@ -112,7 +112,7 @@ class Reject:
 
 @attrs.frozen
 class Result:
-    """A mode that is an async generator yields this last.
+    """Yielded last by a mode that is an async generator.
 
     Attributes:
         value: the result of the question.
@@ -122,25 +122,25 @@ class Result:
 
 
 Asking = Sequence[Receiver[T]] | tuple[Sequence[Receiver[T]], Mapping[str, Any]] | Reject
-"""What a mode yields: whom to ask, with which changed arguments; or an answer that it rejects."""
+"""What a mode yields: receivers to call, optional changed arguments, or an answer to reject."""
 
 Steps = Generator[Asking[T], list[Answer[T]], R]
-"""What a generator function returns that is a mode:
+"""The return type of a generator function that is a mode:
 `def mode(receivers: Sequence[Receiver[T]]) -> Steps[T, R]`."""
 
 AsyncSteps = AsyncGenerator[Asking[T] | Result, list[Answer[T]]]
-"""What an async generator function returns that is a mode of an `async def` question."""
+"""The return type of an async generator function that is a mode of an `async def` question."""
 
 Mode = Callable[..., Any]
 
 
 def void(receivers: Sequence[Receiver[object]]) -> Steps[object, None]:
-    """Ask all receivers side by side; nothing comes back."""
+    """Call all receivers side by side; return nothing."""
     yield receivers
 
 
 def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
-    """Ask the receivers one after the other; the answers in order."""
+    """Call the receivers one after the other; return their answers in order."""
     answers: list[T] = []
     for receiver in receivers:
         [answer] = yield [receiver]
@@ -150,7 +150,7 @@ def broadcast(receivers: Sequence[Receiver[T]]) -> Steps[T, list[T]]:
 
 
 def firstresult(receivers: Sequence[Receiver[T]]) -> Steps[T, T | None]:
-    """Ask the receivers one after the other until one answers; who comes later is not asked."""
+    """Call the receivers one after the other until one answers; the rest are not called."""
     for receiver in receivers:
         [answer] = yield [receiver]
         if answer.value is not None:
@@ -163,19 +163,19 @@ def merge(
 ) -> Callable[[Sequence[Receiver[object]]], Steps[object, Merged]]:
     """Return a mode for answers that are mappings: they become one dict, key by key.
 
-    Receivers are asked one after the other. A key whose value is None says nothing. An answer that
-    is no mapping, has a key without a rule, or a value its rule cannot take, is a failure of its
-    receiver and none of it is taken; what `intersect` cannot take then leaves nothing, as a
-    mistake must not widen what was to be narrowed.
+    Receivers are called one after the other. A key whose value is None is ignored. An answer is a
+    failure of its receiver if it is not a mapping, has a key without a rule, or a value that its
+    rule cannot take. Then none of it is used. An invalid value for `intersect` leaves nothing,
+    because a mistake must not widen an allow list.
 
     Args:
-        rest: the rule for every key not named; without one such a key is refused.
-        rules: for each key `last`, `first`, `concat`, `update`, `intersect` (the functions of this
-            module, or their names), or a function of what is there and what is added, in this
+        rest: the rule for every key that is not named; without it, such a key is rejected.
+        rules: for each key `last`, `first`, `concat`, `update` or `intersect` (the functions of
+            this module, or their names), or a function of the present and the added value, in this
             order.
 
     Raises:
-        HookError: for a rule that is none.
+        HookError: if a rule is not valid.
     """
     of_key = {key: _modes.rule_of(key, rule) for key, rule in rules.items()}
     of_rest = None if rest is None else _modes.rule_of("every other key", rest)
@@ -196,14 +196,14 @@ def merge(
     return mode
 
 
-# -- modes made of others ----------------------------------------------------------------------
+# -- modes that wrap other modes ---------------------------------------------------------------
 
 
 def fold(name: str) -> Callable[[Sequence[Receiver[T]], Mapping[str, Any]], Steps[T, Any]]:
-    """Return a mode that hands the argument `name` on: each receiver gets what the one before
-    answered.
+    """Return a mode that passes the argument `name` through: each receiver gets what the one before
+    returned.
 
-    Who answers None, or fails, passes it on as it is. The result is what the last one left of it.
+    If a receiver returns None or fails, the value stays as it is. The result is the final value.
     """
 
     def mode(receivers: Sequence[Receiver[T]], arguments: Mapping[str, Any]) -> Steps[T, Any]:
@@ -219,10 +219,11 @@ def fold(name: str) -> Callable[[Sequence[Receiver[T]], Mapping[str, Any]], Step
 
 
 def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps[T, list[T]]]:
-    """Return a mode like `broadcast` in which of two answers with the same `key` the first stands.
+    """Return a mode like `broadcast` that keeps only the first of several answers with the same
+    `key`.
 
-    Of an answer that is a list or tuple each item counts. An answer that `key` fails on is a
-    failure of its receiver.
+    If an answer is a list or tuple, each item counts. If `key` raises, that is a failure of the
+    receiver whose answer it was.
     """
 
     def mode(receivers: Sequence[Receiver[Any]]) -> Steps[Any, list[Any]]:
@@ -238,7 +239,7 @@ def unique(key: Callable[[Any], Any]) -> Callable[[Sequence[Receiver[T]]], Steps
                 keyed = {key(item): item for item in reversed(items)}
                 new = [item for its, item in reversed(keyed.items()) if its not in seen]
             except Exception as error:
-                yield Reject(answer, f"its key could not be had: {type(error).__name__}")
+                yield Reject(answer, f"computing its key failed: {type(error).__name__}")
                 continue
             seen.update(keyed)
             kept = tuple(new) if isinstance(answer.value, tuple) else new
@@ -257,19 +258,19 @@ def with_default(mode: Mode, fallback: Callable[..., Coroutine[Any, Any, R]]) ->
 @overload
 def with_default(mode: Mode, fallback: Callable[..., R]) -> _Asks[R]: ...
 def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
-    """Return a mode whose result, where it is None or empty, is that of a fallback.
+    """Return a mode that uses the result of a fallback if its own result is None or empty.
 
-    The fallback is called with the arguments it names. It is the host's own: what it raises goes
-    out. That of an `async def` question may be async.
+    The fallback gets the arguments that it names. It belongs to the host: what it raises reaches
+    the caller. For an `async def` question it may be async.
 
     Raises:
-        HookError: if one of them is not what it has to be.
+        HookError: if one of them is not valid.
     """
     steps = steps_of(mode)
     if _modes.is_async(mode) or not callable(fallback):
         raise HookError(
             f"with_default cannot take {mode!r:.60} and {fallback!r:.60}: "
-            "write with_default(mode, function), with a mode that is a plain def"
+            "write with_default(mode, function), where the mode is a plain def"
         )
     named, needed = _modes.named_by(fallback)
 
@@ -285,15 +286,15 @@ def with_default(mode: Mode, fallback: Callable[..., Any]) -> _Asks[Any]:
 
 
 def steps_of(mode: Mode) -> Callable[[Any, Mapping[str, Any]], Any]:
-    """Return a mode as what is run: a generator, of the receivers and the arguments.
+    """Return a mode as a generator function of the receivers and the arguments.
 
     Raises:
-        HookError: if it is none.
+        HookError: if it is not a mode.
     """
     makers = (merge, fold, unique, with_default, *_modes.RULES.values())
     if any(mode is each for each in makers):
         raise HookError(
-            f"{_modes.name_of(mode)} is no mode: "
+            f"{_modes.name_of(mode)} is not a mode: "
             "write modes.merge(key=rule), or modes.firstresult for the first answer"
         )
     return _modes.steps_of(mode, broadcast)

@@ -1,15 +1,15 @@
-"""Tests of one's own hooks: record what a block of code fires, and say exactly what should have.
+"""Tests for your hooks: record the calls in a block of code, and assert which ones were made.
 
     from hookbus.testing import record
 
     with record() as fired:
         agent.reply("hi")
     hook_recorder.exactly(reply=1)
-    print(hook_recorder)            # every call, what was made in which, and what receivers did
+    print(hook_recorder)            # every call, which call made it, and what the receivers did
 
-A notebook draws what `print` shows as text, and says how far it is while the cell runs.
+In a notebook, the same is drawn as a picture, with progress while the cell runs.
 
-The pytest plugin that comes with hookbus offers the same as a fixture, `hook_recorder`, for `default_bus`.
+hookbus has a pytest plugin with a fixture, `hook_recorder`, which does the same for `default_bus`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ E = TypeVar("E", bound=Event)
 
 
 class Recording(Pictured):
-    """The events of a block of code; use it as a `with` block. As text, and in a notebook, it is a
+    """The events of a block of code; use it as a `with` block. Printed, or in a notebook, it is a
     waterfall of the calls.
 
     Attributes:
@@ -70,47 +70,47 @@ class Recording(Pictured):
 
     @property
     def hooks(self) -> list[str]:
-        """The hooks that fired, by the start of their calls."""
+        """The hooks that were called, in the order of the start of their calls."""
         return [event.hook for event in self.of(Started)]
 
     @property
     def outcomes(self) -> list[tuple[str, str]]:
-        """Hook and outcome of every call, by their end."""
+        """Hook and outcome of every call, in the order of their ends."""
         return [(event.hook, event.outcome) for event in self.of(Finished)]
 
     def count(self, hook: str) -> int:
-        """Return how often a hook fired."""
+        """Return how often a hook was called."""
         return self.hooks.count(hook)
 
     def exactly(self, **times: int) -> None:
-        """Fail unless these hooks fired exactly so many times, and no other did.
+        """Fail unless these hooks were called exactly that many times, and no others.
 
         Raises:
-            AssertionError: saying what fired instead.
+            AssertionError: naming the hooks that were called instead.
         """
         fired = Counter(self.hooks)
         if fired != Counter(times):
-            raise AssertionError(f"expected exactly {_said(times)}; fired were {_said(fired)}")
+            raise AssertionError(f"expected exactly {_said(times)}, but got {_said(fired)}")
 
     def in_order(self, *hooks: str) -> None:
-        """Fail unless exactly these hooks fired, in this order.
+        """Fail unless exactly these hooks were called, in this order.
 
         Raises:
-            AssertionError: saying what fired instead.
+            AssertionError: naming the hooks that were called instead.
         """
         if self.hooks != list(hooks):
-            raise AssertionError(f"expected {list(hooks)} in this order; fired were {self.hooks}")
+            raise AssertionError(f"expected {list(hooks)} in this order, but got {self.hooks}")
 
     def blocked_by(self, receiver: str) -> list[Blocked]:
-        """Return the blocks of one receiver.
+        """Return the `Blocked` events of one receiver.
 
         Raises:
-            AssertionError: if it blocked nothing.
+            AssertionError: if it blocked no call.
         """
         found = [event for event in self.of(Blocked) if event.receiver == receiver]
         if not found:
             others = sorted({event.receiver for event in self.of(Blocked)})
-            raise AssertionError(f"{receiver} blocked nothing; who blocked: {others or 'nobody'}")
+            raise AssertionError(f"{receiver} blocked no call; others that did: {others or 'none'}")
         return found
 
     def no_failures(self) -> None:
@@ -135,8 +135,8 @@ def _said(times: dict[str, int]) -> str:
 
 @named_options
 def record(bus: Bus = default_bus) -> Recording:
-    """Return a recording of a bus, to be used as a `with` block.
+    """Return a recording of a bus; use it as a `with` block.
 
-    While it is open every call is observed, idle ones too.
+    While it is open, every call is observed, including calls without receivers.
     """
     return Recording(bus)

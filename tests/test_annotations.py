@@ -232,7 +232,7 @@ def test_mistakes_are_still_found_by_name():
 
     with pytest.raises(HookError, match="did you mean 'msg'"):
         bus.signal("pre_say").connect(asks)
-    with pytest.raises(HookError, match="takes no sender"):
+    with pytest.raises(HookError, match="has no parameter for the sender"):
         bus.signal("pre_say").connect(no_sender)
     with bus.signal("pre_choose").connected_to(lambda sender: None, when={"mode": "fsat"}):
         assert "can never match" in str(report(bus))

@@ -170,7 +170,9 @@ async def test_one_that_asks_to_raise_raises_and_one_that_asks_to_block_blocks(
         assert "secret" not in str(raised.value)
         if expected is ReceiverError:
             assert isinstance(raised.value.__cause__, ValueError)
-            assert str(raised.value) == "receiver broken failed in question and asks to raise"
+            assert str(raised.value) == (
+        "receiver broken failed in question and has on_error='raise'"
+    )
 
 
 @pytest.mark.parametrize("is_async", [False, True])

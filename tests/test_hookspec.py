@@ -137,13 +137,13 @@ def test_what_cannot_be_a_question_is_refused_with_what_to_write(bus):
     def told(message): ...
 
     for wrong, says in (
-        (stream, "is a generator"), (astream, "is a async generator"), (print, "decorate a def"),
-        (3, "decorate a def"),
-        (hookable("told", bus=bus)(told), "is a hook already"),
+        (stream, "is a generator"), (astream, "is a async generator"), (print, "put it on a def"),
+        (3, "put it on a def"),
+        (hookable("told", bus=bus)(told), "is already a hook"),
     ):  # fmt: skip
         with pytest.raises(HookError, match=says):
             hookspec(modes.void, bus=bus, name="question")(wrong)
-    with pytest.raises(HookError, match="is no mode"):
+    with pytest.raises(HookError, match="is not a mode"):
         hookspec("firstresult", bus=bus)
     assert bus.hook_names() == ["told"]
 
@@ -157,9 +157,9 @@ def test_forgetting_the_mode_is_said(bus):
 
 
 def test_a_name_belongs_to_one_question(bus, resolve):
-    with pytest.raises(HookError, match="is taken on this bus by <hook 'resolve': .*test_hookspec"):
+    with pytest.raises(HookError, match="already used on this bus by <hook 'resolve': .*hookspec"):
         hookspec(modes.broadcast, bus=bus, name="resolve")(lambda message: None)
-    with pytest.raises(HookError, match="is taken"):
+    with pytest.raises(HookError, match="is already used"):
         hookable("resolve", bus=bus)(lambda: None)
     resolve.connect(lambda message: 1)
     assert resolve("a") == 1
@@ -167,7 +167,7 @@ def test_a_name_belongs_to_one_question(bus, resolve):
 
 def test_a_hookable_keeps_its_name_from_a_question(bus):
     agent = hookable("reply", bus=bus)(lambda: "body")
-    with pytest.raises(HookError, match="is taken"):
+    with pytest.raises(HookError, match="is already used"):
         hookspec(modes.void, bus=bus, name="reply")(lambda: None)
     assert agent() == "body"
 
@@ -344,7 +344,7 @@ def test_who_plugs_a_class_is_told_to_plug_an_object(bus):
         @receives("pre_reply")
         def look(self, sender): ...
 
-    with pytest.raises(HookError, match="class .*Plugin: register an instance of it"):
+    with pytest.raises(HookError, match="class .*Plugin is a class: pass an instance of it"):
         bus.register(Plugin)
 
 
@@ -371,7 +371,7 @@ def test_who_forgets_that_connect_via_is_called_first_is_told(collect):
 
 
 def test_a_receiver_whose_signature_cannot_be_read_is_refused_with_what_to_write(collect):
-    with pytest.raises(HookError, match="dict has no signature to read; write `lambda argument"):
+    with pytest.raises(HookError, match="no readable signature; wrap it as `lambda argument"):
         collect.connect(dict)
 
 
@@ -421,7 +421,7 @@ def test_a_default_that_the_questions_own_always_stands_in_front_of_is_reported(
 
     resolve.connect(by_chat)
     assert any(
-        "by_chat" in f and "never gets its own default for 'limit'" in f
+        "by_chat" in f and "never gets its default for 'limit'" in f
         for f in report(bus).findings
     )
 
@@ -430,14 +430,14 @@ def test_a_default_that_the_questions_own_always_stands_in_front_of_is_reported(
 def test_a_question_has_no_roles_and_no_senders(bus, resolve, role):
     with pytest.raises(HookError, match="has no roles"):
         resolve.signal.connect(lambda message: 1, role=role)
-    with pytest.raises(HookError, match="has no sender: leave sender= out"):
+    with pytest.raises(HookError, match="has no sender: leave out sender="):
         resolve.signal.connect(lambda message: 1, sender=bus)
-    with pytest.raises(HookError, match="leave sender= out"):
+    with pytest.raises(HookError, match="leave out sender="):
         resolve.connect(lambda message: 1, sender=bus)
 
 
 def test_its_signal_is_asked_and_not_sent(resolve):
-    with pytest.raises(HookError, match="is a question, which has no sender"):
+    with pytest.raises(HookError, match="belongs to a hookspec, which has no sender"):
         resolve.signal.send("x", message=1)
 
 
@@ -476,7 +476,7 @@ def test_who_was_connected_to_a_sender_before_is_reported_as_never_asked(bus):
 
     assert later("a") == []
     assert any(
-        "scoped" in finding and "is never asked: it names a sender" in finding
+        "scoped" in finding and "is never called: it has a sender" in finding
         for finding in report(bus).findings
     )
 
@@ -557,7 +557,7 @@ def test_receivers_are_asked_by_priority_then_by_connection_and_before_and_after
 
 def test_an_order_that_cannot_be_is_refused(collect):
     collect.connect(lambda x: 1, name="a", before="b")
-    with pytest.raises(HookError, match="go in a circle"):
+    with pytest.raises(HookError, match="form a circle"):
         collect.connect(lambda x: 2, name="b", before="a")
     assert collect() == [1]
 
@@ -579,8 +579,8 @@ def test_explain_says_mode_colour_order_policy_and_place(bus, gather):
 
 def test_explain_of_a_question_nobody_answers_says_so(collect):
     assert (
-        "nobody answers" in str(explain(collect))
-        and "nobody answers" in explain(collect)._repr_html_()
+        "no receivers are connected" in str(explain(collect))
+        and "no receivers are connected" in explain(collect)._repr_html_()
     )
 
 
@@ -594,7 +594,7 @@ def test_report_shows_questions_with_mode_and_receivers_and_suggests_a_name_for_
         "resolve", "sync", "firstresult", 1,
     )  # fmt: skip
     assert any(
-        "nobody emits resolv" in f and "did you mean 'resolve'" in f for f in report(bus).findings
+        "nothing emits resolv" in f and "did you mean 'resolve'" in f for f in report(bus).findings
     )
 
 
@@ -655,7 +655,7 @@ def test_a_weakly_held_receiver_that_died_is_not_asked(collect):
     assert collect() == [1]
     del owner
     assert collect() == []
-    with pytest.raises(HookError, match="fails closed and cannot be held with weak=True"):
+    with pytest.raises(HookError, match="fails closed, so weak=True is not allowed"):
         collect.connect(Owner().answer, weak=True, on_error="block")
 
 

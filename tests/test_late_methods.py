@@ -163,12 +163,12 @@ def old_function():
 @pytest.mark.parametrize("function", [old_generator, old_function])
 def test_what_types_coroutine_made_is_refused(bus, function):
     made = types.coroutine(types.FunctionType(function.__code__, globals(), "reply"))
-    with pytest.raises(HookError, match=r"types\.coroutine.*write async def"):
+    with pytest.raises(HookError, match=r"types\.coroutine.*define it with async def"):
         hookable("reply", bus=bus)(made)
 
     class Agent:
         reply = made
 
-    with pytest.raises(HookError, match=r"types\.coroutine.*write async def"):
+    with pytest.raises(HookError, match=r"types\.coroutine.*define it with async def"):
         instrument(Agent, "reply", bus=bus)
     assert Agent.reply is made

@@ -179,7 +179,7 @@ def test_what_is_made_again_and_keeps_its_guards_is_guarded_for_require_too(modu
         default_bus.require_guard(f"made_{hook}")
     default_bus.require_guard("made_sync", sender=kept[1])
     signal("pre_made_sync")._clear_state()
-    with pytest.raises(HookError, match="made_sync has no guard that watches .* Agent"):
+    with pytest.raises(HookError, match="no guard covers every 'made_sync' call of .*Agent"):
         default_bus.require_guard("made_sync")
 
 
@@ -240,7 +240,8 @@ def test_what_takes_over_is_said_once_at_info(module, caplog):
         everything_says(agents, "hi")
     said = [record.getMessage() for record in caplog.records if record.levelname == "INFO"]
     assert sorted(said) == [
-        f"{it} in agents_made was made anew, and what is connected to the one before holds for it"
+        f"{it} in agents_made was defined again, and takes over the connections of the earlier "
+        "definition"
         for it in ("class Agent", "function Agent.static", "function function")
     ]
 
@@ -316,7 +317,8 @@ def test_what_takes_a_place_is_said_at_info(module, caplog):
     importlib.reload(policies)
     said = [record.getMessage() for record in caplog.records]
     assert [each.split(" (")[0] for each in said] == ["no_keys", "seen"]
-    assert said[0].endswith("on pre_made_sync was made anew, and takes the place of the one before")
+    again = "was defined again, and replaces the earlier definition"
+    assert said[0].endswith(f"on pre_made_sync {again}")
 
 
 def test_one_made_again_keeps_its_place_in_the_order(module):
@@ -567,7 +569,7 @@ def test_what_is_typed_again_takes_the_place_of_what_was_typed(how):
     said = [line.partition("RESULT ")[2] for line in results]
     assert said == ["second a b c d v2 hi", "5"], ran.stdout + ran.stderr
     infos = [line for line in ran.stdout.splitlines() if "INFO" in line]
-    assert "check (" in infos[0] and "takes the place of the one before" in infos[0]
+    assert "check (" in infos[0] and "replaces the earlier definition" in infos[0]
 
 
 def test_a_script_is_no_prompt(tmp_path):

@@ -175,8 +175,8 @@ def test_merging_changes_nobodys_answer(declare):
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (["a"], "a list cannot be merged: answer with a mapping of items, tools, env"),
-        ({"itms": [3]}, "there is no rule for 'itms'; did you mean 'items'"),
+        (["a"], "a list cannot be merged: return a mapping of items, tools, env"),
+        ({"itms": [3]}, "merge has no rule for 'itms'; did you mean 'items'"),
         ({"items": 3}, "concat of 'items' takes a list, not a int"),
         ({"items": "text"}, "concat of 'items' takes a list, not a str"),
         ({"env": [1]}, "update of 'env' takes a Mapping, not a list"),
@@ -220,7 +220,7 @@ def test_a_mapping_that_cannot_be_read_is_its_receivers_failure(bus, declare):
     )
     assert result == {"a": 1, "b": 3}
     assert failed[0][0] == "r1" and failed[0][1].endswith(
-        "with what it cannot use: it could not be read: LookupError"
+        "which the mode rejects: the answer could not be read: LookupError"
     )
 
 
@@ -229,7 +229,7 @@ def test_a_rule_of_ones_own_that_fails_is_told_with_the_receiver_whose_answer_it
         bus, declare(modes.merge(n=lambda a, b: a + b), {"n": 1}, {"n": "x"}, {"n": 2})
     )
     assert result == {"n": 3}
-    assert failed[0][0] == "r1" and "the rule for 'n' failed on it: TypeError" in failed[0][1]
+    assert failed[0][0] == "r1" and "rule for 'n' failed on the answer: TypeError" in failed[0][1]
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_a_mode_may_refuse_an_answer(bus, declare):
     result, failed = failures(bus, question)
     assert result == 4
     assert failed[0][0] == "r1" and failed[0][1].endswith(
-        "with what it cannot use: answer with a number"
+        "which the mode rejects: answer with a number"
     )
     assert [a.value for a in question.ask().answers] == [1, 3] and len(question.ask().failures) == 1
 
@@ -411,7 +411,7 @@ async def test_an_async_mode_is_closed_when_it_has_a_result(declare):
 
 @pytest.mark.parametrize("mode", [async_steps, Judge()])
 def test_an_async_mode_of_a_plain_question_is_refused(bus, declare, mode):
-    with pytest.raises(HookError, match="question is a plain def and cannot await it"):
+    with pytest.raises(HookError, match="question is a plain def, which cannot await it"):
         declare(mode)
     assert bus.hook_names() == []
 
@@ -420,7 +420,7 @@ def test_the_result_of_a_plain_mode_is_what_it_returns(declare):
     def mode(receivers):
         yield modes.Result(1)
 
-    with pytest.raises(HookError, match="it yields lists of the receivers"):
+    with pytest.raises(HookError, match="it must yield lists of the receivers"):
         declare(mode)()
 
 
@@ -484,7 +484,7 @@ def test_who_was_not_asked_is_told_from_who_had_nothing_to_say(declare):
 )
 def test_a_rule_and_merge_without_rules_are_no_modes(bus, declare, rule):
     with pytest.raises(
-        HookError, match=f"{rule.__name__} is no mode: write modes.merge.*, or modes.firstresult"
+        HookError, match=f"{rule.__name__} is not a mode: write modes.merge.*, or modes.firstresult"
     ):
         declare(rule)
     assert bus.hook_names() == []
@@ -611,8 +611,8 @@ def test_fold_without_receivers_gives_the_argument(declare):
     [
         (lambda: lambda answers, arguments: 1, "takes one parameter"),
         (lambda: modes.with_default(modes.firstresult, 3), "with_default cannot take"),
-        (lambda: modes.with_default(async_steps, fallback), "with a mode that is a plain def"),
-        (lambda: modes.with_default(3, fallback), "3 is no mode"),
+        (lambda: modes.with_default(async_steps, fallback), "where the mode is a plain def"),
+        (lambda: modes.with_default(3, fallback), "3 is not a mode"),
         (lambda: modes.with_default(modes.void, lambda xx: 1), "asks for 'xx'.*did you mean 'x'"),
         (lambda: modes.with_default(modes.fold("y"), fallback), "asks for 'y', which question does"),
         (lambda: modes.fold("y"), "the mode fold\\('y'\\) asks for 'y', which question does not"),

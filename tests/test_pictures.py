@@ -304,7 +304,7 @@ def test_an_empty_recording_and_a_lost_receiver_are_shown(bus):
 
 
 def test_explain_draws_the_way_of_a_call_with_the_method_in_the_middle(bus, Agent):
-    assert "nobody listens" in "".join(bundle_of(explain(Agent().reply))[1].itertext())
+    assert "no receivers are connected" in "".join(bundle_of(explain(Agent().reply))[1].itertext())
     for phase in ("finally", "post", "around", "pre"):
         bus.signal(f"{phase}_reply").connect(lambda agent, call_next=None: None, name=f"my_{phase}")
     _, tree = bundle_of(explain(Agent().reply))

@@ -399,7 +399,7 @@ def test_a_task_or_thread_that_outlives_the_scope_is_not_in_it(stores, provider)
 
 def test_a_scope_is_for_one_block(stores):
     scope = stores.scope()
-    with scope, pytest.raises(HookError, match="is one with block"), scope:
+    with scope, pytest.raises(HookError, match="only one with block"), scope:
         pass
 
 

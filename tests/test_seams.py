@@ -247,7 +247,7 @@ async def test_a_plain_call_in_a_running_loop_has_no_async_observers_in_the_back
     async def watch(agent): ...
 
     agent = agent_of(bus, [])
-    with pytest.raises(HookError, match="is a plain def and cannot await it"):
+    with pytest.raises(HookError, match="is a plain def, which cannot await it"):
         bus.signal("pre_reply").connect(watch, role="observe", background=True)
 
     class Odd:  # of which nobody can see that it is async
@@ -273,7 +273,7 @@ def test_the_view_of_the_arguments_is_a_mapping(bus):
 
 def test_an_around_of_a_stream_that_gives_no_items_is_told_what_to_write(bus):
     bus.signal("around_stream").connect(lambda agent, call_next: 3)
-    with pytest.raises(HookError, match="returned an int; return items: around a stream, write"):
+    with pytest.raises(HookError, match="returned an int; an around of a stream must yield items"):
         list(agent_of(bus, []).stream("a"))
 
 

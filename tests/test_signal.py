@@ -240,7 +240,7 @@ def test_H5_a_muted_signal_is_not_muted_for_tasks_started_inside_or_for_other_th
 
 
 def test_H5_a_shared_mute_flag_cannot_be_set(bus):
-    with pytest.raises(HookError, match="for everyone"):
+    with pytest.raises(HookError, match="in every task"):
         bus.signal("pre_reply").is_muted = True
 
 
@@ -296,7 +296,7 @@ def test_H6_an_order_that_could_not_be_once_a_block_has_ended_is_refused_inside_
 
     signal.connect(receiver, name="receiver", before="other")
     with signal.connected_to(receiver, name="receiver"):
-        with pytest.raises(HookError, match="in a circle"):
+        with pytest.raises(HookError, match="form a circle"):
             signal.connect(lambda a: None, name="other", before="receiver")
         assert agent.reply("a") == "a"
     assert agent.reply("a") == "a"
@@ -323,7 +323,7 @@ class Slotted:
     "sender", [0, b"bytes", None, (), Slotted(), 1.5], ids=lambda sender: type(sender).__name__
 )
 def test_H8_a_sender_that_cannot_be_held_safely_is_refused_before_anything_changes(bus, sender):
-    with pytest.raises(HookError, match="cannot be held safely"):
+    with pytest.raises(HookError, match="cannot be a sender"):
         bus.signal("pre_reply").connect(lambda a: None, sender=sender)
     assert not bus.signal("pre_reply").receivers
 
@@ -333,13 +333,13 @@ def test_H8_the_name_of_a_class_is_no_sender(bus, Agent):
         lambda: bus.signal("pre_reply").connect(lambda a: None, sender="Agent", role="guard"),
         lambda: bus.signal("pre_reply").connect_via("Agent", role="guard")(lambda a: None),
     ):
-        with pytest.raises(HookError, match="'Agent' is a text.*give the class itself"):
+        with pytest.raises(HookError, match="'Agent' is a string.*pass the class itself"):
             connect()
     assert not bus.signal("pre_reply").receivers
 
 
 def test_H8_a_bound_method_is_no_sender(bus, Agent):
-    with pytest.raises(HookError, match="made anew each time"):
+    with pytest.raises(HookError, match="a new object each time"):
         bus.signal("pre_reply").connect(lambda a: None, sender=Agent().reply)
 
 
@@ -640,7 +640,7 @@ def test_send_heeds_once_and_when_and_report_knows_who_was_called(bus, is_async)
     assert ran == ["once", "glob", "glob"]
     states = {row["receiver"]: row["state"] for row in report(bus).receivers}
     assert sorted(states.values()) == ["fired", "never fired"]
-    with pytest.raises(HookError, match=r"asks for 'name', which greeting was not sent with"):
+    with pytest.raises(HookError, match=r"asks for 'name', but greeting was sent without it"):
         send(nam="ada")
 
 

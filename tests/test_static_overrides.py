@@ -105,7 +105,7 @@ def test_a_guard_of_a_static_method_guards_hookable_overrides_of_it(bus, child):
 @pytest.mark.parametrize("child", CHILDREN)
 def test_an_override_of_a_static_method_that_is_guarded_is_guarded(bus, child):
     Child = child(bus, base_of(bus, require_guard=True))
-    with pytest.raises(HookBlocked, match="no guard watches over it"):
+    with pytest.raises(HookBlocked, match="no guard covers this call"):
         Child.send("eve")
 
 
@@ -141,7 +141,7 @@ def test_a_static_override_of_a_method_is_guarded_by_the_guards_of_the_class(bus
         def send(to):
             return "past"
 
-    with pytest.raises(HookBlocked, match="no guard watches over it"):
+    with pytest.raises(HookBlocked, match="no guard covers this call"):
         Child.send("eve")
     bus.signal("pre_send").connect(lambda _: None, sender=Base, role="guard")
     assert Child.send("ada") == "past"
@@ -158,7 +158,7 @@ def test_a_static_override_that_is_not_hookable_is_named_by_all_who_look(bus):
         def send(to):
             return "past"
 
-    named = r"Child\.send, which overrides a hookable: nothing sees it"
+    named = r"Child\.send, which overrides a hookable: no receiver sees it"
     with pytest.warns(match=named):
         bus.signal("pre_send").connect(no, sender=Base.send, role="guard")
     with pytest.raises(HookError, match=named):

@@ -302,7 +302,8 @@ def test_a_framework_that_is_imported_without_its_adapter_fails_the_check(bus, i
     with pytest.raises(HookError) as refused:
         bus.require_guard("tool_call")
     assert str(refused.value) == (
-        "tool_call is not guarded for every tool: imported, and without their adapter, are crewai "
+        "tool_call is not guarded for every tool, because these frameworks are imported without "
+        "their adapter: crewai "
         "(hookbus.adapters.crewai.install()), smolagents (hookbus.adapters.smolagents.install())"
     )
     bus.require_guard("tool_call", sender=bus.own)  # one object is judged by its own guards

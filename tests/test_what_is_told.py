@@ -129,7 +129,7 @@ def test_a_class_that_came_after_its_guard_is_warned_of_at_the_first_call_that_i
     Later = type("Later", (Base,), {"pay": lambda self, amount: Base.pay(self, amount) + 1})
     assert Later().pay(1) == 2 == Later().pay(1)
     [record] = caplog.records
-    assert "watch" in record.message and "does not wholly guard" in record.message
+    assert "watch" in record.message and "does not guard all of" in record.message
 
 
 async def test_a_deadline_that_passed_is_told_as_that_and_an_own_timeout_is_not(bus):
@@ -147,7 +147,7 @@ async def test_a_deadline_that_passed_is_told_as_that_and_an_own_timeout_is_not(
     bus.signal("pre_think").connect(hangs, timeout=0.01, name="late")
     bus.signal("pre_think").connect(times_out, timeout=60.0, name="own")
     await agent_of(bus, []).think("a")
-    assert said == {"late": "no answer within 0.01 seconds", "own": "of its own"}
+    assert said == {"late": "did not answer within 0.01 seconds", "own": "of its own"}
 
 
 def test_a_listener_that_is_held_weakly_hears_as_long_as_it_lives(bus):

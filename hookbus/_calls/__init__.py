@@ -1,1 +1,1 @@
-"""One call: who runs, in what order, and what their answers mean."""
+"""One call: which receivers run, in what order, and what their answers mean."""

@@ -1,4 +1,4 @@
-"""A guard that asks: who asks for a yes, the person's answer, and what it was given for."""
+"""Approval of one call: which guards ask for it, the approver's answer, and what it covers."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from .verdicts import Ask, Block
 __tracebackhide__: Final = True
 
 class Approver(Protocol):
-    """Who answers for a bus, as `hookbus.approvals` makes it of what `bus.approver` is given.
+    """The approver of a bus, as `hookbus.approvals` makes it from the value of `bus.approver`.
 
     Attributes:
-        name: what events call it.
-        function: what was given, for its place.
-        timeout: how many seconds the person has; None is no deadline.
-        ask: asks in a plain call; `ask_async` in one that is awaited.
+        name: its name in events.
+        function: the original value, for its place.
+        timeout: how many seconds the approver has; None is no deadline.
+        ask: asks from a plain call; `ask_async` from an awaited one.
     """
 
     name: str
@@ -43,37 +43,37 @@ class Approver(Protocol):
     ask_async: Callable[[Any], Any]
 
     def digest(self, facts: Mapping[str, Any]) -> str:
-        """Return what an approval of a call is for; raise HookError for what has none."""
+        """Return the digest of the call to approve; raise HookError if it cannot have one."""
         ...
 
     def is_inner(self, outer: Approval, facts: Mapping[str, Any]) -> bool:
-        """Tell whether a call inside the body of an approved one is that call, handed on."""
+        """Tell whether a call inside the body of an approved call is that same call, passed on."""
         ...
 
     def request(self, facts: Mapping[str, Any]) -> Any:
-        """Return the request of a call, with its `digest`; likewise."""
+        """Return the request for a call, with its `digest`. Raises as `digest` does."""
         ...
 
     def verdict(
         self, request: Any, answer: Any, facts: Mapping[str, Any]
     ) -> Block | tuple[str, dict[str, Any], bool]:
-        """Return the denial; or who approved, the arguments that this person changed, and whether
-        the call has waited for it.
+        """Return the denial; or who approved, the arguments as the approver edited them, and
+        whether the call has waited for the answer.
         """
         ...
 
 
 GuardsNow = Callable[[Call, set[Any]], Callable[[tuple[Any, ...]], Any]]
-"""Makes what calls the guards that are connected now, but some receivers, and returns the
-`Approval` of those that ask; its answer is awaited where the hook is.
+"""Makes a function that calls the guards that are connected now, except some receivers. It returns
+the `Approval` of the guards that ask; the answer is awaited if the hook is async.
 """
 
 
 def weighed(call: Call, seat: Seat, answer: Any, asking: Approval | None) -> Approval | None:
-    """Return what is asked for once this guard has answered; any other answer is ruled on."""
+    """Return the approval that is needed after this guard's answer; apply any other answer."""
     if not issubclass(type(answer), Ask):
         ruled(call, seat, answer)
-    elif seat.receiver.options.shadow:  # in shadow nobody is asked
+    elif seat.receiver.options.shadow:  # a guard in shadow never asks for an approval
         tell_block(call, seat, Block(answer.question, code=answer.code, details=answer.details))
     elif _has_question(call, seat, answer.question):
         call.said = "asked"
@@ -83,26 +83,27 @@ def weighed(call: Call, seat: Seat, answer: Any, asking: Approval | None) -> App
 
 
 def _has_question(call: Call, seat: Seat, question: Any) -> bool:
-    """Tell that an `Ask` says what is to be approved; one that does not is its guard's failure."""
+    """Return True if an `Ask` has a question; an `Ask` without one is a failure of its guard."""
     try:
         if not issubclass(type(question), str) or not question.strip():
-            said = "returned an Ask without a question: write in words what is to be approved"
+            said = "returned an Ask without a question: describe what is to be approved"
             raise HookError(f"{seat.receiver.name} {said}")
-    except Exception as error:  # also of the question itself, which is a stranger's
+    except Exception as error:  # the question itself may raise, as it may be any object
         failed(call, seat, error)
     return True
 
 
 class Approval:
-    """An approval of one attempt: which guards ask, and for which arguments it was given.
+    """The approval of one attempt: which guards ask, and for which arguments it was given.
 
     Attributes:
-        asks: the guards that ask, and what; of this round, where the person edits the arguments.
-        values: the arguments as the person edited them, until the guards have judged them.
+        asks: the guards that ask, with their questions. If the approver edits the arguments, those
+            of the current round.
+        values: the arguments as the approver edited them, until the guards have checked them.
         by: the person who approved.
-        facts: what the approver was told of the call, with the arguments that were approved.
+        facts: the description of the call that the approver got, with the approved arguments.
         digest: the digest of these facts.
-        outer: the approval of the call around this one, where it is for this one, too.
+        outer: the approval of the enclosing call, if it covers this one, too.
     """
 
     values: tuple[Any, ...] | None = None
@@ -118,15 +119,15 @@ class Approval:
         self._inner: dict[str, Approval] = {}
 
     def approve(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
-        """Ask for an approval of these arguments in a plain call, or block it."""
+        """Get an approval of these arguments in a plain call, or block the call."""
         unwaited(self.approve_async(values, guards_now))
 
     async def approve_async(self, values: tuple[Any, ...], guards_now: GuardsNow) -> None:
-        """Ask in a call that is awaited; likewise. Of a plain one nothing in it waits.
+        """Get an approval in an awaited call, or block the call. For a plain call, it never awaits.
 
-        While a person thinks the world moves on. So the guards that did not ask are called once
-        more, with those that are new; where the person has edited the arguments, the next round
-        calls all there were, and this the new ones.
+        While the approver decides, receivers may be connected. So the guards that did not ask are
+        called once more, and new guards, too. If the approver edited the arguments, the next round
+        calls all guards of the call, and this round only the new ones.
         """
         if self._has_outer(values):
             return
@@ -142,11 +143,11 @@ class Approval:
             late = await late
         if late is not None:
             seat, ask = late.asks[0]
-            reason = f"{ask.question}: not approved, as it came up after the approval of the call"
+            reason = f"{ask.question}: not approved, because it was asked after the call's approval"
             block(self.call, seat, Block(reason, code="drift"))
 
     async def _ask(self, values: tuple[Any, ...]) -> bool:
-        """Ask the person; tell whether the call has waited for the approval."""
+        """Ask the approver; tell whether the call has waited for the approval."""
         seat, request, facts = self._requesting(values)
         try:
             ask = self.approver.ask_async
@@ -165,27 +166,27 @@ class Approval:
             return self._accept(seat, values, self.approver.verdict(request, answer, facts))
         except BaseException as error:
             failed(self.call, seat, error)
-            raise  # not reached: who answers for a bus closes
+            raise  # never reached: the approver's seat fails closed
 
     def check(self, values: tuple[Any, ...]) -> None:
-        """Block the call where it is not, right before the method, what was approved."""
+        """Block the call if, right before the method, it is not the call that was approved."""
         if not self._is_of(values):
-            reason = "its arguments, or whose call it is, changed after it was approved"
+            reason = "the arguments or the identity of the call changed after it was approved"
             block(self.call, self._approved[0][0], Block(reason, code="drift"))
 
     def cover(self, body: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what calls the body, inside which the same call, handed on, is approved."""
+        """Wrap the body, so that inside it the same call, passed on, counts as approved."""
         hook = self.call.plan.hook
         return run_inside(self, body, is_async=hook.is_async, is_stream=hook.is_stream)
 
     @property
     def questions(self) -> list[tuple[str, Ask]]:
-        """What was approved: the names of the guards, and what each asked."""
+        """What was approved: the names of the guards, each with its question."""
         return _questions([*self._approved, *self.asks])
 
     def _has_outer(self, values: tuple[Any, ...]) -> bool:
-        """Tell whether this is the call that was approved already, handed on by the body that it is
-        made in. There is one for each attempt of that body.
+        """Tell whether this is a call that was approved already and is now passed on by the body of
+        that call. Each attempt of that body covers one such call.
         """
         outer, began = enclosing_attempt(), time.perf_counter()
         if outer is None or self._approved or OWN_CALL in self.call.state:
@@ -197,7 +198,7 @@ class Approval:
             facts = {**self._facts(values), "asks": self.questions}
             digest, is_inner = approver.digest(facts), approver.is_inner(outer, facts)
         except HookError:
-            return False  # it is refused when it asks
+            return False  # it is rejected when it asks
         if not is_inner or outer._inner.setdefault("first", self) is not self:
             return False
         self.approver, self.outer, self.digest = approver, outer, digest
@@ -206,19 +207,19 @@ class Approval:
         return True
 
     def _is_given(self, values: tuple[Any, ...]) -> bool:
-        """Tell whether all who ask have the person's yes, to the arguments as they edited them."""
+        """Tell whether every guard that asks is covered by the approval of the edited arguments."""
         seats = {seat for seat, _ in self._approved}
         is_given = all(seat in seats for seat, _ in self.asks) and self._is_of(values)
         self.values = None
         return is_given
 
     def _requesting(self, values: tuple[Any, ...]) -> tuple[Seat, Any, dict[str, Any]]:
-        """Return the seat of who answers, the request, and the facts it was made of."""
+        """Return the approver's seat, the request, and the facts it was made from."""
         approver = self.call.plan.hook.bus._approver
         if approver is None:
             seat, ask = self.asks[0]
-            nobody = Block(f"{ask.question}: nobody is there to say yes", code=ask.code)
-            block(self.call, seat, nobody)
+            reason = f"{ask.question}: no approver is configured; set one with bus.approver(...)"
+            block(self.call, seat, Block(reason, code=ask.code))
         self.approver = approver
         self._approved, self.asks = self.asks, []
         try:
@@ -230,9 +231,9 @@ class Approval:
         return _seat_of(self.call, approver), request, facts
 
     def _facts(self, values: tuple[Any, ...]) -> dict[str, Any]:
-        """Return what a call with these arguments is, for whoever answers."""
+        """Return the facts of a call with these arguments, for the approver."""
         call, hook = self.call, self.call.plan.hook
-        # What an adapter makes the call with, behind the words of the vocabulary, is none of them.
+        # What an adapter uses to make the call is not an argument of the vocabulary.
         not_asked = hook.given.sender, *getattr(hook.body, "__hookbus_carriers__", ())
         given = zip(call.plan.signature.names, values)
         events = hook.bus.events
@@ -264,14 +265,14 @@ class Approval:
         return self._digest(values) == self.digest
 
     def _accept(self, seat: Seat, values: tuple[Any, ...], verdict: Any) -> bool:
-        """Take an approval, edited or not; a denial ends the call. Tell whether it was waited for.
+        """Apply an approval, edited or not; a denial ends the call. Tell whether it was waited for.
         """
         call, (asking, ask) = self.call, self._approved[0]
         if isinstance(verdict, Block):
             block(call, asking, attrs.evolve(verdict, code=verdict.code or ask.code))
         by, edited, is_waited_for = verdict
         if edited:
-            self.check(values)  # what is left as it was is as it was shown
+            self.check(values)  # the unedited arguments must be as they were shown
             self.values = patched(call, seat, values, edited)
             self.digest = self._digest(self.values)
         self._emit_approved(by, self._began)
@@ -287,7 +288,9 @@ class Approval:
 
     def _on_own_loop(self, seat: Seat, answer: Any) -> Any:
         if not self.call.plan.hook.given.async_receivers:
-            said = "it is async, and the hook is a plain def: write a plain def approver"
+            said = (
+                "the approver is async, but the hook is a plain def: write a plain def approver"
+            )
             not_awaited(answer, said)
         return elsewhere(seat, lambda: answer)
 
@@ -297,7 +300,7 @@ def _questions(asks: list[tuple[Seat, Ask]]) -> list[tuple[str, Ask]]:
 
 
 def _seat_of(call: Call, approver: Approver) -> Seat:
-    """Return the seat of who answers: it fails as a guard does."""
+    """Return the seat of the approver; it fails as a guard does."""
     signal = call.plan.hook.bus.signal(f"pre_{call.plan.hook.name}")
     options = {"name": approver.name, "timeout": approver.timeout}
     seat = seat_of_guard(signal, approver.ask_async, approver.function, **options)

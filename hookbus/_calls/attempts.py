@@ -1,9 +1,9 @@
-"""What is rare of arounds: an attempt that patches, repeats or comes late; and what an around makes
-of what it has inside.
+"""The rare paths of arounds: an attempt that patches, repeats or comes late, and what an around
+makes of the result inside it.
 
-Each level of arounds has a mark: 0 before `call_next` is used, `BEGUN` while what is inside runs
-and where that raised,
-then how it ended; `ENDED` is added when the around has ended.
+Each level of arounds has a mark. It is 0 before `call_next` is called, and `BEGUN` while the inside
+runs or after it raised.
+Then it says how the inside ended. `ENDED` is added when the around has ended.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ MARKS: Final = {
     "begun": BEGUN, "returned": RETURNED, "replaced_mark": REPLACED, "ended": ENDED,
     "returned_ended": RETURNED + ENDED,
 }  # fmt: skip
-"""What the texts call them."""
+"""The names of the marks in the templates."""
 
 
 def check_open(call: Call, is_late: bool) -> None:
-    """Refuse to go in further where the call, or an around further out, has ended."""
+    """Reject a further attempt after the call, or an around further out, has ended."""
     if call.blocked is not None:
         stand(call)
     if call.paused is not None:
@@ -53,7 +53,7 @@ def pause(call: Call, error: BaseException) -> CallPaused:
 
 def end_pause(call: Call) -> NoReturn:
     """Raise the exception by which the method handed control back, as its caller would get it from
-    the bare method.
+    the undecorated method.
     """
     error: BaseException = call.paused.error  # type: ignore[union-attr]
     context = error.__context__
@@ -65,7 +65,7 @@ def end_pause(call: Call) -> NoReturn:
 
 
 def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> Any:
-    """Return what an around's answer is as a result, and tell it where that is not what came from
+    """Return the result that an around's answer means. Emit a change if it differs from the result
     inside.
     """
     has_run = mark in (RETURNED, REPLACED)
@@ -80,7 +80,7 @@ def judged_around(call: Call, seat: Seat, answer: Any, mark: int, last: Any) -> 
 
 
 def tried(call: Call, depth: int, mark: int, began: float) -> None:
-    """Note how an attempt ended, for `Attempted`."""
+    """Record how an attempt ended, for `Attempted`."""
     error = sys.exc_info()[1]
     outcome = "returned" if mark == RETURNED else "replaced"
     if error is not None:
@@ -89,7 +89,7 @@ def tried(call: Call, depth: int, mark: int, began: float) -> None:
 
 
 def attempted(call: Call, seat: Seat, depth: int) -> None:
-    """Tell the attempts of an around that has made more than one."""
+    """Emit the attempts of an around that made more than one."""
     tries = call.tries.pop(depth, ())
     if len(tries) > 1:
         for number, (outcome, seconds, ended) in enumerate(tries, 1):
@@ -103,20 +103,20 @@ def attempted(call: Call, seat: Seat, depth: int) -> None:
 
 
 def opened(call: Call, seat: Seat, source: Any) -> Any:
-    """Return the generator that an around of a stream gave, or say what is wrong with it."""
+    """Return the generator that an around of a stream returned, or raise what is wrong with it."""
     needed = "asend" if call.plan.hook.is_async else "send"
     if hasattr(type(source), needed) and not is_awaitable(source):
         return source
     meant(call, seat, source)
     raise HookError(
-        f"{seat.receiver.label} returned {article(name_of_class(type(source)))}; return items: "
-        f"around a stream, write {article(call.plan.hook.colour)} function"
+        f"{seat.receiver.label} returned {article(name_of_class(type(source)))}; an around of a "
+        f"stream must yield items: write {article(call.plan.hook.colour)} function"
     )
 
 
 def recorded(call_next: Any, opened: list[Any]) -> Any:
-    """Return `call_next` that notes each stream it opens: a stream that an around leaves is closed
-    when it ends.
+    """Return a `call_next` that records each stream it opens, so that a stream that an around
+    leaves is closed when the around ends.
     """
 
     def recorded_call_next(**patch: Any) -> Any:
@@ -124,12 +124,12 @@ def recorded(call_next: Any, opened: list[Any]) -> Any:
         opened.append(source)
         return source
 
-    recorded_call_next.__wrapped__ = call_next  # type: ignore[attr-defined]  # tells its colour
+    recorded_call_next.__wrapped__ = call_next  # type: ignore[attr-defined]  # shows its kind
     return recorded_call_next
 
 
 def closed(call: Call, opened: list[Any]) -> None:
-    """Close what an around has opened and left, but for what runs on elsewhere."""
+    """Close the streams that an around opened and left, except those still running elsewhere."""
     inner = call.inner
     for source in opened:
         if not source.gi_running:
@@ -138,7 +138,7 @@ def closed(call: Call, opened: list[Any]) -> None:
 
 
 async def closed_async(call: Call, opened: list[Any]) -> None:
-    """Close what an around has opened and left, but for what runs on elsewhere."""
+    """Close the streams that an around opened and left, except those still running elsewhere."""
     inner = call.inner
     for source in opened:
         if not source.ag_running:
@@ -147,9 +147,9 @@ async def closed_async(call: Call, opened: list[Any]) -> None:
 
 
 def as_items(items: Any, *, is_async: bool, whole: Any = None) -> Any:
-    """Return something to pull items from by `send`, `throw` and `close`.
+    """Return an object that yields items through `send`, `throw` and `close`.
 
-    Where a stream has a result as a whole, that is what replaces it, and is its one item.
+    If a stream has a result as a whole, that result replaces it and is its only item.
     """
     if whole is not None:
         items = items, whole(items)
@@ -159,7 +159,7 @@ def as_items(items: Any, *, is_async: bool, whole: Any = None) -> Any:
 
 
 def _each(items: Any) -> Generator[Any, Any, None]:
-    for item in items:  # noqa: UP028 - an iterator does not take what is sent
+    for item in items:  # noqa: UP028 - an iterator does not accept sent values
         yield item
 
 

@@ -1,4 +1,4 @@
-"""Observers in the background: started with what they asked for, and awaited by nobody."""
+"""Background observers: started with the arguments they need, and not awaited by the call."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def start(
     call: Call, seat: Seat, view: ReadOnly | None, function: Callable[..., Any], /,
     *args: Any, **kwargs: Any,
 ) -> None:  # fmt: skip
-    """Start an observer, in a task where it is async and else in a worker thread.
+    """Start an observer: in a task if it is async, else in a worker thread.
 
     Raises:
-        HookError: when too many are under way: it is dropped; or for an async one where asyncio
-            does not run.
+        HookError: if too many are running, in which case it is dropped; or for an async observer if
+            no asyncio event loop is running.
     """
-    if not call.inside:  # as it will be told by then
+    if not call.inside:  # the call may be over when the event is emitted
         call.parent_id = enclosing()
     run, asked = Run(call, seat, view), partial(function, *args, **kwargs)
     asyncio = running_asyncio() if call.plan.hook.is_async else None
@@ -44,8 +44,8 @@ def start(
             run.await_it(asked, loop)
         else:
             raise HookError(
-                "it runs in the background, which needs the event loop of asyncio where what it "
-                "hooks is awaited"
+                "it is an async background observer, which needs a running asyncio event loop "
+                "where its hook is awaited"
             )
     except BaseException:
         under_way.release(run)
@@ -53,7 +53,7 @@ def start(
 
 
 class Run:
-    """One turn in the background; it keeps its receiver and what that asked for alive."""
+    """One background run. It keeps its receiver and the arguments alive."""
 
     loop: Any = None
     task: Any = None
@@ -66,7 +66,7 @@ class Run:
         return self.seat.receiver.label
 
     def work(self, asked: Callable[[], Any], loop: Any) -> None:
-        """Call it in this thread; what it returns is awaited on the loop where that can be."""
+        """Call it in this thread; await its result on the loop if possible."""
         belong_to(self)
         end, seconds = time.monotonic(), self.seat.timeout
         try:
@@ -83,8 +83,8 @@ class Run:
             self.ended(answer, None)
 
     def await_it(self, asked: Callable[[], Any], loop: Any) -> None:
-        """Have a task call it and await what it returns."""
-        # The loop itself holds its tasks weakly.
+        """Start a task that calls it and awaits its result."""
+        # The event loop itself keeps only weak references to its tasks.
         self.loop, self.task = loop, loop.create_task(self._awaited(asked))
         self.task.add_done_callback(self._done)
 
@@ -93,7 +93,7 @@ class Run:
         try:
             answer = resolved(asked())
             return await (answer if self.seat.timeout is None else within(self.seat, answer)), None
-        except SystemExit as error:  # out of a task it would end the loop
+        except SystemExit as error:  # raised from a task, it would end the loop
             return None, error
 
     def _done(self, task: Any) -> None:
@@ -104,10 +104,10 @@ class Run:
             self.ended(*(task.result() if error is None else (None, error)))
 
     def ended(self, answer: Any, error: BaseException | None) -> None:
-        """Tell how it failed, if it did, and that it is no longer under way."""
+        """Emit its failure, if it failed, and stop counting it as running."""
         call, seat = self.call, self.seat
         failure = self._misuse(answer) if error is None else error
-        # A Ctrl-C goes out of the loop whatever it hits.
+        # A Ctrl-C must leave the loop, whatever code it interrupts.
         goes_out = self.task is not None and is_a(failure, KeyboardInterrupt)
         try:
             if failure is not None:
@@ -117,7 +117,7 @@ class Run:
             seat.signal._home._under_way.release(self)
 
     def _misuse(self, answer: Any) -> Exception | None:
-        """Return what is wrong with an answer, or with what was written meanwhile."""
+        """Return what is wrong with its answer, or with writes to its read-only arguments."""
         try:
             if self.view is not None:
                 check_untampered(self.seat, self.view)

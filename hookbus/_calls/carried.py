@@ -1,7 +1,7 @@
-"""What listeners of `Started` set in the context of a stream, such as the current span: it holds
-while the body runs, and not for the reader between two items.
+"""Context variables that listeners of `Started` set for a stream, such as the current span. They
+apply while the body runs, and not to its reader between two items.
 
-The body runs in the context of whoever reads, which may be another task or thread for each item.
+The body runs in the context of its reader, which may be another task or thread for each item.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class Carried:
     """The context variables that listeners have set, and their values on the other side.
 
     Attributes:
-        inner: the values in the body, while the reader runs.
-        outer: the values of the reader, while the body runs, else None.
+        inner: the values of the body, while the reader runs.
+        outer: the values of the reader, while the body runs; else None.
     """
 
     def __init__(self, variables: list[ContextVar[Any]], outer: list[Any]) -> None:
@@ -29,7 +29,7 @@ class Carried:
 
 
 def changes_since(before: Context) -> Carried | None:
-    """Return what has been set since a copy of the context was made, None where nothing was."""
+    """Return what has been set since a copy of the context was made, or None."""
     set_now = [
         variable for variable, value in copy_context().items()
         if variable is not ENCLOSING and before.get(variable, _UNSET) is not value
@@ -40,19 +40,19 @@ def changes_since(before: Context) -> Carried | None:
 
 
 def leave_context(carried: Carried) -> None:
-    """Give the reader its own values back, if the body had others; an interrupt may have this
-    called once more.
+    """Restore the reader's own values, if the body had others. After an interrupt, this may be
+    called a second time.
     """
     if carried.outer is not None:
         carried.inner = [_value_of(variable) for variable in carried.variables]
         for variable, value in zip(carried.variables, carried.outer, strict=True):
-            if value is not _UNSET:  # one without a default cannot be taken back
+            if value is not _UNSET:  # a variable without a default cannot be unset
                 variable.set(value)
         carried.outer = None
 
 
 def enter_context(carried: Carried) -> None:
-    """Give the body its own values back, and remember those of whoever reads now."""
+    """Restore the body's values, and save those of the current reader."""
     carried.outer = [_value_of(variable) for variable in carried.variables]
     for variable, value in zip(carried.variables, carried.inner, strict=True):
         if value is not _UNSET:

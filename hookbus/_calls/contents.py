@@ -1,4 +1,4 @@
-"""Containers that receivers can read and not write, and plain copies of them for the method."""
+"""Read-only containers for receivers, and plain copies of them for the method."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ def _refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
     changed = f"{{**{name}, ...}}" if self.is_mapping else f"[*{name}, ...]"
     raise HookError(
         f"the contents of {name} are read-only: return {{{name!r}: {changed}}} instead of "
-        "writing in place"
+        "changing it in place"
     )
 
 
 class _ReadOnly:
-    """A container whose writers raise HookError; a copy or pickle of it is a plain one.
+    """A container whose write methods raise HookError; copying or pickling it gives a plain one.
 
     Attributes:
-        plain: the class of its copies, which is also a parent.
-        argument: the argument that it is, or is inside of.
+        plain: the class of its copies, which is also a base class.
+        argument: the name of the argument that it is, or is inside of.
         is_mapping: whether that argument is a mapping.
     """
 
@@ -32,7 +32,7 @@ class _ReadOnly:
     is_mapping: bool
 
     def copy(self) -> Any:
-        """Return a plain container of the same items; containers in it stay read-only."""
+        """Return a plain container with the same items; containers in it stay read-only."""
         return self.plain(self)
 
     __copy__ = copy
@@ -68,11 +68,11 @@ _COPIED: Final = frozenset({dict, list, tuple, ReadOnlyDict, ReadOnlyList})
 
 
 def read_only(value: Any, argument: str) -> Any:
-    """Return the value of an argument with a read-only copy in place of each `dict` and `list` in
-    it, reached through these and tuples. Any other object stays itself.
+    """Return the value of an argument with a read-only copy of each `dict` and `list` in it that is
+    reached through these and tuples. Any other object stays the same.
 
     Raises:
-        HookError: where a container holds itself, or too many others in each other.
+        HookError: if a container contains itself, or containers are nested too deeply.
     """
     if type(value) not in _COPIED:
         return value
@@ -89,8 +89,8 @@ def read_only(value: Any, argument: str) -> Any:
 
 
 def plain_copy(value: Any, argument: str = "an argument") -> Any:
-    """Return the value with a plain copy in place of each container in it that is read-only, or
-    that such a one is in.
+    """Return the value with a plain copy of each read-only container in it, and of the containers
+    around those.
 
     Raises:
         HookError: as `read_only`.
@@ -105,13 +105,13 @@ def _copied_all(value: Any, make: Any, argument: str) -> Any:
         return _copied(value, make)
     except RecursionError:
         raise HookError(
-            f"{argument} holds itself, or too many containers in each other: pass plain data"
+            f"{argument} contains itself, or is nested too deeply: pass plain data"
         ) from None
 
 
 def _copied(value: Any, make: Any) -> Any:
-    """Return what `make` gives for the kind of a container and a plain one of its items, copied
-    likewise.
+    """Return what `make` gives for the type of a container and a plain container of its items,
+    copied in the same way.
     """
     kind = type(value)
     if issubclass(kind, dict):

@@ -1,4 +1,4 @@
-"""One call as its receivers see it, and as the engine notes what is rare of it."""
+"""One call as its receivers see it, and the record of its rare events."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 FIXED_ARGUMENTS: Final = (
-    "these arguments are read-only: a modifier of `pre` may change them, "
-    "an around passes call_next(name=value)"
+    "these arguments are read-only here: only a modifier of `pre` may change them, "
+    "and an around passes call_next(name=value)"
 )
-FIXED_CONTEXT: Final = "ctx is read-only: return what is to be changed"
+FIXED_CONTEXT: Final = "ctx is read-only: return the changes instead"
 
 
 class ReadOnly(MutableMapping[str, Any]):
-    """The arguments of a call as a receiver sees them that may not change them.
+    """The arguments of a call, for receivers that may not change them.
 
-    A write raises TypeError and is remembered: it is the receiver's failure even if it swallows the
-    exception.
+    A write raises TypeError and is recorded: it is a failure of the receiver even if the receiver
+    catches the exception.
     """
 
     __slots__ = ("_bindings", "tampered")
@@ -113,12 +113,12 @@ class HookContext(_Facts):
 
     @property
     def description(self) -> str:
-        """What events call the sender."""
+        """The description of the sender in events."""
         return describe(self.sender)
 
     def snapshot(self) -> HookContext:
-        """Return a context of its own whose `kwargs` and `result` are deep copies; a value that
-        refuses copying raises.
+        """Return a separate context whose `kwargs` and `result` are deep copies. A value that
+        cannot be copied raises.
         """
         copied = copy.deepcopy(dict(self.kwargs)), copy.deepcopy(self.result)
         return self.__replace__(kwargs=copied[0], result=copied[1])
@@ -155,16 +155,16 @@ def _values(context: _Facts) -> dict[str, Any]:
 
 
 class CallNext(Protocol[R_co]):
-    """What an around calls to run what it has inside; annotate its `call_next` with it.
+    """The type of `call_next`, which an around calls to run what is inside it.
 
-    Its parameter is what calling the method gives: `CallNext[str]` for a plain method,
+    Its parameter is what a call of the method returns: `CallNext[str]` for a plain method,
     `CallNext[Awaitable[str]]` for an async one, `CallNext[Iterator[str]]` and
-    `CallNext[AsyncIterator[str]]` for streams. It is for annotations only.
+    `CallNext[AsyncIterator[str]]` for streams. Use it only for annotations.
     """
 
     def __call__(self, **patch: Any) -> R_co:
-        """Run it, the arguments that `patch` names changed; guards are asked again where it changes
-        or repeats.
+        """Run the inside, with the arguments that `patch` names changed. Guards are called again if
+        it changes or repeats.
         """
         ...
 
@@ -172,13 +172,13 @@ class CallNext(Protocol[R_co]):
 next_call_id: Final = count(1).__next__
 
 ENCLOSING: ContextVar[list[int] | None] = ContextVar("hookbus_enclosing_call", default=None)
-"""The number of the call around the running code, of those whose beginning or end somebody hears;
-empty once it is over.
+"""The number of the observed call that the running code is inside of (observed: a listener receives
+its start or end); empty once that call is over.
 """
 
 
 class _Made:
-    """A value that is made when it is first asked for."""
+    """A value that is created on first access."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
@@ -191,39 +191,36 @@ class _Made:
 
 
 class Call:
-    """What is rare of one call, and what its receivers share. The usual way through a call makes
-    none.
+    """The rare facts of one call, and what its receivers share. Most calls never create one.
 
     Attributes:
-        plan: who runs for it.
+        plan: the receivers of the call.
         sender: the object whose method runs.
-        description: what the sender is called in events.
+        description: the description of the sender in events.
         id: its number.
-        parent_id: the number of the observed call it was made in.
-        began: when, on the clock of `time.perf_counter`.
-        labels: what names it, of a call of the vocabulary whose beginning or end somebody hears.
-        state: what `ctx.state` is.
-        results: what came out of what each around has inside, by its depth, where somebody hears of
-            changes.
+        parent_id: the number of the observed call that made it.
+        began: when it started, by `time.perf_counter`.
+        labels: its labels, for a call of the vocabulary whose start or end has a listener.
+        state: the value of `ctx.state`.
+        results: the result inside each around, by its depth, if a listener receives changes.
         tries: the attempts of each around, by its depth, for `Attempted`.
-        blocked: the verdict and whose it is, once the call is blocked.
+        blocked: the verdict and its receiver, once the call is blocked.
         parting: what the caller of a blocked call gets instead of an exception, or NOTHING.
-        inner: the last exception that came out of what an around has inside; it is no failure of
-            the arounds it passes.
-        broken: what goes out as a receiver has failed that asks to raise, whatever an around does
-            with it.
-        own_cancel: a CancelledError that a receiver raised by itself, which goes out.
+        inner: the last exception raised inside an around; the arounds that it passes through have
+            not failed.
+        broken: the exception that must reach the caller because a receiver with `on_error="raise"`
+            failed, whatever an around does with it.
+        own_cancel: a CancelledError that a receiver raised by itself, which reaches the caller.
         paused: what arounds get once the method has handed control back to its framework.
-        is_over: whether the arounds have ended; what one of them has left running does nothing
-            more.
-        cancels: how many cancellations the caller's task had been asked for when the call ended: a
+        is_over: whether the arounds have ended; what one of them left running does nothing more.
+        cancels: how many cancellations were requested of the caller's task when the call ended; a
             further one is the caller's.
-        arguments: what the method was called with by the last attempt that patched or repeated, for
-            those who look after it.
-        outer: whose number `ENCLOSING` held around the call, and `inside` what it holds within.
-        carried: what listeners of `Started` have set in the context of a stream: it holds while the
-            body runs, and not for the reader.
-        said: what the receiver whose turn it is has answered, for `Invoked`.
+        arguments: the arguments of the last attempt that patched or repeated, for the receivers
+            that run after it.
+        outer: the value of `ENCLOSING` around the call; `inside` is its value within the call.
+        carried: what listeners of `Started` set in the context of a stream; it applies while the
+            body runs, and not to the reader.
+        said: the answer of the receiver that is being called, for `Invoked`.
     """
 
     state = _Made(lambda call: {})

@@ -1,4 +1,4 @@
-"""How long a receiver may take: awaited within a limit, or run in a daemon thread and left behind.
+"""Deadlines of receivers: awaited within a limit, or run in a daemon thread that may be abandoned.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _MISSING: Final = object()
 
 
 def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call in a worker thread and wait until the deadline, in the caller's context; what it sets
-    there comes back.
+    """Call in a worker thread, in a copy of the caller's context, and wait until the deadline.
+    Context variables that it sets are copied back.
     """
     before = copy_context()
     end = time.monotonic() + (seat.timeout or 0.0)
     job, context = workers.submit(function, args, kwargs)
     try:
         value, error = job.result(seat.timeout)
-        if are_greenlets() and time.monotonic() > end:  # it held up all of them, this one too
+        if are_greenlets() and time.monotonic() > end:  # it blocked all greenlets, this one too
             raise TimeoutError
     except TimeoutError:
         raise late(seat) from None
@@ -45,7 +45,7 @@ def timed(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 async def timed_async(
     seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """Call in a worker thread, so that it cannot block the loop, and await what it returns, all
+    """Call in a worker thread, so that it cannot block the event loop, and await its result, all
     before the deadline.
     """
     asyncio, seconds = _asyncio(), seat.timeout or 0.0
@@ -72,8 +72,8 @@ async def timed_async(
 
 
 async def within(seat: Seat, awaitable: Awaitable[Any], end: float | None = None) -> Any:
-    """Await until the deadline. What blocks the loop cannot be interrupted, but a late answer is
-    late.
+    """Await until the deadline. Code that blocks the loop cannot be interrupted, but its answer
+    counts as late.
     """
     try:
         asyncio = _asyncio()
@@ -95,22 +95,22 @@ async def within(seat: Seat, awaitable: Awaitable[Any], end: float | None = None
 
 
 def late(seat: Seat) -> TimeoutError:
-    return TimeoutError(f"no answer within {seat.timeout:g} seconds")
+    return TimeoutError(f"did not answer within {seat.timeout:g} seconds")
 
 
 def _asyncio() -> Any:
     asyncio = running_asyncio()
     if asyncio is None:
         raise HookError(
-            "it has a deadline, which needs the event loop of asyncio "
-            "where what it hooks is awaited"
+            "it has a deadline, which needs a running asyncio event loop "
+            "where its hook is awaited"
         )
     return asyncio
 
 
 def _bring_back(before: Context, context: Context) -> None:
-    """Set in this context what was set in the one that a worker ran in, and nothing else: others
-    may run in this one meanwhile.
+    """Copy the context variables that the worker has set into this context, and nothing else: other
+    code may run in this context meanwhile.
     """
     for variable, value in context.items():
         if before.get(variable, _MISSING) is not value:

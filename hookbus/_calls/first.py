@@ -1,4 +1,4 @@
-"""Who has been called: noted at the first call of each receiver, and at no other."""
+"""Records which receivers were called: at the first call of each, and at no other."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 from .._hooks.shell import HIDDEN
 from .plan import Seat
 
-globals().update(HIDDEN)  # it is called as what was written is
+globals().update(HIDDEN)  # called like the compiled function
 
 
 class FirstCall:
-    """What is called in a receiver's place until it is: that notes it, and puts the receiver there.
+    """Called in place of a receiver until its first call, which it records. Then it installs the
+    receiver itself.
 
-    So the calls after the first one cost nothing for it.
+    So later calls have no overhead.
     """
 
     def __init__(self, seat: Seat, function: Callable[..., Any]) -> None:
@@ -24,10 +25,10 @@ class FirstCall:
         self._places: list[tuple[weakref.ref[FunctionType], str, int | None]] = []
 
     def stand_in(self, run: FunctionType, name: str, index: int | None = None) -> None:
-        """Stand in for the receiver in the globals of what was written, under this name, or in the
-        list that has it.
+        """Replace the receiver in the globals of the compiled function, under this name, or in the
+        list that contains it.
         """
-        # Weakly: what was written goes with who holds it, and not with a later collection.
+        # Weakly: the function must be freed with its owner, and not by a later collection.
         self._places.append((weakref.ref(run), name, index))
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -43,12 +44,12 @@ class FirstCall:
 
 
 def first_call(seat: Seat, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what is called for a receiver: itself, once it was called in any plan."""
+    """Return what to call for a receiver: itself, once it was called in any plan."""
     return function if seat.receiver.has_fired else FirstCall(seat, function)
 
 
 def stand_in(run: FunctionType) -> None:
-    """Have those that stand in for receivers in what was written make place for them."""
+    """Tell the placeholders in a compiled function where to install their receivers."""
     for name, value in run.__globals__.items():
         if type(value) is FirstCall:
             value.stand_in(run, name)

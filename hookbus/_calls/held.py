@@ -1,4 +1,4 @@
-"""What containers and objects hold: a tuple of it that shows each write."""
+"""Reads the contents of containers and objects as a tuple that shows every change."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Final
 from .contents import ReadOnlyDict, ReadOnlyList
 
 Reader = Callable[[Any], Any]
-"""Gives what a value holds now: a tuple, of a `dict` first of its keys and then of its values; a
-copy of a `set` or `bytearray`.
+"""Returns the current contents of a value as a tuple: of a `dict` first its keys, then its values.
+For a `set` or `bytearray`, returns a copy.
 """
 
 _namespace_of: Final[Callable[[type], Mapping[str, Any]]] = type.__dict__["__dict__"].__get__
@@ -23,7 +23,7 @@ _MISSING: Final = object()
 
 
 def items_of(value: dict[Any, Any]) -> tuple[Any, ...]:
-    """Return the keys of a `dict` and then its values."""
+    """Return the keys of a `dict`, followed by its values."""
     return (*value, *value.values())
 
 
@@ -31,16 +31,16 @@ READERS: Final[dict[type, Reader]] = {
     dict: items_of, ReadOnlyDict: items_of, list: tuple, ReadOnlyList: tuple, tuple: tuple,
     set: set.copy, bytearray: bytearray.copy,
 }  # fmt: skip
-"""By exact type: the containers that are read under every hook."""
+"""By exact type: the containers that are read for every hook."""
 
 
 ATOMS: Final[frozenset[type]] = frozenset({str, bytes, int, float, complex, bool, type(None)})
-"""Types of values that hold nothing else and cannot change."""
+"""Types of values that contain nothing else and cannot change."""
 
 
 class ObjectReaders(dict[type, Reader]):
-    """Readers also for objects of classes that declare fields, and for subclasses of containers.
-    They learn of each class when they meet its first object.
+    """Readers for objects of classes that declare fields, and for subclasses of containers, too.
+    They learn each class when they meet its first object.
     """
 
     def __init__(self, values: Iterable[Any]) -> None:
@@ -57,10 +57,10 @@ class ObjectReaders(dict[type, Reader]):
 
 
 class _ObjectReader:
-    """Reads the objects of one class, none of whose own code runs for a declared field.
+    """Reads the objects of one class, without running its own code for a declared field.
 
     Attributes:
-        names: the fields it declares, and its parents.
+        names: the fields that the class and its bases declare.
     """
 
     def __init__(self, kind: type) -> None:
@@ -84,13 +84,13 @@ class _ObjectReader:
 def _slot_of(value: Any, name: str) -> Any:
     try:
         return object.__getattribute__(value, name)
-    except Exception:  # a field that is not set
+    except Exception:  # the field is not set
         return _MISSING
 
 
 def _fields_of(kind: type) -> tuple[str, ...]:
-    """Return the fields that pydantic, dataclasses and attrs have of a class, and those that an
-    adapter says of a plain one.
+    """Return the fields of a class for pydantic, dataclasses and attrs, and those that an adapter
+    declares for a plain class.
     """
     names: dict[str, None] = {}
     for cls in _mro_of(kind):
@@ -103,17 +103,17 @@ def _fields_of(kind: type) -> tuple[str, ...]:
             names |= dict.fromkeys(each.name for each in declared["__attrs_attrs__"])
         names |= dict.fromkeys(declared.get("__hookbus_fields__", ()))
         if "__pydantic_extra__" in declared:
-            names["__pydantic_extra__"] = None  # fields that were not declared
+            names["__pydantic_extra__"] = None  # values of undeclared fields
     return (*names,)
 
 
 def parts_of(held: tuple[Any, ...], reader: Reader) -> tuple[Any, ...]:
-    """Return what a value held, without the keys of a `dict`."""
+    """Return the contents of a value, without the keys of a `dict`."""
     return held[len(held) // 2 :] if reader is items_of else held
 
 
 def place_of(number: int, held: tuple[Any, ...], reader: Reader) -> str:
-    """Return the place of one of these parts, as it is written behind the value: `['to']`."""
+    """Return where one of these parts is, as written after the value: `['to']`."""
     if reader is items_of:
         return f"[{held[number]!r:.40}]"
     if isinstance(reader, _ObjectReader):

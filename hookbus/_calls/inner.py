@@ -1,7 +1,7 @@
-"""Calls made inside the body of a call that a person has approved.
+"""Calls made inside the body of a call that was approved.
 
-A server that is mounted in another, or a client whose server is in the same process, hands a call
-on. What it hands on is the same call, so its guards need no second answer from the same person.
+A server that is mounted in another one, or a client whose server is in the same process, passes a
+call on. The passed-on call is the same call, so its guards need no second approval.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any, Final
 __tracebackhide__: Final = True
 
 OWN_CALL: Final = object()
-"""In `ctx.state` of a call that a guard asks about which follows calls from layer to layer by
-itself, and has found that it was not handed on.
+"""Key in `ctx.state`, set by a guard that follows calls from layer to layer by itself and has found
+that this call was not passed on.
 """
 
 _BOUNDARIES: Final = "_./:-"
-"""What is between a prefix that a layer puts before the name of a tool, and the name."""
+"""Separators between a prefix that a layer adds to the name of a tool, and the name."""
 
 
 def run_inside(
     attempt: Any, body: Callable[..., Any], *, is_async: bool, is_stream: bool
 ) -> Callable[..., Any]:
-    """Return what calls a body, in which `enclosing_attempt` returns this attempt."""
+    """Wrap a body, so that inside it `enclosing_attempt` returns this attempt."""
     enter = partial(_Running, attempt)
 
     def call_body(*args: Any, **kwargs: Any) -> Any:
@@ -45,20 +45,20 @@ def run_inside(
 
 
 def stream_inside(enter: Callable[[], Any], items: Any, *, is_async: bool) -> Any:
-    """Return a generator that makes each of the items of another in a context manager, which is
-    left while their reader runs.
+    """Return a generator that makes each item of another one inside a context manager, which is
+    left while the reader runs.
     """
     return (_AsyncStream if is_async else _Stream)(enter, items)
 
 
 def enclosing_attempt() -> Any:
-    """Return the innermost approved attempt whose body runs around the running code, or None."""
+    """Return the innermost approved attempt whose body the running code is in, or None."""
     running = _RUNNING.get()
     return None if running is None else running.attempt
 
 
 def is_behind(outer: Any, name: Any) -> bool:
-    """Tell whether a tool has a name that another layer has put a prefix before."""
+    """Tell whether a tool name is the approved name with a prefix that another layer added."""
     if not isinstance(outer, str) or not isinstance(name, str) or not name:
         return False
     before = outer.removesuffix(name)
@@ -66,8 +66,8 @@ def is_behind(outer: Any, name: Any) -> bool:
 
 
 class _Running:
-    """A body while it runs, for a stream from item to item. A task that outlives it has a copy of
-    the context, and finds no attempt in it any more.
+    """A running body; of a stream, from item to item. A task that outlives the body has a copy of
+    the context, but finds no attempt in it.
     """
 
     __slots__ = ("_above", "attempt")
@@ -81,10 +81,10 @@ class _Running:
 
     def __exit__(self, *_: object) -> None:
         self.attempt = None
-        # Not by a token: a coroutine may be closed in another context than it ran in.
+        # Without a token: a coroutine may be closed in another context than it ran in.
         if _RUNNING.get() is self:
             _RUNNING.set(self._above)
-        self._above = None  # a copy of the context may be there for long
+        self._above = None  # a copy of the context may live for long
 
 
 _RUNNING: Final[ContextVar[_Running | None]] = ContextVar("hookbus_approved_body", default=None)

@@ -1,5 +1,5 @@
-"""Async receivers of a plain call: awaited on an event loop in a thread of their own, for which the
-call waits.
+"""Async receivers of a plain call: awaited on an event loop in a separate thread, while the call
+waits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PURPOSE: Final = "async receivers of plain calls"
 
 
 class Loop:
-    """An event loop in a daemon thread of the operating system, begun when it is first needed."""
+    """An event loop in a daemon thread of the operating system, started on first use."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -34,25 +34,25 @@ class Loop:
         self._running: Any = None
 
     def submit(self, make: Callable[[], Any]) -> Any:
-        """Run the coroutine that `make` makes, in a copy of this context; return its future.
+        """Run the coroutine that `make` returns, in a copy of this context; return its future.
 
         Raises:
-            HookError: in the very thread of the loop, which would wait for itself.
+            HookError: if called in the thread of the loop, which would wait for itself.
         """
         import asyncio
 
         loop = self._own()
         if asyncio._get_running_loop() is loop:
             raise HookError(
-                "it is async, and this plain call was made by another async receiver of a plain "
-                "call, whose loop it would have to wait for: write a plain def receiver"
+                "it is async, and another async receiver of a plain call made this plain call, so "
+                "the event loop would have to wait for itself: write a plain def receiver"
             )
         if are_greenlets():
             return _Polled(loop, make)
         return asyncio.run_coroutine_threadsafe(make(), loop)
 
     def _own(self) -> Any:
-        if self._starter is not thread_starter():  # gevent or eventlet came meanwhile
+        if self._starter is not thread_starter():  # gevent or eventlet was loaded since
             self._lock = Lock()
             self.reset()
         with self._lock:
@@ -74,7 +74,7 @@ def _begin_in_thread() -> Any:
 
 
 def _begin_in_real_thread() -> Any:
-    """Return a loop that runs beside all greenlets; in one of them it would run in all of them."""
+    """Return a loop in a real thread beside all greenlets; a greenlet would block all of them."""
     import asyncio
 
     begun: list[Any] = []
@@ -95,8 +95,8 @@ def _begin_in_real_thread() -> Any:
 
 
 class _Polled:
-    """What a greenlet waits for that comes from another thread of the operating system. It looks
-    now and then: no lock that gevent or eventlet has made is safe between such threads.
+    """What a greenlet waits for when the answer comes from another thread of the operating system.
+    It polls, because locks that gevent or eventlet make are not safe between such threads.
     """
 
     def __init__(self, loop: Any, make: Callable[[], Any]) -> None:
@@ -121,7 +121,7 @@ class _Polled:
 def _wait_for(answers: list[Any]) -> None:
     pause = 0.0005
     while not answers:
-        time.sleep(pause)  # as gevent or eventlet has it: other greenlets run meanwhile
+        time.sleep(pause)  # the patched sleep: other greenlets run meanwhile
         pause = min(2 * pause, 0.01)
 
 
@@ -130,8 +130,7 @@ run_at_fork(after_in_child=_loop.reset)
 
 
 def elsewhere(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call and await on the loop of such receivers, within the deadline where there is one; return
-    the answer.
+    """Call and await on the shared loop, within the deadline if there is one; return the answer.
     """
     future = _loop.submit(lambda: _answer(seat, function, args, kwargs))
     try:
@@ -150,7 +149,7 @@ def elsewhere(seat: Seat, function: Callable[..., Any], /, *args: Any, **kwargs:
 async def _answer(
     seat: Seat, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, BaseException | None]:
-    """Return the answer and what was raised instead; a loop must not see what ends a program."""
+    """Return the answer and the exception raised instead; the loop must not see exit exceptions."""
     from asyncio import CancelledError
 
     try:
@@ -159,6 +158,6 @@ async def _answer(
             answer = await (answer if seat.timeout is None else within(seat, answer))
         return answer, None
     except CancelledError:
-        return None, HookError("it was cancelled on the loop that it ran on")
+        return None, HookError("it was cancelled on the event loop that it ran on")
     except BaseException as error:
         return None, error

@@ -1,7 +1,7 @@
-"""What answers mean: said here once, in plain Python, for every colour.
+"""What answers mean: written here once, in plain Python, for every kind of function.
 
-The text of a call (`story.txt`) does what is usual in line and comes here with everything else;
-what ends a call raises, what returns lets it go on.
+The template of a call (`story.txt`) handles the usual cases in line and calls this module for all
+others. A function here that ends the call raises; one that returns lets the call go on.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from .telling import ONLY_A_MODIFIER, tell_change, tell_changes, tell_failed
 from .verdicts import VERDICTS, Ask, Block, Drop, Replace
 
 DROPPED: Final = object()
-"""What an item becomes that does not reach the consumer."""
+"""The value of an item that does not reach the consumer."""
 
 PLAIN: Final = frozenset({str, int, float, bytes, dict, list, tuple, set, type(None)})
-"""Types of answers that need no second look: neither verdicts nor to be awaited. A bool may be what
-judges a result, and not the new one.
+"""Types of answers that need no second check: neither verdicts nor awaitables. A bool is not among
+them, because it may be meant as a judgement of the result.
 """
 
 READY: Final = PLAIN.union(VERDICTS, [bool])
-"""Types of answers that are not to be awaited."""
+"""Types of answers that are not awaitable."""
 
 
 def revised(
     call: Call, seat: Seat, answer: Any, values: tuple[Any, ...], draft: Any = None
 ) -> tuple[Any, ...]:
-    """Return the arguments as a modifier of `pre` leaves them: what it wrote into its draft, and
-    what it answered.
+    """Return the arguments after a modifier of `pre`: what it wrote to its draft, and what it
+    returned.
     """
     plan, kind = call.plan, type(answer)
     before = dict(zip(plan.signature.names, values))
@@ -64,12 +64,12 @@ def revised(
 def patched(
     call: Call, seat: Seat, values: tuple[Any, ...], patch: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """Return the arguments with some of them changed, which is checked and told."""
+    """Return the arguments with some of them changed; check and emit the change."""
     signature = call.plan.signature
     before = dict(zip(signature.names, values))
     after = {**before, **patch}
     signature.check(after)
-    if seat.phase == "around":  # who approves a call may leave out what they will
+    if seat.phase == "around":  # an approver may leave out any key
         note_lost_keys(seat, before, after)
     _show(call, before, after)
     tell_changes(call, seat, before, after)
@@ -77,7 +77,7 @@ def patched(
 
 
 def _show(call: Call, before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Have receivers see the contents of new arguments as read-only where the hook says so."""
+    """Show receivers the contents of new arguments as read-only, if the hook says so."""
     for name in call.plan.hook.given.read_only:
         if name in after and after[name] is not before[name]:
             after[name] = read_only(after[name], name)
@@ -96,7 +96,7 @@ def judged(call: Call, seat: Seat, answer: Any, before: Any, index: int | None =
 
 
 def meant(call: Call, seat: Seat, answer: Any) -> Any:
-    """Return the value that an answer of `post`, `item` or an around stands for, or `DROPPED`."""
+    """Return the value that an answer of `post`, `item` or an around means, or `DROPPED`."""
     kind = type(answer)
     if issubclass(kind, Block):
         block(call, seat, answer)
@@ -114,13 +114,13 @@ def meant(call: Call, seat: Seat, answer: Any) -> Any:
     elif kind is CoroutineType and seat.phase == "around" and _is_attempt(answer.cr_code):
         close_unawaited(answer)
         write = "write return await call_next()"
-        raise HookError(f"{seat.receiver.label} returned call_next() and did not await it; {write}")
+        raise HookError(f"{seat.receiver.label} returned call_next() without await; {write}")
     return answer.result if issubclass(kind, Replace) else answer
 
 
 def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
-    """Block the call that a receiver wants approved which is no guard of `pre`: nobody is asked for
-    it, and it must not go on as if somebody had said yes.
+    """Block the call because a receiver returned `Ask` that is not a guard of `pre`. No approver is
+    asked, and the call must not go on as if it were approved.
     """
     try:
         wrong_return(seat, answer, "None or Block(reason)")
@@ -131,31 +131,31 @@ def block_asking(call: Call, seat: Seat, answer: Ask) -> NoReturn:
 
 
 def ruled(call: Call, seat: Seat, answer: Any) -> None:
-    """Block by the answer of a guard; an answer that is none is its failure, which blocks, too."""
+    """Apply the answer of a guard; an invalid answer is a failure of the guard, which blocks."""
     if issubclass(type(answer), Block):
         (tell_block if seat.receiver.options.shadow else block)(call, seat, answer)
         return
     try:
         wrong_return(seat, answer, "None or Block(reason)")
-    except Exception as error:  # also of the answer itself, which is a stranger's
+    except Exception as error:  # the answer itself may raise, as it may be any object
         failed(call, seat, error)
 
 
 def decided(call: Call, seat: Seat, answer: Any) -> None:
-    """Report an observer that decides or patches; anything else it returns is nobody's business."""
+    """Report an observer that returns a verdict or a patch; ignore anything else it returns."""
     kind = type(answer)
     if kind in PLAIN and (kind is not dict or seat.phase != "pre"):
         return
     is_patch = seat.phase == "pre" and issubclass(kind, Mapping)
     if issubclass(kind, VERDICTS) or is_verdict_class(answer) or is_patch:
-        instead = "an observer decides nothing; connect it as a guard or a modifier"
+        instead = "an observer cannot decide anything; connect it as a guard or a modifier"
         wrong_return(seat, answer, f"nothing: {instead}")
     if not call.plan.hook.is_async:
         not_to_await(answer)
 
 
 def _is_attempt(code: CodeType) -> bool:
-    """Tell whether a coroutine of this code is what `call_next` gives."""
+    """Tell whether a coroutine with this code comes from `call_next`."""
     return is_of_engine(code) and code.co_name.startswith("next_")
 
 
@@ -170,7 +170,7 @@ def rescued(call: Call, seat: Seat, answer: Any) -> Replace:
 
 
 def check_items(call: Call, seat: Seat, verdict: Replace) -> None:
-    """Refuse a `Replace` for a stream that has no items to give."""
+    """Reject a `Replace` for a stream if its result has no items."""
     hook = call.plan.hook
     if hook.is_stream and hook.whole is None:
         kinds = ("__iter__", "__aiter__") if hook.is_async else ("__iter__",)
@@ -179,7 +179,7 @@ def check_items(call: Call, seat: Seat, verdict: Replace) -> None:
 
 
 def check_untampered(seat: Seat, view: ReadOnly, answer: Any = None) -> None:
-    """Refuse what a receiver answers that wrote where it may only read."""
+    """Reject the answer of a receiver that wrote to read-only arguments."""
     if view.tampered:
         if is_awaitable(answer):
             close_unawaited(answer)
@@ -194,47 +194,47 @@ def wrong_return(seat: Seat, value: Any, allowed: str) -> NoReturn:
     if is_verdict_class(value):
         kind = f"the class {name_of_class(value)} itself"
     elif issubclass(type(value), Ask):
-        only = f"only a guard of pre_{seat.signal.hook} may ask"
+        only = f"only a guard of pre_{seat.signal.hook} may return Ask"
         allowed = f"{allowed}; {only}: connect it there with role='guard'"
     raise HookError(f"{seat.receiver.label} returned {kind}; return {allowed}")
 
 
 def is_verdict_class(value: Any) -> bool:
-    """Tell whether a value is the class of a verdict, where an instance is meant."""
+    """Tell whether a value is the class of a verdict instead of an instance."""
     return issubclass(type(value), type) and issubclass(value, VERDICTS)
 
 
 def not_to_await(value: Any, who_gave: str = "it returned") -> Any:
-    """Return a value of a plain call, or say that nobody can await it."""
+    """Return a value of a plain call, or raise if it is awaitable."""
     if not is_awaitable(value):
         return value
-    but = "but the hook is a plain def and cannot await it: write a plain def receiver"
+    but = "but the hook is a plain def, which cannot await it: write a plain def receiver"
     return not_awaited(value, f"{who_gave} an awaitable, {but}")
 
 
 async def resolved(answer: Any) -> Any:
-    """Await an answer that can be; what a plain receiver of an async hook returned."""
+    """Await an answer if it is awaitable: what a plain receiver of an async hook returned."""
     return await answer if is_awaitable(answer) else answer
 
 
 def unawaited(answer: Any) -> Any:
-    """Return an answer while a coroutine is being closed: then nothing can be awaited any more."""
-    return not_awaited(answer, "the call is being closed, and it can await nothing any more")
+    """Return an answer while a coroutine is being closed; then nothing can be awaited any more."""
+    return not_awaited(answer, "the call is being closed, so it cannot await anything any more")
 
 
 def misfit(seat: Seat) -> NoReturn:
-    """Raise what keeps a receiver from serving this hook; that is its failure."""
-    raise HookError(seat.problem or "it guards a phase this hook does not have")
+    """Raise the reason why a receiver does not fit this hook; that is its failure."""
+    raise HookError(seat.problem or "it guards a phase that this hook does not have")
 
 
 def holds(answer: Any) -> bool:
-    """Return what a `when=` predicate says."""
-    said = "an async when= cannot be judged in time; write a plain predicate"
+    """Return the result of a `when=` predicate."""
+    said = "when= cannot be async, because it decides before the receiver runs; use a plain def"
     return bool(not_awaited(answer, said))
 
 
 def claimed(seat: Seat) -> bool:
-    """Take the only turn of a receiver that is connected for once; False if it is taken."""
+    """Claim the only call of a receiver connected with `once=`; return False if it is taken."""
     if not seat.receiver.claim():
         return False
     seat.signal._drop(seat.receiver)

@@ -1,4 +1,4 @@
-"""Answers that are allowed and probably not meant so: noted of their receiver, for `report`."""
+"""Answers that are allowed but probably not intended: recorded on the receiver, for `report`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _DEEPEST: Final = 8
 
 
 def note_lost_keys(seat: Seat, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Note the keys that arguments had before a receiver changed them, and have no more."""
+    """Record the keys that arguments lost when a receiver changed them."""
     for name, value in after.items():
         if value is not before.get(name):
             with_keys(seat, name, before.get(name), value)
 
 
 def with_keys(seat: Seat, name: str, before: Any, after: Any) -> Any:
-    """Return what an argument becomes. Where it is a dict that lost keys, note that: what a patch
-    names is put in its place, and not merged.
+    """Return the new value of an argument. If it is a dict that lost keys, record that, because a
+    patch replaces a value and does not merge it.
     """
     if _is_other_dict(before, after):
         _look_for_lost(seat, name, "", before, after)
@@ -35,7 +35,7 @@ def _is_other_dict(before: Any, after: Any) -> bool:
 
 
 def _look_for_lost(seat: Seat, name: str, place: str, before: Any, after: Any) -> None:
-    """Note the keys that a dict lost, and those that the dicts in it lost."""
+    """Record the keys that a dict lost, and those that the dicts in it lost."""
     if lost := dict.keys(before) - dict.keys(after):
         _note_lost(seat, name, place, sorted(map(_key, lost)), _is_new(before, after))
     if place.count("[") < _DEEPEST:
@@ -53,13 +53,13 @@ def _note_lost(seat: Seat, name: str, place: str, keys: list[str], is_new: bool)
     where = f"{name}{place}" if place else repr(name)
     if place:
         write = instead
-    said = f"left {lost} out of {where}, which had it: to keep it, write {write}"
+    said = f"dropped {lost} from {where}, which the new value replaces: to keep it, write {write}"
     if receiver.remark(said) and is_new:
         log(WARNING, f"{receiver.label} on {seat.signal.name} {said} (logged once)")
 
 
 def _is_new(before: dict[Any, Any], after: dict[Any, Any]) -> bool:
-    """Tell whether nothing of a dict is what it was, as where only what changes was written."""
+    """Tell whether all values of a dict are new, as if only the changes had been written."""
     return all(
         dict.__getitem__(before, key) is not value
         for key, value in dict.items(after) if key in dict.keys(before)
@@ -67,19 +67,19 @@ def _is_new(before: dict[Any, Any], after: dict[Any, Any]) -> bool:
 
 
 def _key(key: object) -> str:
-    """Return a key as it may be shown: a name; anything else may be data."""
+    """Return a key as it may be shown: only if it is a name, because other keys may be data."""
     is_name = type(key) is str and key.isidentifier() and len(key) <= _LONGEST_KEY
     return repr(key) if is_name else "a key"
 
 
 def note_bool(seat: Seat, before: Any) -> None:
-    """Note that a receiver without a role gave a bool, where the result or item was none."""
+    """Record that a receiver without a role returned a bool for a result that was not a bool."""
     receiver, kind = seat.receiver, type(before)
     if kind is not bool and receiver.options.role is None and receiver.role == "modify":
         had = "None" if before is None else article(kind.__name__)
         verdict = "return Block(reason) and connect it with role='guard'"
         receiver.remark(
-            f"put a bool in the place of {had}: to judge it, {verdict}; to change it, write "
+            f"replaced {had} by a bool: to judge it, {verdict}; to replace it, write "
             "role='modify' or return Replace(result)"
         )
 

@@ -1,4 +1,4 @@
-"""What ends a call: a block, a failure, which is an event, a cancellation."""
+"""How a call ends early: by a block, a failure (which emits an event), or a cancellation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __tracebackhide__: Final = True
 
 
 def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | None]:
-    """Say how a call ends by this exception, and what goes out: nothing where its caller gets
+    """Return how a call ends by this exception, and what its caller gets: None if the caller gets
     `call.parting`.
     """
     outcome = outcome_of(call, error)
@@ -47,7 +47,7 @@ def over(call: Call | None, error: BaseException) -> tuple[str, BaseException | 
 
 
 def outcome_of(call: Call | None, error: BaseException) -> str:
-    """Say how a call, or an attempt, ends by this exception."""
+    """Return how a call, or an attempt, ends by this exception."""
     if is_own_block(call, error):
         return "blocked"
     is_cancelled = is_cancelled_error(error) or is_a(error, GeneratorExit)
@@ -59,22 +59,22 @@ def outcome_of(call: Call | None, error: BaseException) -> str:
 
 
 def parted(call: Call | None, blocked: HookBlocked) -> bool:
-    """Tell whether this ends the very call, with something else than an exception for its caller.
+    """Tell whether this ends this very call, with a value instead of an exception for its caller.
     """
     if call is None or call.blocked is None or call_id_of(blocked) != call.id:
         clear(blocked)
         return False
-    if call.plan.phases["around"].modify:  # only arounds are among the frames of a call's own block
+    if call.plan.phases["around"].modify:  # only they add frames to the call's own block
         clear(blocked)
     else:
         set_traceback(blocked, None)
-    # It tells nothing of the exception that is being handled: a model may read it.
+    # It must not show the exception that is being handled, because a model may read it.
     set_context(blocked, None)
     return call.parting is not NOTHING
 
 
 def clear(blocked: HookBlocked) -> None:
-    """Take hookbus's own frames out of a block's traceback; those of receivers and methods stay."""
+    """Remove hookbus's own frames from the traceback of a block; keep those of receivers."""
     trace = None
     for each in reversed([*traces_of(blocked)]):
         if not is_of_engine(each.tb_frame.f_code):
@@ -83,16 +83,16 @@ def clear(blocked: HookBlocked) -> None:
 
 
 def block(call: Call, seat: Seat, verdict: Block) -> NoReturn:
-    """End the call by this verdict; only `finally` follows."""
+    """End the call with this verdict; only `finally` follows."""
     _throw(blocking(call, seat, verdict))
 
 
 def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
-    """Return what ends the call by this verdict."""
+    """Return the exception that ends the call with this verdict."""
     plan = call.plan
     if plan.heard or not seat.receiver.has_blocked:
         tell_block(call, seat, verdict)
-    if call.blocked is not None:  # of attempts side by side, the first that is blocked says why
+    if call.blocked is not None:  # of parallel attempts, the first block gives the reason
         return _blocked(call)
     call.blocked = seat, verdict
     if verdict.result is not NOTHING:
@@ -103,7 +103,7 @@ def blocking(call: Call, seat: Seat, verdict: Block) -> HookBlocked:
 
 
 def tell_block(call: Call, seat: Seat, verdict: Block) -> None:
-    """Tell a verdict; of a guard in shadow nothing more comes of it."""
+    """Emit a verdict; a verdict of a guard in shadow has no other effect."""
     receiver = seat.receiver
     call.said = "blocked"
     receiver.has_blocked = True
@@ -128,8 +128,8 @@ def _of_host(call: Call) -> Any:
         failure = "returned an awaitable"
     except Exception as error:
         failure = f"raised {name_of_class(type(error))}"
-    said = f"on_block= of {call.plan.hook.name} {failure} ({written(place_of(ask))})"
-    log(ERROR, f"{said}: the caller gets HookBlocked")
+    said = f"the blocked= function of {call.plan.hook.name} {failure} ({written(place_of(ask))})"
+    log(ERROR, f"{said}; the caller gets HookBlocked instead")
     return NOTHING
 
 
@@ -142,7 +142,7 @@ def _blocked(call: Call) -> HookBlocked:
 
 
 def stand(call: Call) -> NoReturn:
-    """Raise that the call is blocked: whatever an around did with it, a block stands."""
+    """Raise that the call is blocked: a block is final, whatever an around does with it."""
     _throw(_blocked(call))
 
 
@@ -150,15 +150,15 @@ def _throw(blocked: HookBlocked) -> NoReturn:
     try:
         raise blocked
     finally:
-        # It tells nothing of the exception that is being handled: a model may read it. And no
-        # circle.
+        # It must not show the exception that is being handled, because a model may read it. And it
+        # must not create a reference cycle.
         blocked.__context__ = None
         del blocked
 
 
 def is_own_block(call: Call | None, error: BaseException) -> bool:
-    """Tell whether an exception says that this very call is blocked, and not one made inside it."""
-    if call is None or call.blocked is None:  # in another process calls have the same numbers
+    """Tell whether an exception means that this very call is blocked, not one made inside it."""
+    if call is None or call.blocked is None:  # call ids are unique only within a process
         return False
     return is_a(error, HookBlocked) and call_id_of(error) == call.id
 
@@ -166,10 +166,10 @@ def is_own_block(call: Call | None, error: BaseException) -> bool:
 def failed(
     call: Call, seat: Seat, error: BaseException, noted: BaseException | None = None
 ) -> None:
-    """Do what a receiver's failure does: nothing more, or end the call.
+    """Handle the failure of a receiver: go on, or end the call.
 
     Args:
-        noted: the exception on its way out, which keeps a note of the failure.
+        noted: the exception on its way to the caller, which gets a note about the failure.
     """
     receiver, is_failure = seat.receiver, is_a(error, Exception)
     if not is_failure or is_a(error, HookBlocked, RuntimeError):
@@ -193,7 +193,7 @@ def failed(
         tell_failed(call, seat, error, "raised")
         raised = ReceiverError(receiver.name, call.plan.hook.name, seat.phase)
         if seat.phase == "answer" and call.plan.phases["around"].modify and call.broken is None:
-            call.broken = raised  # no around keeps it
+            call.broken = raised  # no around can suppress it
         try:
             raise raised from error
         finally:
@@ -201,7 +201,7 @@ def failed(
 
 
 def worst(out: BaseException | None, ending: BaseException) -> BaseException:
-    """Return what goes out of two: the first, but what is no failure before any failure."""
+    """Return which of two exceptions goes out: the first, but one that is not an Exception wins."""
     if out is None or (is_a(out, Exception) and not is_a(ending, Exception)):
         return ending
     return out
@@ -211,19 +211,18 @@ def deferred(
     call: Call, seat: Seat, error: BaseException, noted: BaseException | None,
     out: BaseException | None,
 ) -> BaseException | None:  # fmt: skip
-    """Return what goes out once all observers have had their turn: the worst of what must."""
+    """Return what goes out after all observers were called: the most urgent exception."""
     try:
         failed(call, seat, error, noted)
     except BaseException as ending:
         return worst(out, ending)
     finally:
-        del error, noted  # this frame is in the traceback of what goes out: no circle
+        del error, noted  # this frame is in the traceback: avoid a reference cycle
     return out
 
 
 def escaped(call: Call, seat: Seat, error: BaseException) -> None:
-    """Tell that an around failed, unless what comes out of it is only what it has inside, or the
-    caller's.
+    """Emit that an around failed, unless the exception only passed through it, or is the caller's.
     """
     is_late = call.is_over and not call.plan.hook.is_stream
     if is_late or is_own_block(call, error) or is_closing(error):
@@ -251,8 +250,8 @@ def escaped(call: Call, seat: Seat, error: BaseException) -> None:
 
 
 def _stands_for(error: BaseException, inner: BaseException | None) -> bool:
-    """Tell whether Python made an exception of a StopIteration, which no coroutine or generator
-    lets out.
+    """Tell whether Python converted a StopIteration to this exception, because no coroutine or
+    generator may raise it.
     """
     is_stop = is_a(inner, StopIteration, StopAsyncIteration)
     return is_a(error, RuntimeError) and is_stop and cause_of(error) is inner
@@ -264,26 +263,24 @@ def is_cancelled_error(error: BaseException | None) -> bool:
 
 
 def cancelling() -> int | None:
-    """Return how many cancellations the running task has been asked for, or None where no task
-    runs.
+    """Return how many cancellations were requested of the running task, or None without a task.
     """
     task = running_task()
     return None if task is None else task.cancelling()
 
 
 def _is_of_caller(call: Call) -> bool:
-    """Tell whether a CancelledError is the caller's: its task was cancelled, or there is none to
-    ask.
+    """Tell whether a CancelledError is the caller's: its task was cancelled, or there is no task.
     """
     requested = cancelling()
     return requested is None or requested > call.cancels
 
 
 def is_closing(error: BaseException) -> bool:
-    """Tell whether an exception met at an `await` says that the coroutine is being closed.
+    """Tell whether an exception raised at an `await` means that the coroutine is being closed.
 
-    Then it comes from Python itself. One that the receiver has raised has its frame in the
-    traceback.
+    Then Python itself raised it. An exception that the receiver raised has the receiver's frame in
+    its traceback.
     """
     trace = traceback_of(error)
     if trace is not None and trace.tb_next is not None:

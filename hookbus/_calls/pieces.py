@@ -1,5 +1,5 @@
-"""Writes the call of a receiver: with what it asks for, awaited, within its deadline, and how it is
-held.
+"""Writes the call of a receiver: its arguments, whether it is awaited, its deadline, and the
+reference to it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from .watch import watching
 
 
 def mine(name: str) -> str:
-    """Mark the name of a user."""
+    """Mark a name as a name of the user's code."""
     return MINE + name
 
 
 class Pieces:
-    """The calls of the receivers of a plan, as text, and what their names stand for.
+    """The calls of the receivers of a plan as code, and the values of their names.
 
     Attributes:
-        flags: what holds of the plan.
-        pieces: what pieces of code stand for.
-        given: the receivers and their seats, by the names that the text has for them.
-        dicts: the arguments that are dicts, of which a patch may lose keys.
+        flags: the conditions that apply to the whole plan.
+        pieces: the code for each piece.
+        given: the receivers and their seats, by their names in the code.
+        dicts: the arguments that are dicts, from which a patch may drop keys.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -49,12 +49,12 @@ class Pieces:
 
     def _write_pieces(self) -> None:
         whole, is_method = self.hook.function_signature, self.plan.site.attribute is not None
-        self.is_in_star = is_method and not whole.positional  # the object is the first of `*args`
+        self.is_in_star = is_method and not whole.positional  # the object is first in `*args`
         self.star = mine(whole.star or "")
         sender = ("first" if self.is_in_star else mine(whole.names[0])) if is_method else "sender"
         if not is_method and not self.hook.given.sender:
             self.given["sender"] = self.hook.shell
-        # An attempt's text is given the sender, whom no name of its own may hold any more.
+        # The code of an attempt gets the sender, because no variable may refer to it any more.
         owner = f"{sender}, " if is_method or self.hook.given.sender else ""
         owner += "".join(f"{mine(name)}, " for name in self.hook.given.hidden)
         given = self.hook.parameters
@@ -66,7 +66,7 @@ class Pieces:
         self.pieces |= {
             "sender": sender, "owner": owner, "arguments": arguments,
             "rebound": f"{arguments.rstrip()} = " if arguments else "",
-            # Without defaults: whoever calls it, the shell, says every argument.
+            # Without defaults: the shell, which calls it, passes every argument.
             "parameters": declared([p.replace(default=p.empty) for p in given], mine),
             "body": f"{body}({'first, ' if self.is_in_star else ''}{passes})",
             "seal": self._seal(),
@@ -75,17 +75,17 @@ class Pieces:
         }  # fmt: skip
 
     def _run_with(self, name: str) -> str:
-        """Write what the method gets as an argument."""
+        """Write the value that the method gets for an argument."""
         is_shown = name in self.hook.given.read_only
         return f"plain_copy({mine(name)})" if is_shown else mine(name)
 
     def shown(self, name: str, value: str) -> str:
-        """Write what receivers get as an argument that has this value."""
+        """Write the value that receivers get for an argument with this value."""
         is_shown = name in self.hook.given.read_only
         return f"read_only({value}, {name!r})" if is_shown else value
 
     def _seal(self) -> str:
-        """Write what seals the arguments; it is None where none of them is a container."""
+        """Write the code that seals the arguments; it gives None if none is a container."""
         objects = [name for name in self.hook.given.sealed_fields if name in self.names]
         others = [name for name in self.names if name not in objects]
         values = f"({''.join(f'{mine(name)}, ' for name in others)})"
@@ -95,8 +95,8 @@ class Pieces:
         return f"sealed_contents({values}) if {is_any} else None"
 
     def _odd_draft(self) -> str:
-        """Write when what a modifier wrote has to be looked at: it may be wrong, or somebody wants
-        to be told.
+        """Write when the draft of a modifier must be checked: it may be wrong, or a listener
+        receives changes.
         """
         gone = [f"{name!r} not in draft" for name in self.names]
         starred = [name for name in self.names if name not in self.simple]
@@ -108,14 +108,14 @@ class Pieces:
         self, text: str, more: Iterable[str] = (), parts: dict[str, str] | None = None,
         **pieces: Any,
     ) -> str:  # fmt: skip
-        """Write a text, in which more holds than of the whole plan, and more stands for something.
+        """Fill a template, with more conditions and pieces than those of the whole plan.
         """
         parts = self.parts | (parts or {})
         flags = frozenset(self.flags.union(more, ["view"] if parts.get("view") else ()))
         return fill(text, flags, parts, {**self.pieces, **pieces} if pieces else self.pieces)
 
     def give(self, prefix: str, value: Any) -> str:
-        """Return the name of an object of which there are several."""
+        """Return a new numbered name for an object."""
         self._numbers[prefix] = number = self._numbers.get(prefix, -1) + 1
         self.given[f"{prefix}{number}"] = value
         return f"{prefix}{number}"
@@ -123,7 +123,7 @@ class Pieces:
     # -- the call of a receiver --------------------------------------------------------------------
 
     def asked(self, seat: Seat, name: str, receiver: str, call_next: str = "") -> str:
-        """Write the call of a receiver, awaited or within its deadline where it has one."""
+        """Write the call of a receiver, awaited or with its deadline if it has one."""
         arguments = self._arguments(seat, seat.receiver.asks, call_next)
         called = f"{receiver}({arguments})"
         is_timed, is_awaited = seat.timeout is not None, seat.receiver.is_async
@@ -142,7 +142,7 @@ class Pieces:
         return called if self.is_beside(seat) else f"await {called}"
 
     def resolving(self, seat: Seat) -> str:
-        """Write how an answer is awaited that a plain receiver of an async hook gave."""
+        """Write how to await the answer of a plain receiver of an async hook."""
         if self.hook.is_async and self.hook.is_stream and seat.phase == "around":
             return "if is_awaitable(source): source = await source"
         if not self.hook.is_async or seat.receiver.is_async or seat.timeout is not None:
@@ -150,22 +150,22 @@ class Pieces:
         return "if type(answer) not in READY: answer = await resolved(answer)"
 
     def is_beside(self, seat: Seat) -> bool:
-        """Tell whether a receiver is awaited beside others."""
+        """Tell whether a receiver is awaited in parallel with others."""
         beside = self.plan.phases[seat.phase].observe
         return seat in beside and len(beside) > 1
 
     def is_awaited(self, seat: Seat) -> bool:
-        """Tell whether a receiver of an async hook is known to be awaited."""
+        """Tell whether a receiver of an async hook is known to be async."""
         is_waited_for = seat.receiver.is_async or seat.timeout is not None
         return self.hook.is_async and seat.problem is None and is_waited_for
 
     def offered(self, seat: Seat) -> tuple[str, ...]:
-        """Name what a receiver may ask for besides the arguments."""
+        """Return the names besides the arguments that a receiver may have as parameters."""
         return OFFERED[seat.phase]
 
     def _values(self, seat: Seat, call_next: str = "") -> dict[str, str]:
-        """Write what each name stands for that a receiver may ask for; what the phase offers goes
-        before an argument.
+        """Write the value of each name that a receiver may have as a parameter. Names of the phase
+        take precedence over arguments.
         """
         result = "result" if seat.phase in ("post", "finally") else "None"
         error = {"error": "raised", "finally": "leaving"}.get(seat.phase, "None")
@@ -186,7 +186,7 @@ class Pieces:
         }
 
     def view(self, seat: Seat) -> str:
-        """Write what a receiver that asks for `ctx` reads the arguments by."""
+        """Write the read-only view of the arguments for a receiver that has `ctx`."""
         asks_ctx = "ctx" in seat.receiver.asks.names and "ctx" in self.offered(seat)
         return f"view = ReadOnly({self.pieces['shown']})" if asks_ctx else ""
 
@@ -204,28 +204,28 @@ class Pieces:
         own = sender if sender and self.holding(seat) == "own" else []
         return ", ".join([*own, *sender, *written])
 
-    # -- how a receiver is held --------------------------------------------------------------------
+    # -- references to receivers -------------------------------------------------------------------
 
     def holding(self, seat: Seat) -> str:
-        """Say how a receiver is held: `strong`, `weak`, or `own` for a method of the very sender.
+        """Return how a receiver is referenced: `strong`, `weak`, or `own` (a method of the sender).
         """
         if not seat.receiver.is_weak:
             return "strong"
         return "own" if seat.is_own else "weak"
 
     def _receiver(self, seat: Seat) -> str:
-        """Return the name by which a receiver is called."""
+        """Return the name under which a receiver is called."""
         if self.holding(seat) == "weak":
             return "receiver"
         return self.give("r", self.called(seat))
 
     def called(self, seat: Seat) -> Any:
-        """Return what is called: the receiver, or what notes its first call."""
+        """Return what is called: the receiver, or a wrapper that records its first call."""
         return first_call(seat, self.function(seat))
 
     def _watched(self, seat: Seat) -> str:
-        """Write what is called: where it could block the event loop, a watch over its first turns.
-        A clock at every turn would cost as much as a usual guard.
+        """Write what is called. For a receiver that could block the event loop, that is a wrapper
+        that times its first calls. To time every call would cost as much as a usual guard.
         """
         receiver = self._receiver(seat)
         is_plain = self.hook.is_async and not seat.receiver.is_async and seat.timeout is None
@@ -237,13 +237,13 @@ class Pieces:
         return f"({receiver} if over_{receiver} else watched_{receiver})"
 
     def function(self, seat: Seat) -> Any:
-        """Return the receiver: of a method of the very sender its function, which does not hold
-        it.
+        """Return the receiver. For a method of the sender, return its function, which does not
+        keep the sender alive.
         """
         function: Any = seat.receiver.function
         return function.__func__ if self.holding(seat) == "own" else function
 
 
 def _display(names: Iterable[str]) -> str:
-    """Write a dict of names of users and what they hold."""
+    """Write a dict display of names of the user's code and their values."""
     return "{{{}}}".format(", ".join(f"{name!r}: {mine(name)}" for name in names))

@@ -1,5 +1,5 @@
-"""Who runs for one sender: one ordered, frozen list per phase. The call and `explain` read the same
-plan.
+"""The receivers of one sender: an ordered, immutable list per phase. Calls and `explain` read the
+same plan.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Seat:
     """One receiver's place in a plan.
 
     Attributes:
-        problem: why it cannot serve this hook, where that was not known when it was connected: it
-            fails by its role.
-        timeout: its deadline in seconds, its own or the bus's.
-        is_muted_somewhere: whether some task or thread has muted its signal, so that each call has
-            to look.
-        is_own: whether it is a method of the sender, which is there as long as its calls are.
+        problem: why it cannot serve this hook, if that was not known when it was connected. It
+            then fails according to its role.
+        timeout: its deadline in seconds: its own, or the default of the bus.
+        is_muted_somewhere: whether any task or thread has muted its signal, so that each call must
+            check.
+        is_own: whether it is a method of the sender, which exists as long as its calls.
     """
 
     receiver: Connected
@@ -47,7 +47,7 @@ class Seat:
 
 @attrs.frozen(eq=False)
 class Phase:
-    """The seats of one phase by role, each in order; an around sits under `modify`."""
+    """The seats of one phase by role, each in order; arounds are under `modify`."""
 
     modify: tuple[Seat, ...] = ()
     guard: tuple[Seat, ...] = ()
@@ -62,13 +62,13 @@ class Plan:
     """Everything that runs around one hookable for one sender.
 
     Attributes:
-        unaskable: guards of a phase this hookable does not have. They close: a guard that cannot
-            look has not said yes.
-        heard: the kinds of events that anybody hears.
-        shows_values: whether events hold values.
-        signature: the parameters that receivers may ask for: of a method, without the first.
-        answers: who answers, of a question.
-        turns: the turn of each by itself, where a mode says whom to ask.
+        unaskable: guards of a phase that this hookable does not have. They block, because a guard
+            that cannot check has not agreed.
+        heard: the kinds of events that have a listener.
+        shows_values: whether events contain values.
+        signature: the parameters that receivers may have; of a method, without the first.
+        answers: the receivers of a question.
+        turns: a function to call each receiver alone, if a mode decides which ones to call.
     """
 
     hook: Hook
@@ -96,7 +96,7 @@ NO_PHASE: Final = Phase()
 
 
 def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
-    """Settle who runs for this sender; a class stands for any of its instances."""
+    """Decide which receivers run for this sender; a class stands for any of its instances."""
     bus = hook.bus
     site, more = inherited(hook, site, sender)
     is_method = site.attribute is not None
@@ -122,13 +122,13 @@ def build_plan(hook: Hook, site: Site, sender: Any) -> Plan:
 
 
 def _closing_seat(hook: Hook) -> Seat:
-    """Return the seat of a guard that blocks every call, where `require_guard=True` finds none."""
+    """Return the seat of a guard that blocks every call, for `require_guard=True` without any guard."""
     signal = hook.bus.signal(f"pre_{hook.name}")
 
     def guarded(_: object) -> Block:
         return Block(
-            f"{hook.name} is require_guard=True and no guard watches over it: connect one to "
-            f"{signal.name}, to the class or ANY, without when= and enforced"
+            f"{hook.name} has require_guard=True, but no guard covers this call: connect a guard to "
+            f"{signal.name}, for the class or ANY, enforced and without when="
         )
 
     return seat_of_guard(signal, guarded, hook.body, name="require_guard=True")
@@ -137,8 +137,7 @@ def _closing_seat(hook: Hook) -> Seat:
 def seat_of_guard(
     signal: HookSignal, function: Callable[..., Any], written: Any, **options: Any
 ) -> Seat:
-    """Return the seat of a guard that nobody connected, and which says that it was written where
-    something else was.
+    """Return the seat of an internal guard, whose place in messages is that of another function.
     """
     receiver = Connected(signal, function, None, options_of(role="guard", **options), 0)
     receiver.place = place_of(written)
@@ -160,7 +159,7 @@ def _phase(
 def _matching(
     signal: HookSignal, sender: Any, more: list[Any]
 ) -> Iterator[tuple[float, Connected]]:  # fmt: skip
-    """Yield the connections that concern a sender, then those of further senders."""
+    """Yield the connections that match a sender, then those of further senders."""
     seen: set[int] = set()
     for far, each in enumerate((sender, *more)):
         for distance, receiver in signal._matching(each):
@@ -175,7 +174,7 @@ def seats_of(
 ) -> tuple[Seat, ...]:  # fmt: skip
     """Return the seats of receivers at a hook, in order, given each with the distance of its scope.
 
-    One that sits further ahead with the same options runs once, at its nearest place.
+    A receiver that has several seats with the same options runs once, at the first of them.
     """
     seats: list[Seat] = []
     ahead: dict[tuple[int, ...], list[Any]] = {}
@@ -185,7 +184,7 @@ def seats_of(
         if asked in before:
             continue
         before.append(asked)
-        # The bus's deadline is for what a call waits for, and has one.
+        # The default deadline of the bus applies only to receivers that a call waits for.
         has_default = receiver.role != "around" and not receiver.options.background
         timeout = receiver.options.timeout or (hook.bus.timeout if has_default else None)
         problem = receiver.problem_with(served)

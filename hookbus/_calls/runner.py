@@ -1,5 +1,5 @@
-"""What runs the calls of one sender: written at the first call, and kept until who is connected
-changes.
+"""The function that runs the calls of one sender: compiled at the first call, and cached until
+connections change.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .writer import Writer, Written
 
 
 def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return what runs a call with these values, and have the calls like it find it at once."""
+    """Return the function that runs a call with these values, and cache it for similar calls."""
     if not hook.is_looked_at:
         hook.bus._strangers.look(hook)
-    place = Place(hook, values)  # before anything is read that its plan depends on
+    place = Place(hook, values)  # before reading anything that its plan depends on
     run = hook.body
     hook.see(values)
     if place.site.is_owner:
@@ -38,7 +38,7 @@ def choose(hook: Hook, values: tuple[Any, ...]) -> Callable[..., Any]:
 
 
 def _look_for_overrides(plan: Plan, sender: Any) -> None:
-    """Say what a receiver that blocks does not wholly guard of a method."""
+    """Warn if a receiver that blocks does not see everything of a method that it guards."""
     if plan.site.attribute is not None:
         bus, name, cls = plan.hook.bus, plan.hook.name, own_class(sender)
         closing = (seat.receiver for seat in plan.seats() if seat.receiver.on_error == "block")
@@ -48,19 +48,19 @@ def _look_for_overrides(plan: Plan, sender: Any) -> None:
 
 
 def written_for(hook: Hook, site: Site, sender: Any) -> tuple[Plan, Written | None]:
-    """Return the plan of a sender and the function that runs its calls; None where nobody is
-    connected.
+    """Return the plan of a sender and the function that runs its calls; None if there are no
+    receivers.
     """
     plan = build_plan(hook, site, sender)
     return plan, None if plan.is_empty else Writer(plan).written()
 
 
 class Place:
-    """Where one call belongs, taken down before its plan is made, so that a plan is never kept that
-    came too late.
+    """Where one call belongs. It is recorded before the plan is made, so that an outdated plan is
+    never cached.
 
     Attributes:
-        site: what the hookable is for it.
+        site: what the hookable is for this call.
         sender: the sender of the call.
     """
 
@@ -69,13 +69,12 @@ class Place:
         self._table.mark_used()
         self._first = hook.first_of(values)
         self._own = hook.box_of(self._first[0]) if self._first else None
-        # Before anything else is read of them: a plan belongs to the MROs it was made for.
+        # Before anything else of them is read: a plan belongs to the MROs it was made for.
         self._mros = self._now()
         self.site, self.sender = hook.locate(values)
 
     def keep(self, run: Run) -> None:
-        """Have `run` run the calls like this one, until who is connected changes, where that can
-        be.
+        """Cache `run` for calls like this one, until connections change, if that is possible.
         """
         hook, table = self._hook, self._table
         if not self._first:
@@ -86,11 +85,11 @@ class Place:
         if not (hook.function_signature.positional or by_argument) or (
             by_argument and type(first) is FunctionType
         ):
-            return  # the first of `*args`, or a function: it is looked up each time
+            return  # the first item of `*args`, or a function: looked up each time
         if not all(hold(*line, hook) for line in self._mros):
             return
         if any(mro is not now for (_, mro), (_, now) in zip(self._mros, self._now())):
-            return  # a thread or a signal handler has given it another class meanwhile
+            return  # a thread or signal handler has changed its class meanwhile
         (cls, mro), *of_class = self._mros
         is_function = self.site.attribute is None and not by_argument
         if is_function and any(each.__flags__ & HEAP_TYPE for each, _ in self._mros):
@@ -103,8 +102,8 @@ class Place:
             table.keep(cls, mro, run)
 
     def take_over(self) -> None:
-        """Have the methods below this one look again whose calls they run: they may have been
-        called as the first of their name, before a class got this one.
+        """Make the methods below this one look up their plans again: they may have been called as
+        the first of their name, before a class got this one.
         """
         for line in [mro for _, mro in self._mros] if self.site.attribute is not None else ():
             for _, other in hooks_in(line):
@@ -113,7 +112,7 @@ class Place:
                     other.forget()
 
     def _now(self) -> list[Line]:
-        """Return the class of the first argument, and the one that it is, each with its MRO."""
+        """Return the class of the first argument, and the argument if it is a class, with MROs."""
         classes: list[type] = [type(first) for first in self._first]
         classes += [first for first in self._first if is_class(first)]
         return [(cls, mro_of(cls)) for cls in classes]

@@ -1,5 +1,5 @@
-"""Seals: what the plain containers of a call hold when its guards judge them, and whether they
-still hold it when it runs.
+"""Seals: the contents of the plain containers of a call when its guards check them, and whether
+they are still the same when the method runs.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from .verdicts import Block
 __tracebackhide__: Final = True
 
 CONTAINERS: Final = frozenset(READERS)
-"""The types whose contents are sealed, exactly these; a tuple only for what is inside."""
+"""The types whose contents are sealed, exactly these; a tuple only for what is inside it."""
 
 Seal = list[tuple[Any, Any, Reader]]
-"""Each container or object that was reached, outermost first, what it held, and its reader."""
+"""Each container or object that was reached, outermost first, with its contents and its reader."""
 
 
 def sealed_contents(values: Iterable[Any], readers: dict[type, Reader] = READERS) -> Seal:
-    """Return the seal of what these values hold, at any depth, as far as there are readers for it.
+    """Return the seal of the contents of these values, at any depth, as far as readers exist.
 
     Raises:
-        HookError: where a thread writes into one of them just now.
+        HookError: if another thread is writing to one of them.
     """
     seal: Seal = []
     seen: set[int] = set()
     kinds = readers.keys()
     pending = [value for value in values if type(value) in kinds]
-    for value in pending:  # it grows meanwhile
+    for value in pending:  # the list grows during the loop
         if (number := id(value)) in seen:
             continue
         seen.add(number)
@@ -45,7 +45,7 @@ def sealed_contents(values: Iterable[Any], readers: dict[type, Reader] = READERS
         try:
             held = reader(value)
         except RuntimeError as error:
-            raise HookError(f"an argument is written while it is judged: {error}") from None
+            raise HookError(f"an argument was changed while guards checked it: {error}") from None
         seal.append((value, held, reader))
         if type(held) is tuple:
             if isinstance(readers, ObjectReaders):
@@ -56,14 +56,14 @@ def sealed_contents(values: Iterable[Any], readers: dict[type, Reader] = READERS
 
 
 def sealed_objects(objects: tuple[Any, ...], values: tuple[Any, ...] = ()) -> Seal:
-    """Return the seal of objects and of what they hold: their declared fields, too; and that of
-    the containers of other values. Raise as `sealed_contents` does.
+    """Return the seal of objects and their contents, including their declared fields, and of the
+    containers in other values. Raises as `sealed_contents` does.
     """
     return sealed_contents(objects, ObjectReaders(objects)) + sealed_contents(values)
 
 
 def is_broken(seal: Seal) -> bool:
-    """Tell whether a container or object holds anything else than when it was sealed."""
+    """Tell whether a container or object has changed since it was sealed."""
     for value, held, reader in seal:
         try:
             now = reader(value)
@@ -73,13 +73,13 @@ def is_broken(seal: Seal) -> bool:
                 is_same = now == held and {*map(_typed, now)} == {*map(_typed, held)}
             if not is_same and _change(now, held, reader) is not None:
                 return True
-        except Exception:  # written by a thread just now, or an element that cannot be compared
+        except Exception:  # a thread is writing to it, or an element cannot be compared
             return True
     return False
 
 
 def _change(now: Any, held: Any, reader: Reader) -> str | None:
-    """Return the first place that differs, as it is written behind the container, or None."""
+    """Return the first place that differs, as written after the container, or None."""
     if type(held) is not tuple or (reader is not items_of and len(now) != len(held)):
         return ""
     if reader is items_of:
@@ -95,30 +95,30 @@ def _change(now: Any, held: Any, reader: Reader) -> str | None:
 
 
 def _typed(key: Any) -> tuple[type, Any]:
-    return type(key), key  # 1, 1.0 and True are equal, and not the same to any method
+    return type(key), key  # 1, 1.0 and True are equal, but not the same to a method
 
 
 def _is_equal(now: Any, before: Any) -> bool:
-    """Tell whether two values that cannot change are the same to any method."""
+    """Tell whether two immutable values are the same to any method."""
     kind = type(now)
     return kind is type(before) and kind in ATOMS and repr(now) == repr(before)
 
 
 def break_seal(call: Call, seal: Seal, values: dict[str, Any], phase: str) -> NoReturn:
-    """Block a call whose contents were changed after its guards judged them. That is one failure,
+    """Block a call whose contents were changed after its guards checked them. That is one failure,
     of the receivers that ran in between.
 
     Args:
         values: what was sealed, by name: the arguments, or `"result"` or `"item"`.
-        phase: whose guards judged them.
+        phase: the phase of the guards that checked them.
     """
     suspects = _suspects(call, phase)
     for each in suspects:
         each.receiver.seals_broken += 1
     names = ", ".join(dict.fromkeys(each.receiver.name for each in suspects))
     reason = (
-        f"{_place_of(seal, values)} was changed in place after it was judged; since then ran "
-        f"{names}"
+        f"{_place_of(seal, values)} was changed in place after the guards checked it; these "
+        f"receivers ran since then: {names}"
     )
     judge, last = suspects[0], suspects[-1]
     seat = seat_of_guard(judge.signal, _sealed, last.receiver.function, name=names)
@@ -132,18 +132,18 @@ def break_seal(call: Call, seal: Seal, values: dict[str, Any], phase: str) -> No
 
 
 def _sealed(_: object) -> None:
-    """Stand for the receivers that ran after a seal was taken."""
+    """Represents the receivers that ran after a seal was taken."""
 
 
 def _suspects(call: Call, phase: str) -> list[Seat]:
-    """Return the receivers that ran since the seal was taken, and may have written."""
+    """Return the receivers that ran since the seal was taken, and may have changed it."""
     phases = call.plan.phases
     later = {"pre": phases["around"].modify, "post": phases["finally"].observe}
     return [*phases[phase].guard, *phases[phase].observe, *later.get(phase, ())]
 
 
 def _place_of(seal: Seal, values: dict[str, Any]) -> str:
-    """Return where the first change is, such as `arguments['to']`."""
+    """Return the first place that changed, such as `arguments['to']`."""
     places = {id(value): name for name, value in values.items()}
     for value, held, reader in seal:
         place = places.setdefault(id(value), "an argument")

@@ -1,4 +1,4 @@
-"""Awaited receivers side by side: all have ended before the call goes on."""
+"""Awaited receivers in parallel: all of them have ended before the call goes on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .plan import Seat
 from .telling import tell_turn
 
 _depth: ContextVar[int] = ContextVar("hookbus_depth", default=0)
-"""How many tasks of receivers are around the running code, one in the other."""
+"""How many nested tasks of receivers the running code is in."""
 
 Note = Callable[[float], None] | None
 Pair = tuple[Any, BaseException | None]
@@ -32,9 +32,9 @@ async def beside(
     call: Call, waiting: Waiting, take: Callable[[Call, Seat, Any], None],
     noted: BaseException | None, out: BaseException | None,
 ) -> BaseException | None:  # fmt: skip
-    """Await all of them; then each answer is taken and each failure is its receiver's, in order.
+    """Await all of them; then apply each answer and handle each failure, in order.
 
-    Return what goes out now that all have had their turn: the worst of what must.
+    Return the exception that goes out after all were called: the most urgent one.
     """
     lasted: dict[Seat, float] | None = {} if Invoked in call.plan.heard else None
     notes = [_noting(seat, lasted) for seat, _, _ in waiting]
@@ -55,13 +55,13 @@ async def beside(
                 tell_turn(call, seat, time.perf_counter() - lasted.get(seat, 0.0))
     try:
         return out
-    finally:  # this frame is in the tracebacks of what was raised: no circle
+    finally:  # this frame is in the tracebacks: avoid a reference cycle
         value = error = None
         del answers, cancel, out, noted
 
 
 def _noting(seat: Seat, lasted: dict[Seat, float] | None) -> Note:
-    """Return what notes how many seconds a turn took, where somebody wants to know."""
+    """Return a function that records how long a receiver took, if that is needed."""
     is_watched = seat.timeout is None and seat.receiver.watched
     if lasted is None:
         return seat.receiver.note_turn if is_watched else None
@@ -77,26 +77,26 @@ def _noting(seat: Seat, lasted: dict[Seat, float] | None) -> Note:
 async def all_of(
     given: Iterable[Awaitable[Any]], notes: Iterable[Note] = ()
 ) -> tuple[list[Any], BaseException | None]:
-    """Return what each brought, a pair of a value and an exception, and the cancellation that came
-    meanwhile. To those that have a note, in their order, it is told how many seconds they took.
+    """Return the result of each as a pair of a value and an exception, and the cancellation that
+    arrived meanwhile. Receivers with a note function get their durations, in order.
     """
     awaitables = list(given)
     noted = list(zip_longest(awaitables, notes))
     asyncio = running_asyncio()
-    if asyncio is None:  # under trio, for instance: there they are awaited one after the other
+    if asyncio is None:  # e.g. under trio: await them one after the other
         return [await pair_of(*each) for each in noted], None
     depth = _depth.get() + 1
-    if depth > sys.getrecursionlimit():  # Python's own limit does not see from task to task
+    if depth > sys.getrecursionlimit():  # Python's own limit does not count across tasks
         for awaitable in awaitables:
             close_unawaited(awaitable)
-        endless = "it calls in its own turn what asks it again, without end; end it by a condition"
+        endless = "it calls the hook that calls it, without end; stop the recursion by a condition"
         return [(None, HookError(endless)) for _ in awaitables], None
     token = None
     try:
         token = _depth.set(depth)
         tasks = [asyncio.create_task(pair_of(*each)) for each in noted]
     finally:
-        if token is not None:  # an interrupt may have come before that
+        if token is not None:  # an interrupt may have arrived earlier
             _depth.reset(token)
     cancel = None
     try:
@@ -105,16 +105,16 @@ async def all_of(
         cancel = came
     brought = []
     for task, each in zip(tasks, noted):
-        # One that was cancelled before it had begun begins: each has its turn.
+        # A task that was cancelled before it started does start: each receiver is called.
         value, error = await pair_of(*each) if task.cancelled() else task.result()
         brought.append((value, None if cancel is not None and is_cancelled_error(error) else error))
     return brought, cancel
 
 
 async def pair_of(awaitable: Awaitable[Any], note: Note = None) -> Pair:
-    """Return what an awaitable brings: a value, or an exception in its place."""
+    """Return the result of an awaitable: a value, or an exception in its place."""
     began = time.perf_counter() if note is not None else 0.0
-    # An interrupt must not end the loop while others are under way.
+    # An interrupt must not end the loop while other tasks are running.
     try:
         return await awaitable, None
     except BaseException as error:

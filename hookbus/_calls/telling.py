@@ -1,4 +1,4 @@
-"""What is told of a call: its beginning and end, changes and failures, each to those who hear it.
+"""Emits the events of a call: start, end, changes and failures, each to the listeners of its kind.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .plan import Seat
 _CHANGES: Final = frozenset((Mutated, Invoked))
 
 _VALUES: Final = ("values", "before", "after", "result")
-"""The facts of events that may be containers, which may change after the event."""
+"""The fields of events that may be containers, which may change after the event."""
 
 Action = Literal["isolated", "blocked", "raised"]
 
@@ -41,10 +41,10 @@ _THEN: Final[dict[Action, str]] = {
 
 
 _NAMES: Final = ("name", "model_name", "model", "model_id", "_model_name", "ai_model_id")
-"""Where objects of frameworks hold what they are called."""
+"""The attributes in which objects of frameworks keep their names."""
 
 _SETTINGS: Final = ("config", "_create_args")
-"""Where they hold what they were made with, in which that may be."""
+"""The attributes in which they keep their configuration, which may contain the name."""
 
 _LONGEST_LABEL: Final = 200
 
@@ -52,7 +52,7 @@ _LONGEST_LABEL: Final = 200
 def begun(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> None:
-    """Begin a call whose beginning or end somebody hears, and which labels name."""
+    """Start a call whose start or end has a listener, with its labels."""
     call.outer = outer = ENCLOSING.get()
     call.parent_id = outer[0] if outer else None
     call.inside = [call.id]
@@ -70,8 +70,8 @@ def begun(
 def begun_stream(
     call: Call, values: Mapping[str, Any] | None, labels: Mapping[str, Any] | None = None
 ) -> Carried | None:
-    """Begin a stream likewise; return what listeners set in the context then, which is for its body
-    alone.
+    """Start a stream in the same way. Return what listeners set in the context, which is only for
+    the body of the stream.
     """
     before = copy_context()
     try:
@@ -82,7 +82,7 @@ def begun_stream(
 
 
 def _label(value: Any) -> str:
-    """Return a short text: the value, if it is one, else what the object is called, or its class.
+    """Return a short string: the value if it is one, else the name of the object, or its class.
     """
     if type(value) is int:
         value = str(value)
@@ -96,23 +96,23 @@ def _label(value: Any) -> str:
 
 
 def enclosing() -> int | None:
-    """Return the number of the observed call around the running code, None once it is over."""
+    """Return the number of the observed call that the running code is in; None once it is over."""
     inside = ENCLOSING.get()
     return inside[0] if inside else None
 
 
 def finished(call: Call, outcome: str, error: BaseException | None, result: Any) -> None:
-    """Tell the end of a call that was begun; an interrupt may have come before that, or has it told
-    once more.
+    """Emit the end of a call that was started. An interrupt may have arrived before the start, or
+    make this run a second time.
     """
     if ENCLOSING.get() is call.inside:
         ENCLOSING.set(call.outer)
-    told = error if outcome in ("raised", "cancelled") else None
+    shown_error = error if outcome in ("raised", "cancelled") else None
     seconds = time.perf_counter() - call.began
     if call.began:
         given = result if call.plan.shows_values else HIDDEN
         tell(
-            call, Finished, outcome=outcome, seconds=seconds, error=told, result=given,
+            call, Finished, outcome=outcome, seconds=seconds, error=shown_error, result=given,
             labels=call.labels,
         )  # fmt: skip
         if call.carried:
@@ -122,7 +122,7 @@ def finished(call: Call, outcome: str, error: BaseException | None, result: Any)
 
 
 def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
-    """Give an event to those who hear its kind, and return whether anybody took it; it is of now,
+    """Emit an event to the listeners of its kind. Return whether there was any. Its time is now,
     unless `at` is among the facts.
     """
     plan = call.plan
@@ -144,7 +144,7 @@ def tell(call: Call, kind: type[Event], **facts: Any) -> bool:
 
 
 def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) -> str:
-    """Count a failure, and tell it; log it where nobody hears. Return what a model may read of it.
+    """Count a failure and emit it; log it if it has no listener. Return what a model may read.
     """
     receiver, is_open = seat.receiver, action == "isolated"
     meant = _meant(seat, error)
@@ -157,7 +157,7 @@ def tell_failed(call: Call, seat: Seat, error: BaseException, action: Action) ->
         exception=meant, action=action, enforced=not receiver.options.shadow, place=place,
         said=sentence or None,
     )  # fmt: skip
-    # What an around raises, or an interrupt, its caller gets as it is.
+    # The caller gets what an around raises, or an interrupt, unchanged.
     is_passed_on = action == "raised" and (
         receiver.role == "around" or not is_a(error, Exception)
     )
@@ -188,7 +188,7 @@ def tell_change(
 
 
 def tell_turn(call: Call, seat: Seat, began: float) -> None:
-    """Tell how a turn went, and that the next one has said nothing yet."""
+    """Emit the result of one receiver, and reset the answer for the next one."""
     said, call.said = call.said, "nothing"
     receiver = seat.receiver
     seconds = time.perf_counter() - began
@@ -199,8 +199,8 @@ def tell_turn(call: Call, seat: Seat, began: float) -> None:
 
 
 def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
-    """Say of a receiver that it wrote where it may only read, or was asked again by its own call
-    and blocked that, if it failed so.
+    """Return a message if a receiver failed because it misused hookbus: it wrote to something
+    read-only, or called its own hook and blocked that.
     """
     hook, kind = seat.signal.hook, name_of_class(type(error))
     if seat.phase == "around":
@@ -212,32 +212,32 @@ def _of_odd_use(name: str, seat: Seat, error: BaseException) -> str | None:
     if said == FIXED_ARGUMENTS:
         return f"{name} wrote to ctx.kwargs, {ONLY_A_MODIFIER}"
     if said == FIXED_CONTEXT:
-        return f"{name} assigned to ctx; return what is to be changed"
+        return f"{name} assigned to ctx, which is read-only; return the changes instead"
     if said is not None and is_a(error, HookError):
-        return f"{name} wrote in place: {said}"
+        return f"{name} changed an argument in place: {said}"
     if is_a(error, HookBlocked) and _texts(error)[1:3] == (name, hook):
-        return f"{name} calls {hook} in its own turn, which asks it again; end it by a condition"
+        return f"{name} calls {hook}, which calls it again; stop the recursion by a condition"
     return None
 
 
 def _texts(error: BaseException) -> tuple[str | None, ...]:
-    """Return what an exception was made of, None for what is no text."""
+    """Return the arguments of an exception, with None for those that are not strings."""
     return tuple(each if type(each) is str else None for each in args_of(error))
 
 
 def _meant(seat: Seat, error: BaseException) -> BaseException:
-    """Return what a failure really is, where Python says it in other words."""
+    """Return the real cause of a failure that Python reports in other words."""
     receiver, hook = seat.receiver, seat.signal.hook
     is_deep = is_a(error, RecursionError) and seat.phase != "around"
     if is_deep and is_running(receiver.function):
         meant = HookError(
-            f"{receiver.label} calls {hook} in its own turn, which asks it again, without end; "
-            "end it by a condition"
+            f"{receiver.label} calls {hook}, which calls it again, without end; "
+            "stop the recursion by a condition"
         )
     elif is_verdict_raised(error):
         meant = HookError(
-            f"{receiver.label} raised what is no exception; a verdict is returned: "
-            "return Block(reason)"
+            f"{receiver.label} raised something that is not an exception; a verdict is returned: "
+            "write return Block(reason)"
         )
     else:
         return error

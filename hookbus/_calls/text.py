@@ -1,5 +1,5 @@
-"""The texts of `story.txt`, with conditions and places to fill, and the names in them that must not
-meet those of users.
+"""The templates of `story.txt`: their conditions and places to fill, and their names, which must
+not clash with names of the user's code.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ _ALL: Final = files(__name__.rpartition(".")[0]).joinpath("story.txt").read_text
 _TEXT: Final = re.compile(r"^== (\w+) ==\n(.*?)(?=\n+(?:==|####)|\Z)", re.M | re.S)
 
 story: Final = SimpleNamespace(**dict(_TEXT.findall(_ALL)))
-"""The texts that every call runs by, by their names: `story.CALL`. How to read one stands in the
-file.
+"""The templates of every call, by name: `story.CALL`. The file itself explains how to read them.
 """
 
 MINE: Final = "\N{SECTION SIGN}"
-"""Stands in front of every name that is a user's; it is taken away when all else is written."""
+"""Prefix of every name of the user's code; it is removed when everything else is written."""
 
 _CONDITION: Final = re.compile(r"\s*#\? (.+)$")
 _PLACE: Final = re.compile(r"<(\w+)>$")
@@ -35,8 +34,8 @@ _WORD: Final = re.compile(rf"(?<![{MINE}.\w'])\b[A-Za-z_]\w*\b(?!')")
 def fill(
     text: str, flags: frozenset[str], parts: Mapping[str, str], pieces: Mapping[str, Any]
 ) -> str:
-    """Write a text: lines whose condition does not hold go, with what is below them; places and
-    pieces are filled in.
+    """Fill a template: remove lines whose condition is not met, with everything below them, and
+    insert places and pieces.
     """
     lines: list[str] = []
     for indent, place, line in _chosen(text, flags):
@@ -49,7 +48,7 @@ def fill(
 
 @lru_cache(maxsize=4096)
 def _chosen(text: str, flags: frozenset[str]) -> list[tuple[str, str | None, str]]:
-    """Return the lines that stay: how far each is indented, what place it is, and what it says."""
+    """Return the lines that remain: the indentation, the place, and the text of each."""
     lines: list[tuple[str, str | None, str]] = []
     gone: int | None = None
     for line in text.strip("\n").splitlines():
@@ -78,7 +77,8 @@ def _chosen(text: str, flags: frozenset[str]) -> list[tuple[str, str | None, str
 def sealed(
     text: str, names: tuple[str, ...], tools: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Return a text whose own words differ from these names of users, and the objects that it uses.
+    """Return code whose own names differ from these names of the user's code, and the objects that
+    it uses.
     """
     source, words, renamed = _sealed(text, names)
     known = {**_BUILTINS, **tools}
@@ -96,8 +96,8 @@ def _sealed(text: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...], di
 
 
 def own_code(code: CodeType) -> CodeType:
-    """Return a code of its own, so that what the interpreter learns of one plan does not mislead
-    another.
+    """Return a separate code object, so that what the interpreter learns from one plan does not
+    mislead another.
     """
     constants = tuple(
         own_code(each) if isinstance(each, CodeType) else each for each in code.co_consts

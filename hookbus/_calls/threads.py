@@ -1,4 +1,4 @@
-"""Daemon threads of hookbus's own, and what is said where this interpreter allows none."""
+"""Daemon threads of hookbus, and the error for interpreters that allow none."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def start_thread(target: Callable[[], object], name: str, purpose: str) -> threa
     """Start a daemon thread in an empty context, which keeps nothing of its caller alive.
 
     Args:
-        target: what it runs.
-        name: of the thread.
-        purpose: what needs it, for the message: "deadlines".
+        target: the function that the thread runs.
+        name: the name of the thread.
+        purpose: what needs the thread, for the message: "deadlines".
 
     Raises:
         HookError: if this interpreter allows no such threads, as subinterpreters and WebAssembly
             do.
-        RuntimeError: if the system has no thread left.
+        RuntimeError: if the system cannot start another thread.
     """
     try:
         thread = threading.Thread(target=target, name=name, daemon=True)
-        Context().run(thread.start)  # from Python 3.14 on it may inherit its starter's context
+        Context().run(thread.start)  # since Python 3.14 it may inherit the starter's context
     except RuntimeError as error:
         said = str(error)
         is_refused = "interpreter" in said and "shutdown" not in said

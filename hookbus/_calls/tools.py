@@ -1,4 +1,4 @@
-"""What the texts of `story.txt` call, by the names they have for it."""
+"""The functions that the templates of `story.txt` call, by their names in the templates."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _HELPERS: Final = {
 }
 
 TOOLS: Final[dict[str, Any]] = {
-    **{name: getattr(room, name) for room, names in _HELPERS.items() for name in names.split()},
+    **{name: getattr(module, name) for module, names in _HELPERS.items() for name in names.split()},
     "Call": Call, "CallPaused": CallPaused, "ENCLOSING": ENCLOSING, "HookBlocked": HookBlocked,
     "ReadOnly": ReadOnly, "beside": beside, "clock": time.perf_counter, "is_a": is_a,
     "context": make_context, "start": start, "baggage": current_baggage,
 }  # fmt: skip
-"""What the texts call, by the names they have for it."""
+"""The functions that the templates call, by their names there."""

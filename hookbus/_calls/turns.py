@@ -1,4 +1,4 @@
-"""Writes the turn of a receiver: when it is asked, and what is done with a usual answer."""
+"""Writes the call of a receiver with its conditions, and the handling of a usual answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .plan import Seat
 from .text import story
 
 LOOP_FROM: Final = 12
-"""So many receivers in a row that are asked alike are asked in a loop; fewer are written out."""
+"""From this many similar receivers in a row, they are called in a loop; fewer are written out."""
 
 AND_RESOLVED: Final = (
     "and (type(answer) in READY or (answer := await resolved(answer)) is not None)"
@@ -19,12 +19,12 @@ AND_RESOLVED: Final = (
 
 
 class Turns(Pieces):
-    """The turns of a plan, as text."""
+    """The calls of the receivers of a plan, as code."""
 
-    # -- several turns -----------------------------------------------------------------------------
+    # -- several receivers -------------------------------------------------------------------------
 
     def modifiers(self, seats: tuple[Seat, ...], kind: str) -> str:
-        """Write the turns of modifiers, which a `break` ends."""
+        """Write the calls of modifiers, which a `break` ends."""
         if not seats:
             return ""
         ends = {
@@ -37,7 +37,7 @@ class Turns(Pieces):
         return below("while True:", lines(turns, "break"))
 
     def turns(self, seats: Iterable[Seat], kind: str, after_loop: str = "") -> str:
-        """Write turns one after the other; many that are alike become a loop."""
+        """Write calls one after the other; many similar ones become a loop."""
         texts: list[str] = []
         for _, group in groupby(seats, key=lambda seat: self._likeness(seat)):
             alike = list(group)
@@ -51,8 +51,8 @@ class Turns(Pieces):
         return "\n".join(texts)
 
     def observers(self, seats: tuple[Seat, ...], noted: str = "") -> str:
-        """Write the turns of observers: plain ones in line, awaited ones side by side. What one
-        raises waits for all.
+        """Write the calls of observers: plain ones in line, awaited ones in parallel. An exception
+        of one waits for all.
         """
         if len(seats) < 2:
             return self.turns(seats, "look")
@@ -76,16 +76,16 @@ class Turns(Pieces):
             id(seat) if self.is_conditional(seat) else 0,
         )  # fmt: skip
 
-    # -- one turn ----------------------------------------------------------------------------------
+    # -- one receiver ------------------------------------------------------------------------------
 
     @property
     def call(self) -> str:
-        """The record of the call, made where it is first needed."""
+        """The record of the call, created where it is first needed."""
         made = f"call := call or Call(plan, {self.pieces['sender']})"
         return "call" if "eager" in self.flags else made
 
     def turn(self, seat: Seat, kind: str, names: tuple[str, str] | None = None) -> str:
-        """Write the turn of one receiver."""
+        """Write the call of one receiver, with its conditions."""
         name, receiver = names or (self.give("seat", seat), self._watched(seat))
         condition = self.condition(seat, name)
         pieces: dict[str, Any] = {"seat": name, "call": self.call, "condition": condition}
@@ -103,11 +103,11 @@ class Turns(Pieces):
         return self.fill(story.TURN, more, {"read": read}, **pieces, noted=noted)
 
     def _is_alone(self, kind: str) -> bool:
-        """Tell whether what a guard answers is looked at once its own `try` is over."""
+        """Tell whether the answer of a guard is checked after its own `try`."""
         return kind in ("guard", "weigh") and "hears_invoked" not in self.flags
 
     def conditions(self, seat: Seat) -> set[str]:
-        """Return what holds of a turn, as `story` names it, of what may pass it over."""
+        """Return the conditions, as `story` names them, under which a receiver is skipped."""
         is_weak = self.holding(seat) == "weak" and seat.problem is None
         found = {"conditional": self.is_conditional(seat), "weak": is_weak}
         return {name for name, is_so in found.items() if is_so}
@@ -118,7 +118,7 @@ class Turns(Pieces):
         return bool(is_weak or receiver.when or receiver.options.once or seat.is_muted_somewhere)
 
     def condition(self, seat: Seat, name: str) -> str:
-        """Write when a receiver is asked at all."""
+        """Write the condition under which a receiver is called."""
         if seat.problem is not None:
             return "True"
         receiver, found = seat.receiver, []
@@ -170,16 +170,17 @@ class Turns(Pieces):
         rebinding = self._rebinding(name)
         parts["take"] = self.fill(self.taking(kind), parts=rebinding, draft="", **pieces)
         pieces["is_ready"] = ""
-        if parts["resolve"] and not view:  # in one condition with the usual None
+        if parts["resolve"] and not view:  # in one condition with the usual check for None
             parts["resolve"] = ""
             pieces["is_ready"] = f" {AND_RESOLVED}"
         return self.fill(story.READ, (), parts, **pieces)
 
     def taking(self, kind: str) -> str:
-        """Return the text of what is done with an answer, by the kind of turn.
+        """Return the code that handles an answer, by the kind of receiver.
 
-        `patch` is a modifier of pre, `post` and `item` one of theirs, `rescue` one of error;
-        `weigh` a guard of pre, which may ask for a yes, `guard` any other; `look` an observer.
+        `patch` is a modifier of pre; `post` and `item` are modifiers of these phases; `rescue` is
+        one of error; `weigh` is a guard of pre, which may return Ask; `guard` is any other guard;
+        `look` is an observer.
         """
         texts: dict[str, str] = {
             "patch": story.PATCH, "post": story.REVISE, "item": story.REVISE_ITEM,
@@ -205,10 +206,10 @@ class Turns(Pieces):
 
 
 def below(head: str, text: str) -> str:
-    """Put a text below a line, indented."""
+    """Put code below a line, indented."""
     return lines(head, *(f"    {line}" for line in text.splitlines()))
 
 
 def lines(*texts: str) -> str:
-    """Put texts below each other."""
+    """Join pieces of code by newlines."""
     return "\n".join(text for text in texts if text)

@@ -1,5 +1,4 @@
-"""What a receiver may answer besides a value: the verdicts, always instances, never the class
-itself.
+"""The verdicts that a receiver may return: always instances, never the class itself.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ class _Nothing(enum.Enum):
 
 
 NOTHING: Final[Any] = _Nothing.NOTHING
-"""Marks "not given" where None is a value like any other. A copy or a pickle of it is itself."""
+"""Means "not given" where None is a valid value. A copy or pickle of it is the same object."""
 
 
 @named_options
 @attrs.frozen
 class Block:
-    """A receiver's verdict: this call must not run, or its result must not leave.
+    """A verdict: this call must not run, or its result must not be returned.
 
     Attributes:
-        reason: why; the caller, and so perhaps a model, reads it.
+        reason: why; the caller reads it, and so may a model.
         result: what the caller gets instead of `HookBlocked`; the call stays blocked.
-        code: a short word for programs.
-        details: what is for records only; it is never in a text.
-        raises: the class of what its caller gets otherwise, of all blocks of a class.
+        code: a short identifier for programs.
+        details: additional data for records only; it is never in a message.
+        raises: the class of the exception that the caller gets otherwise, set per class of block.
     """
 
     raises: ClassVar[type[HookBlocked]] = HookBlocked
@@ -53,8 +52,8 @@ def _names(bind: Any) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in names):
         example = bind if isinstance(bind, str) else "user"
         raise HookError(
-            f"Ask(bind={bind!r:.60}): name what of the baggage the approval is for: "
-            f"bind=({example!r},)"
+            f"Ask(bind={bind!r:.60}): bind= takes the names of baggage that the approval is for; "
+            f"write bind=({example!r},)"
         )
     return names
 
@@ -62,15 +61,16 @@ def _names(bind: Any) -> tuple[str, ...] | None:
 @named_options
 @attrs.frozen
 class Ask:
-    """A guard's answer of `pre`: a person must approve this call. Without an approver it is
+    """An answer of a guard of `pre`: this call requires approval. Without an approver it is
     blocked.
 
     Attributes:
-        question: what the person reads, such as `"pay 500 to Ada?"`; the approval is for it, too.
-        code: a short word for programs, likewise.
-        details: what is for the person and for records only; it is never in a text.
-        bind: names of the baggage that the approval is for: `bind=("user",)` is for this user's
-            identical calls in any session, `bind=()` for anybody's. None is all of the baggage.
+        question: what the approver reads, such as `"pay 500 to Ada?"`. The approval is only for
+            this question.
+        code: a short identifier for programs; the approval is only for this code.
+        details: additional data for the approver and for records; it is never in a message.
+        bind: names of the baggage that the approval is for. `bind=("user",)` covers identical calls
+            of this user in any session, `bind=()` those of any user. None means all of the baggage.
 
     Raises:
         HookError: if `bind` is not names.
@@ -85,8 +85,8 @@ class Ask:
 @named_options
 @attrs.frozen
 class Replace:
-    """A receiver's verdict: this is the result. In `pre` the method is not run, in `error` the call
-    is rescued.
+    """A verdict: this is the result. In `pre` the method is not run; in `error` the call is
+    rescued.
 
     For a stream, `pre` and `error` take an iterable of items.
     """
@@ -97,7 +97,7 @@ class Replace:
 @named_options
 @attrs.frozen
 class Drop:
-    """An `item` receiver's verdict: this item of the stream does not reach the consumer."""
+    """A verdict of an `item` receiver: this item of the stream does not reach the consumer."""
 
 
 VERDICTS: Final = (Ask, Block, Replace, Drop)

@@ -1,4 +1,4 @@
-"""A watch over the first turns of a plain receiver of an async hook, which could block the event
+"""Times the first calls of a plain receiver of an async hook, because it could block the event
 loop.
 """
 
@@ -11,14 +11,14 @@ from typing import Any, Final
 from .._connections.receiver import Connected
 
 WATCHED: Final = 8
-"""The number of calls that are timed, of each plan; then its text calls the receiver directly."""
+"""How many calls of each plan are timed; after that, its code calls the receiver directly."""
 
 
 def watching(
     receiver: Connected, function: Callable[..., Any]
 ) -> tuple[Callable[..., Any], list[bool]]:
-    """Return what calls a function and notes how long that took, and a list that is empty until it
-    has done so often enough.
+    """Return a wrapper that calls a function and records how long it took, and a list that is empty
+    until that has happened often enough.
     """
     over: list[bool] = []
     turns: list[None] = []

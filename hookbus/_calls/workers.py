@@ -1,5 +1,5 @@
-"""Daemon threads for plain receivers with a deadline or in the background, capped and counted: a
-thread cannot be stopped, only left behind.
+"""Daemon threads for plain receivers with a deadline or in the background, limited and counted. A
+thread cannot be stopped, only abandoned.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 LIMIT: Final = 64
-"""How many worker threads a pool may have. Where all are stuck, a receiver waits for one until its
-own deadline.
+"""How many worker threads a pool may have. If all are stuck, a receiver waits for one until its own
+deadline.
 """
 
 IDLE_SECONDS: Final = 10.0
 
 Pair = tuple[Any, BaseException | None]
-"""A value, and the exception that came instead of it."""
+"""A value, and the exception that was raised instead."""
 
 Job = tuple["Future[Pair]", Context, Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class Workers:
-    """A pool that starts a thread when none is free, and lets an idle one go."""
+    """A pool that starts a thread when none is free, and ends an idle one."""
 
     def __init__(self, purpose: str) -> None:
         self._purpose = purpose
-        # Re-entrant, as a signal handler or a finaliser may make a call where this thread holds it.
+        # Re-entrant: a signal handler or finalizer may make a call while this thread holds it.
         self._lock = Lock()
         self.reset()
 
@@ -47,11 +47,11 @@ class Workers:
     def submit(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Future[Pair], Context]:
-        """Run a call in a worker, in a copy of this context; the future's result is a pair and
+        """Run a call in a worker, in a copy of this context. The result of the future is a pair; it
         never raises.
         """
         from concurrent.futures import (
-            Future,  # with logging behind it: not for programs without deadlines
+            Future,  # imports logging, which programs without deadlines do not need
         )
 
         future: Future[Pair] = Future()
@@ -66,7 +66,7 @@ class Workers:
             return self._pool
 
     def abandon(self, future: Future[Pair], bus: Any) -> None:
-        """Stop waiting for a job: take it back if it has not begun, else count its worker until it
+        """Stop waiting for a job: cancel it if it has not started, else count its worker until it
         returns.
         """
         if future.done() or future.cancel():
@@ -86,11 +86,11 @@ class Workers:
 
 
 class _Pool:
-    """The threads of a pool and their queue, made at the first use: gevent and eventlet may replace
+    """The threads of a pool and their queue, created on first use: gevent and eventlet may replace
     threads, locks and queues after hookbus is imported.
 
     Attributes:
-        starter: what started threads when it was made.
+        starter: the function that started threads when the pool was created.
     """
 
     def __init__(self, purpose: str) -> None:
@@ -128,20 +128,20 @@ class _Pool:
             if future.set_running_or_notify_cancel():
                 try:
                     pair: Pair = context.run(function, *args, **kwargs), None
-                except BaseException as error:  # carried to the thread that waits, which raises it
+                except BaseException as error:  # passed to the waiting thread, which raises it
                     pair = None, error
                 future.set_result(pair)
             with self._lock:
                 self._unfinished -= 1
-            pair = None, None  # what it brought may hold an agent
+            pair = None, None  # the result may reference an agent
             del future, context, function, args, kwargs, pair
 
 
 workers: Final = Workers("deadlines")
 
 background: Final = Workers("plain observers in the background")
-"""Of observers that nobody waits for: they must not take a thread from a guard."""
+"""For observers that no call waits for: they must not take a thread from a guard."""
 
-# A forked child has none of its parent's threads.
+# A forked child does not have the threads of its parent.
 for _pool in (workers, background):
     run_at_fork(after_in_child=_pool.reset)

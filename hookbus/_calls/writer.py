@@ -1,4 +1,4 @@
-"""Writes the function that runs the calls of a plan, of the texts in `story`."""
+"""Writes the function that runs the calls of a plan, from the templates in `story`."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Written(NamedTuple):
     """What was written for a plan.
 
     Attributes:
-        run: the function that runs its calls; it is called as the body is.
-        source: its text, in which receivers have short names.
-        named: those names, and what they stand for.
+        run: the function that runs its calls; it is called like the body.
+        source: its code, in which receivers have short names.
+        named: those names and their values.
     """
 
     run: Callable[..., Any]
@@ -41,7 +41,7 @@ class Written(NamedTuple):
 
 
 class Writer(Turns):
-    """Writes the text of one plan."""
+    """Writes the code of one plan."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
@@ -90,7 +90,7 @@ class Writer(Turns):
         }
 
     def _seals(self) -> dict[str, bool]:
-        """Say of what contents are sealed, once guards have judged them."""
+        """Return which contents are sealed after guards have checked them."""
         site, phases = self.plan.site, self.plan.phases
         judged = {
             phase for phase in ("pre", "post", "item")
@@ -112,10 +112,10 @@ class Writer(Turns):
         return (*self.hook.function_signature.names, *self.hook.given.hidden)
 
     def written(self) -> Written:
-        """Return the function."""
+        """Return the compiled function."""
         self._write_parts()
         source, run = self._made(self.fill(story.FUNCTION, {"main"}))
-        run.__qualname__ = self.hook.body.__qualname__  # what nobody awaits is warned of by it
+        run.__qualname__ = self.hook.body.__qualname__  # for "was never awaited"
         named = {
             name: value.function if isinstance(value, FirstCall) else value
             for name, value in self.given.items() if name[-1].isdigit()
@@ -123,8 +123,8 @@ class Writer(Turns):
         return Written(run, source, named)
 
     def guards(self) -> Callable[[Call, tuple[Any, ...]], Any]:
-        """Return what calls the guards of `pre` alone, given the call and the arguments that
-        receivers may ask for.
+        """Return a function that calls only the guards of `pre`, given the call and the arguments
+        that receivers may have as parameters.
         """
         self.flags.add("eager")
         is_given_sender = self.plan.site.attribute is not None or self.hook.given.sender
@@ -136,7 +136,7 @@ class Writer(Turns):
         return lambda call, values: run(*values, call)
 
     def _made(self, text: str) -> tuple[str, Callable[..., Any]]:
-        """Return the source of a text and the function in it, which does not see itself."""
+        """Return the source of a function and the function, which cannot see itself."""
         tools = {
             **TOOLS,
             "as_items": partial(
@@ -162,7 +162,7 @@ class Writer(Turns):
 
     def _write_parts(self) -> None:
         phases, given = self.plan.phases, []
-        if self.hook.given.sender:  # which stays who it is, whatever the arguments become
+        if self.hook.given.sender:  # which stays the same when the arguments change
             given.append(f"sender = {mine(self.hook.given.sender)}")
         if self.is_in_star:
             given.append(f"first, {self.star} = {self.star}[0], {self.star}[1:]")
@@ -191,12 +191,12 @@ class Writer(Turns):
         self.pieces["source"] = "outermost()" if self.count else self.pieces["body"]
 
     def inside(self) -> str:
-        """Write what the arounds are around."""
+        """Write what the arounds wrap."""
         return self.fill(story.BODY)
 
     def _judged(self, name: str, phase: str) -> tuple[str, ...]:
-        """Write what guards and observers do with a result or an item, which no contents survive
-        that were changed after the guards.
+        """Write how guards and observers handle a result or an item, whose contents must not change
+        after the guards.
         """
         seats, seal = self.plan.phases[phase], f"{name}_seal"
         turns = self.turns(seats.guard, "guard"), self.observers(seats.observe)
@@ -231,7 +231,7 @@ class Writer(Turns):
 
     @cached_property
     def _nested(self) -> Callable[..., Any]:
-        """What makes the arounds of an attempt that patches or repeats; written for the first."""
+        """The function that makes the arounds of an attempt that patches or repeats; made once."""
         self.flags.add("nested")
         nexts = "(" + "".join(f"next_{i}, " for i in range(self.count)) + ")"
         text = self.fill(story.NEST, parts={"arounds": self._functions()}, nexts=nexts)
@@ -239,13 +239,13 @@ class Writer(Turns):
 
     @cached_property
     def _levels(self) -> list[str]:
-        """The turns of the arounds. The arounds of an attempt have the same: who died is not asked
-        for again.
+        """The calls of the arounds. Those of a repeated attempt are the same; a dead receiver is
+        not looked up again.
         """
         return [self._level(i) for i in range(self.count)]
 
     def _late(self, i: int) -> str:
-        """Write that an around down to number `i`, or one further out, has ended."""
+        """Write the check that an around down to number `i`, or one further out, has ended."""
         ended = [f"mark_{j} >= {attempts.ENDED}" for j in range(i + 1)]
         return " or ".join([*ended, "late()"] if "nested" in self.flags else ended)
 
@@ -254,7 +254,7 @@ class Writer(Turns):
         changed, shut, result = f"mark_{i}, mark_{i + 1}", " or call.is_over", "answer"
         pieces: dict[str, Any] = {"i": i, "seat": self._seat_name(i), "late": self._late(i)}
         if i == self.count - 1:
-            edited = self.flags >= {"nested", "guarded"}  # by who says yes
+            edited = self.flags >= {"nested", "guarded"}  # by the approver
             changed, result = f"mark_{i}", "result"
             changed += f", {self.pieces['params']}" if edited and self.names else ""
             late = self._late(i - 1)
@@ -266,7 +266,7 @@ class Writer(Turns):
         return self.fill(story.NEXT, parts={"deeper": deeper}, **pieces)
 
     def _level(self, i: int) -> str:
-        """Write the turn of around number `i`."""
+        """Write the call of around number `i`."""
         seat, name = self.plan.phases["around"].modify[i], self._seat_name(i)
         pieces: dict[str, Any] = {"i": i, "seat": name, "condition": self.condition(seat, name)}
         if seat.problem is not None:
@@ -288,11 +288,11 @@ class Writer(Turns):
 
 
 def _guards_now(plan: Plan, call: Call, judged: set[Any]) -> Callable[[tuple[Any, ...]], Any]:
-    """Return what calls the guards of a plan's sender that are connected now, but those that have
-    judged already; given the arguments, it returns what they ask for, to be awaited where the hook
-    is.
+    """Return a function that calls the guards that are connected now for a plan's sender, except
+    those that have already judged. Given the arguments, it returns what they ask for, to be awaited
+    if the hook is async.
     """
-    # Whether any guard watches over the call was decided when it was made.
+    # Whether the call has any guard at all was decided when it was made.
     now = build_plan(plan.hook, plan.site._replace(is_guarded=False), call.sender)
     guards = tuple(seat for seat in now.phases["pre"].guard if seat.receiver not in judged)
     phases = {**dict.fromkeys(now.phases, NO_PHASE), "pre": Phase(guard=guards)}

@@ -1,1 +1,1 @@
-"""Who is connected to what, and in which order."""
+"""Which receivers are connected to which senders, and in which order."""

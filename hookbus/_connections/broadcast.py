@@ -1,4 +1,4 @@
-"""What a blinker signal does by itself: it broadcasts what is sent, and is muted."""
+"""The parts of a blinker signal that hookbus replaces: muting and broadcasting."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..exceptions import HookError
 
 
 class Broadcast(NamedSignal):
-    """A named signal that is muted per task. What is sent goes as blinker sends it; the call of a
-    hookable never comes by `send`.
+    """A named signal that can be muted per task. `send` works as in blinker; calls of hookables do
+    not use `send`.
     """
 
     def __init__(self, name: str, home: Any, doc: str | None = None) -> None:
@@ -23,7 +23,7 @@ class Broadcast(NamedSignal):
         self._home = home
         self._muted_by: dict[object, object] = {}
 
-    # Where blinker has a plain flag for everyone.
+    # blinker has a plain flag here, which applies to every task.
     @property
     def is_muted(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the running task (or thread, outside of tasks) is inside a `muted()` block of
@@ -35,13 +35,13 @@ class Broadcast(NamedSignal):
     def is_muted(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         if value:
             raise HookError(
-                f"is_muted would silence {self.name} for everyone; write `with signal.muted():`"
+                f"is_muted would mute {self.name} in every task; write `with signal.muted():`"
             )
 
     @contextmanager
     def muted(self) -> Generator[None, None, None]:
-        """Silence this signal's receivers in the current task (or thread) while the block is open.
-        Guards never.
+        """Mute the receivers of this signal in the current task (or thread) while the block is
+        open. Guards are never muted.
         """
         block = object()
         try:
@@ -51,7 +51,7 @@ class Broadcast(NamedSignal):
                 yield
             finally:
                 self._muted_by.pop(block, None)
-        finally:  # an interrupt may have come before that
+        finally:  # an interrupt may have arrived earlier
             self._muted_by.pop(block, None)
             self._home._muting(self)
 
@@ -62,6 +62,6 @@ class Broadcast(NamedSignal):
 
 
 def _current_owner() -> object:
-    """Return the running task, or the thread where no task runs."""
+    """Return the running task, or the thread if no task is running."""
     task = running_task()
     return task if task is not None else threading.get_ident()

@@ -1,5 +1,4 @@
-"""What a callable tells of itself without being called: its code, its name, its place, its colour,
-its identity.
+"""What can be known about a callable without calling it: its code, name, place, kind and identity.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ YIELDS: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 def code_of(function: object) -> CodeType | None:
-    """Return the code of a plain function, or of a method of one, where all there is to know of it
-    stands in the code.
+    """Return the code of a plain function or method, if that code says everything about it; else
+    None.
 
-    A function with attributes may be more than that: `__wrapped__`, `__signature__`, the mark of a
+    Attributes of a function may override its code: `__wrapped__`, `__signature__`, the mark of a
     coroutine function.
     """
     plain = function.__func__ if type(function) is MethodType else function
@@ -28,7 +27,7 @@ def code_of(function: object) -> CodeType | None:
 
 
 def is_running(function: Any) -> bool:
-    """Tell whether a turn of this function is under way further up the stack."""
+    """Tell whether a call of this function is running further up the stack."""
     plain = getattr(function, "__func__", function)
     code = getattr(plain, "__code__", getattr(type(plain).__call__, "__code__", None))
     frame: FrameType | None = sys._getframe()
@@ -38,18 +37,18 @@ def is_running(function: Any) -> bool:
 
 
 def is_plain(function: Any) -> bool:
-    """Tell whether a callable is a function or a method whose parameters are the ones it shows."""
+    """Tell whether a callable is a function or method whose visible parameters are its own."""
     function = getattr(function, "__func__", function)
     is_other = hasattr(function, "__wrapped__") or hasattr(function, "__signature__")
     return isinstance(function, FunctionType) and not is_other
 
 
 def layers(raw: Any) -> Iterator[FunctionType]:
-    """Yield the functions that a class holds by an attribute: one in the other, where its
-    decorators say what they wrap.
+    """Yield the functions behind an attribute of a class, outermost first, as far as decorators
+    say what they wrap.
     """
     below: tuple[Any, ...] = ()
-    kind = type(raw)  # a proxy that a class holds is not asked what it stands for
+    kind = type(raw)  # a proxy is not asked which class it imitates
     if kind is FunctionType:
         yield raw
         below = (raw.__dict__.get("__wrapped__"),)
@@ -64,8 +63,8 @@ def layers(raw: Any) -> Iterator[FunctionType]:
 
 
 def key_of(function: object) -> tuple[int, ...]:
-    """Identify a callable: a bound method is made anew at each access, so by its function and its
-    object.
+    """Return the identity of a callable. A bound method is a new object at each access, so it is
+    identified by its function and its object.
     """
     if isinstance(function, MethodType):
         return id(function.__func__), id(function.__self__)
@@ -80,8 +79,7 @@ def name_of(function: Any) -> str:
 
 
 def place_of(function: Any) -> CodeType | str:
-    """Return the code that stands where a callable was written, or the name of the module that
-    defines it.
+    """Return the code where a callable was written, or the name of the module that defines it.
     """
     while isinstance(function, functools.partial):
         function = function.func
@@ -93,13 +91,13 @@ def place_of(function: Any) -> CodeType | str:
 
 
 def written(place: CodeType | str) -> str:
-    """Write a place as `file:line`, or as the name of a module."""
+    """Format a place as `file:line`, or as the name of a module."""
     return place if isinstance(place, str) else f"{place.co_filename}:{place.co_firstlineno}"
 
 
 def origin_of(function: Any) -> FunctionType | None:
-    """Return the plain function that stands under a receiver's name in its module, below what says
-    that it wraps it; None for a lambda, a closure, an object's method, `_` and other callables.
+    """Return the plain function that a module holds under a receiver's name, below wrappers that
+    declare it. None for a lambda, a closure, an object's method, `_` and other callables.
     """
     if type(function) is MethodType and isinstance(function.__self__, type):
         function = function.__func__
@@ -112,17 +110,17 @@ def origin_of(function: Any) -> FunctionType | None:
 
 
 _loads: Final[dict[str, tuple[int, Any] | None]] = {}
-"""The id of the globals and the spec that each module had first; None where its text ran again."""
+"""The id of the globals and the spec that each module had first; None if its source ran again."""
 
 
 def may_be_made_again(origin: FunctionType, spec: Any) -> bool:
-    """Tell whether the text of a function's module, with this spec, has run more than once, or
+    """Tell whether the source of a function's module, with this spec, has run more than once, or
     might have.
     """
     module, given = origin.__module__, id(origin.__globals__)
     known = _loads.get(module)
     is_known = known is not None and known[0] == given and known[1] is spec
-    # IPython patches functions of modules in place, and connects what is not in the module.
+    # IPython patches functions of modules in place, and connects functions of no module.
     if not (is_known and spec is not None) and (is_session() or "IPython" in sys.modules):
         return True
     is_first = module not in _loads
@@ -131,9 +129,10 @@ def may_be_made_again(origin: FunctionType, spec: Any) -> bool:
 
 
 def is_made_again(old: Any, old_load: Any, new: Any) -> bool:
-    """Tell whether the text that made one receiver ran again and made another: one def, later.
+    """Tell whether a receiver is a redefinition of an earlier one: the same `def`, executed again.
 
-    Two of one name in one text are two, and so are those that a loop makes: they have one code.
+    Two functions with one name in one source are two receivers. So are functions that a loop makes:
+    they have the same code.
 
     Args:
         old: the earlier receiver.
@@ -153,46 +152,46 @@ def is_made_again(old: Any, old_load: Any, new: Any) -> bool:
     if is_typed_in(second.__module__):
         return not (is_same_file and is_there) or lines == 0
     module: Mapping[str, Any] = getattr(sys.modules.get(second.__module__), "__dict__", {})
-    # Of texts that run side by side under one name, as tenants' do, at most one is the module; and
-    # what `runpy.run_path` runs is none.
+    # Sources may run side by side under one module name, as tenants' do; at most one of them is the
+    # module. What `runpy.run_path` runs is not a module.
     is_module = module is second.__globals__ and second.__module__ != "<run_path>"
-    # A text runs from top to bottom: what comes later and stands no further down ran again.
+    # A source runs from top to bottom: a later function that is not further down was run again.
     return is_module and is_same_file and (lines <= 0 or not is_same_load)
 
 
 def _names_of(function: Any, origin: FunctionType) -> tuple[Any, ...]:
-    """Return what a receiver made again is called, and the class whose method it is."""
+    """Return the names of a redefined receiver, and the class whose method it is."""
     owner = getattr(function, "__self__", None)
     return origin.__module__, origin.__qualname__, getattr(owner, "__qualname__", None)
 
 
 def is_session() -> bool:
-    """Tell whether a person types, in a notebook or at a prompt."""
+    """Tell whether the program is interactive: a notebook or a prompt."""
     is_prompt = "ps1" in vars(sys) or "get_ipython" in vars(builtins)
     return is_prompt or not hasattr(sys.modules.get("__main__"), "__file__")
 
 
 def is_typed_in(module: str) -> bool:
-    """Tell whether this is the module of what a person types."""
+    """Tell whether this is the module of interactively typed code."""
     return module in ("__main__", "__console__") and is_session()
 
 
 def is_async_callable(function: Any) -> bool:
-    """Tell whether a callable is known to be async, a generator or not; what cannot be known shows
-    when it is called.
+    """Tell whether a callable is known to be async, generator or not. If it cannot be known, the
+    call will show it.
     """
     return is_coroutine_callable(function) or _is_of(function, inspect.isasyncgenfunction)
 
 
 def is_generator_callable(function: Any) -> bool:
-    """Tell whether a callable is known to give a generator, async or not, and to run nothing."""
+    """Tell whether a callable is known to return a generator, async or not, without running."""
     return _is_of(function, inspect.isgeneratorfunction) or _is_of(
         function, inspect.isasyncgenfunction
     )
 
 
 def is_coroutine_callable(function: Any) -> bool:
-    """Tell whether a callable is known to give a coroutine."""
+    """Tell whether a callable is known to return a coroutine."""
     return _is_of(function, inspect.iscoroutinefunction)
 
 
@@ -203,4 +202,4 @@ def _is_of(function: Any, is_kind: Callable[[Any], bool]) -> bool:
 
 
 def _call_of(function: Any) -> Any:
-    return getattr(type(function), "__call__", None)  # noqa: B004 - the method itself
+    return getattr(type(function), "__call__", None)  # noqa: B004 - the method itself is needed

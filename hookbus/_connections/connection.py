@@ -1,4 +1,4 @@
-"""The handle on one connection."""
+"""The handle of one connection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .receiver import Connected
 
 
 class Connection:
-    """A handle on one connection; as a `with` block it disconnects at the end."""
+    """A handle of one connection. As a `with` block, it disconnects at the end."""
 
     def __init__(self, receiver: Connected) -> None:
         self._receiver, self._signal = receiver, receiver.signal
@@ -15,14 +15,14 @@ class Connection:
         return f"<connection of {self._receiver.label} to {self._signal.name}>"
 
     def disconnect(self) -> None:
-        """Take back this connection, and only this one; what it stood in front of is there again.
-        Twice is once.
+        """Remove this connection and no other; a connection that it replaced applies again. Calling
+        it twice does nothing.
         """
         self._signal._drop(self._receiver)
 
     def disable(self) -> None:
-        """Keep the connection but do not call its receiver, from the next call on. What an operator
-        has said by `bus.switch` is another matter: neither undoes the other.
+        """Keep the connection, but do not call its receiver from the next call on. This is
+        independent of `bus.switch`, which an operator uses: neither undoes the other.
         """
         self._switch(False)
 

@@ -1,7 +1,7 @@
-"""The end of what is held weakly: when it is forgotten, and by what.
+"""Cleanup of weakly referenced objects: when an entry is removed, and how.
 
-What is called then runs wherever an object happens to die, where a Ctrl-C that arrives is
-swallowed. So it is no Python code, but `dict.pop`, wherever that is possible.
+The cleanup runs wherever an object happens to be freed, where Python ignores a Ctrl-C. So it is not
+Python code but `dict.pop`, wherever that is possible.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any, Final
 
 
 class _Collector(tuple[Any, ...]):
-    """Who is told by the garbage collector, as `getattr(it, "start", info)` and `getattr(it,
-    "stop", info)`.
+    """Called by the garbage collector as `getattr(it, "start", info)` and `getattr(it, "stop",
+    info)`.
     """
 
 
 class _Over(_Collector):
-    """Who is told after the collector. Both are equal to `()`."""
+    """Called after the collector. Both are equal to `()`."""
 
 
 _collecting: Final[defaultdict[tuple[Any, ...], int]] = defaultdict(get_ident)
 _ending: Final[list[Any]] = []
-# All in C: "start" notes the thread under the collector itself, "stop" empties the list, and lets
-# go of what was put there meanwhile; then it takes the thread away.
+# All in C: "start" records the thread under the collector itself. "stop" empties the list and frees
+# what was added meanwhile; then it removes the thread.
 _Collector.start = property(_collecting.__getitem__)  # type: ignore[attr-defined]
 _Collector.stop = property(_ending.__init__)  # type: ignore[attr-defined, misc]
 _Over.start = property(id)  # type: ignore[attr-defined]
@@ -37,15 +37,16 @@ gc.callbacks += partial(getattr, _Collector()), partial(getattr, _Over())
 
 
 class _Last:
-    """Dies when the running collection ends."""
+    """Freed when the running collection ends."""
 
 
 def at_end(owner: Any, entries: dict[int, Any], key: int) -> Callable[[Any], Any]:
-    """Return what takes an entry away when its owner has died.
+    """Return a callback that removes an entry when its owner has been freed.
 
-    The weak references to an object in a circle end before its `__del__` runs, in which it may
-    still call: the entry of such an object stays until the collection is over, and its address can
-    be used again. What dies in another thread is in no circle, and its address is free at once.
+    Weak references to an object in a reference cycle end before its `__del__` runs, which may still
+    make calls. So the entry of such an object stays until the collection is over, and until then
+    its address may be reused. An object freed in another thread is in no cycle, and its address is
+    free at once.
     """
     forget = partial(entries.pop, key)
     return partial(_later, forget) if hasattr(type(owner), "__del__") else forget
@@ -53,14 +54,14 @@ def at_end(owner: Any, entries: dict[int, Any], key: int) -> Callable[[Any], Any
 
 def _later(
     forget: Callable[[Any], Any], reference: Any,
-    # Here, as the names of a module are gone at the end of the program.
+    # As default values, because module globals are gone at the end of the program.
     collecting: Callable[[Any], int | None] = _collecting.get, here: Callable[[], int] = get_ident,
 ) -> None:  # fmt: skip
     if collecting(()) != here():
         forget(reference)
         return
     last = _Last()
-    # In this order: a tuple lets go of its last first, and what a weak reference calls it calls
-    # only while it lives.
+    # In this order: a tuple frees its last item first, and a weak reference calls its callback only
+    # while the reference exists.
     _ending.append((weakref.ref(last, forget), last))
     del last

@@ -1,7 +1,7 @@
-"""What may be said of a receiver's failure, and the log of what nobody else hears.
+"""What messages may say about a receiver's failure, and the log of failures without a listener.
 
-The text of a stranger's exception may hold a secret: of that only the type and the place are said.
-What hookbus worded itself is said in full.
+The message of a foreign exception may contain a secret, so only its type and place are shown. A
+message that hookbus itself has written is shown in full.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _NOT_RAISABLE: Final = ("exceptions must derive from BaseException",)
 
 
 def log(level: int, text: str) -> bool:
-    """Log for logger `hookbus`; a handler that raises hurts nobody, one that interrupts does. False
-    where there is not enough stack left.
+    """Log to the logger `hookbus`. An exception of a handler has no effect, but an interrupt has.
+    Return False if there is not enough stack left.
 
-    What is being handled meanwhile is kept from handlers: they may print what they find there.
+    The exception that is being handled is hidden from handlers, because they may print it.
     """
     try:
         import logging
@@ -42,8 +42,8 @@ def log(level: int, text: str) -> bool:
 
 
 def place_of_failure(error: BaseException, place: CodeType | str) -> str:
-    """Return `file:line` of the receiver that was written at this place: the deepest in its file
-    that the exception has passed, else where it begins.
+    """Return `file:line` of the receiver that was written at this place: the deepest frame of the
+    exception in its file, else where the receiver begins.
     """
     found = None
     for trace in traces_of(error):
@@ -58,17 +58,17 @@ def place_of_failure(error: BaseException, place: CodeType | str) -> str:
 
 
 def in_words(kind: type[BaseException], place: str, sentence: str | None) -> str:
-    """Say of a failure what hookbus says in a sentence, else its type and place."""
+    """Describe a failure by the sentence that hookbus has for it, else by its type and place."""
     is_said = sentence and kind is HookError
     typed = None if is_said else f"{name_of_class(kind)} at {place}"
     return ": ".join(filter(None, (sentence, typed)))
 
 
 def is_worded_here(error: BaseException) -> bool:
-    """Tell whether hookbus raised an exception by itself, to say what is wrong with a receiver.
+    """Tell whether hookbus itself raised an exception, to say what is wrong with a receiver.
 
-    One that came through somebody else's code, or out of a future, may say what that code was
-    given.
+    If it passed through other code, or came out of a future, its message may contain values of
+    that code.
     """
     if type(error) is not HookError:
         return False
@@ -78,15 +78,15 @@ def is_worded_here(error: BaseException) -> bool:
 
 
 def is_verdict_raised(error: BaseException) -> bool:
-    """Tell whether somebody wrote `raise` in front of what is no exception, such as a verdict."""
+    """Tell whether code raised something that is not an exception, such as a verdict."""
     if type(error) is not TypeError or [type(each) for each in error.args] != [str]:
         return False
     return error.args == _NOT_RAISABLE and _is_raised(list(traces_of(error))[-1:])
 
 
 def is_refusal_raised(error: BaseException) -> bool:
-    """Tell whether somebody raised what says no: a `HookBlocked` made by hand, or a
-    `PermissionError`. One that says that another call was blocked is that call's.
+    """Tell whether code raised a refusal: a `HookBlocked` made by hand, or a `PermissionError`. A
+    `HookBlocked` of another call belongs to that call.
     """
     if issubclass(type(error), HookBlocked):
         return call_id_of(error) is None
@@ -94,15 +94,14 @@ def is_refusal_raised(error: BaseException) -> bool:
 
 
 def is_raised_by(error: BaseException, place: CodeType | str) -> bool:
-    """Tell whether the code that was written at this place has raised an exception by `raise` or
-    `assert` itself.
+    """Tell whether the code at this place has itself raised the exception by `raise` or `assert`.
     """
     last = list(traces_of(error))[-1:]
     return _is_raised(last) and any(trace.tb_frame.f_code is place for trace in last)
 
 
 def refused_write(error: BaseException) -> str | None:
-    """Return the words in which hookbus refused a receiver's write, where it failed by that."""
+    """Return the message by which hookbus rejected a receiver's write, if that was its failure."""
     if type(error) not in (TypeError, AttributeError, HookError):
         return None
     codes = [trace.tb_frame.f_code for trace in list(traces_of(error))[-1:]]
@@ -115,7 +114,7 @@ def _is_raised(last: list[TracebackType]) -> bool:
 
 
 def traces_of(error: BaseException) -> Iterator[TracebackType]:
-    """Yield where an exception has passed, the outermost frame first."""
+    """Yield the frames that an exception has passed, the outermost first."""
     trace: TracebackType | None = traceback_of(error)
     while trace is not None:
         yield trace
@@ -123,12 +122,12 @@ def traces_of(error: BaseException) -> Iterator[TracebackType]:
 
 
 def is_of_engine(code: CodeType) -> bool:
-    """Tell whether a code is one that hookbus runs calls by."""
+    """Tell whether a code object belongs to the engine of hookbus."""
     return code.co_filename.startswith(_ENGINE)
 
 
 _HOME: Final = dirname(dirname(log.__code__.co_filename))
 _ENGINE: Final = ("<hookbus ", join(_HOME, "_"), join(_HOME, "approvals", "_"))
-"""How the names of files begin in which hookbus runs calls; its demo and other guests have
-receivers.
+"""Prefixes of the names of files in which hookbus runs calls. Its demo, guards and similar packages
+contain receivers.
 """

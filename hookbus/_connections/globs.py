@@ -1,4 +1,4 @@
-"""Receivers of plugin objects that are connected to every hook whose name matches a glob."""
+"""Receivers of plugin objects that are connected to every hook that matches a glob."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from .phases import PHASES
 
 
 class Globs:
-    """What was registered for globs such as `pre_send_*`: for the hooks of a bus that there are,
-    and for those that will be.
+    """What was registered for globs such as `pre_send_*`, for present and future hooks of a bus.
     """
 
     def __init__(self, bus: Any) -> None:
@@ -24,11 +23,11 @@ class Globs:
     def connect(
         self, name: str, receiver: Callable[..., Any], options: dict[str, Any]
     ) -> Callable[[], None]:
-        """Connect a receiver to a signal, or to those of all hooks that a glob matches; return what
-        takes it back.
+        """Connect a receiver to a signal, or to the signals of all hooks that a glob matches.
+        Return a function that undoes it.
 
         Raises:
-            HookError: if the glob does not begin with a phase, or a connection is refused.
+            HookError: if the glob does not begin with a phase, or if a connection is rejected.
         """
         if not any(each in name for each in "*?["):
             undo: Callable[[], None] = self._bus.signal(name).connected_to(
@@ -57,12 +56,12 @@ class Globs:
         return take_back
 
     def declared(self, hook: str) -> None:
-        """Connect what was registered for a glob that matches a new hook."""
+        """Connect what was registered for globs that match a new hook."""
         for each in list(self._all.values()):
             each.meet(hook)
 
     def unmet(self) -> Iterator[str]:
-        """Yield the globs that match no hook so far."""
+        """Yield the globs that match no hook yet."""
         yield from dict.fromkeys(each.text for each in self._all.values() if not each.met)
 
 
@@ -77,7 +76,7 @@ class _Glob:
         self.undo, self.met = ExitStack(), set[str]()
 
     def meet(self, hook: str) -> None:
-        """Connect the receiver to a hook that the glob matches; questions have no phases."""
+        """Connect the receiver to a hook that the glob matches; hookspecs have no phases."""
         if hook in self.met or not self._matches(hook):
             return
         if any(each.is_question for each in self._bus._declared(hook)):

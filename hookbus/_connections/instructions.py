@@ -1,7 +1,7 @@
 """What the bytecode of a function shows.
 
-The instructions have other names in every version of Python, so they are learned from samples that
-this very Python has compiled.
+Instructions have different names in every version of Python, so they are learned from samples that
+the running Python has compiled.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 @functools.lru_cache(maxsize=1024)
 def returns_nothing(code: CodeType) -> bool:
-    """Tell whether a function of this code returns None wherever it ends."""
+    """Tell whether a function with this code always returns None."""
     value_return, returns, nothing = _learn_returns()
     ends = [
-        # A jump leads to a return with something else than what stands before it.
+        # A jump may lead to a return with another value than the previous instruction loads.
         before if each.opname == value_return and not each.is_jump_target else each
         for before, each in pairwise(dis.get_instructions(code))
         if each.opname in returns
@@ -28,19 +28,19 @@ def returns_nothing(code: CodeType) -> bool:
 
 
 def awaits(code: CodeType) -> bool:
-    """Tell whether a coroutine function of this code awaits anything."""
+    """Tell whether a coroutine function with this code awaits anything."""
     return not _learn_awaits().isdisjoint(_names_in(code))
 
 
 def is_raised_here(trace: TracebackType) -> bool:
-    """Tell whether the frame of a traceback raised the exception by `raise` or `assert` itself."""
+    """Tell whether a traceback's own frame raised the exception by `raise` or `assert`."""
     return _opcode_at(trace) in _learn_raises()
 
 
 @functools.cache
 def _learn_returns() -> tuple[str, frozenset[str], list[tuple[str, Any]]]:
-    """Return the instruction that returns a value, all that return, and what those that bring None
-    are called and have as their argument.
+    """Return the instruction that returns a value, all returning instructions, and the names and
+    arguments of the instructions that load None.
     """
 
     def empty() -> None:

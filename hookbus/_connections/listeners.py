@@ -1,5 +1,5 @@
-"""The listeners of `bus.events`: told of what they name, in order, after what redactors leave of
-it, and never able to hurt a call.
+"""The listeners of `bus.events`. They get the kinds of events that they list, in order, after
+redaction. An exception in a listener never affects the call.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 class _Busy(threading.local):
-    """Which listeners have a turn, in each thread."""
+    """The listeners that are being called, in each thread."""
 
     def __init__(self) -> None:
         self.listeners: set[int] = set()
 
 
 class EventSignal(HookSignal):
-    """`bus.events`: its sender is the bus, its receivers are sync, isolated, and called as `r(bus,
-    event)`.
+    """`bus.events`: its sender is the bus; its receivers are sync and isolated, and are called as
+    `receiver(bus, event)`.
     """
 
     def __init__(self, bus: Any) -> None:
@@ -52,26 +52,26 @@ class EventSignal(HookSignal):
             known = ", ".join(kind.__name__ for kind in KINDS)
             said = f"{wrong[0]!r:.60}" if wrong else "()"
             raise HookError(
-                f"kinds={said} names no kind of event; write classes of hookbus.events: {known}"
+                f"kinds={said} is not a kind of event; write classes of hookbus.events: {known}"
             )
 
     def check(self, connected: Connected) -> None:
-        """Refuse what cannot listen, and find out how it takes an event.
+        """Reject what cannot be a listener, and find out how it takes an event.
 
         Raises:
             HookError: naming the receiver and what to write instead.
         """
-        function: Any = connected.function  # the caller holds it
+        function: Any = connected.function  # the caller keeps it alive
         options, signature = connected.options, signature_of(function)
         if connected.is_async:
             raise HookError(
-                f"{connected.label} is async, but events are told to plain functions: write a "
-                "plain def"
+                f"{connected.label} is async, but a listener of events must be a plain function: "
+                "write a plain def"
             )
         if options.role or options.on_error or options.timeout or options.when or options.once:
             raise HookError(
-                "a listener of events takes kinds=, priority=, name=, before=, after= and weak=, "
-                "nothing else"
+                "a listener of events takes only kinds=, priority=, name=, before=, after= and "
+                "weak="
             )
         for is_by_name, args, named in ((False, (0, 0), {}), (True, (0,), {"event": 0})):
             try:
@@ -83,13 +83,13 @@ class EventSignal(HookSignal):
                 note_bus(function, self._home)  # an exporter
             return
         raise HookError(
-            f"{connected.label} cannot be called with a bus and an event; write def listener(bus, "
-            "event)"
+            f"{connected.label} cannot be called with a bus and an event; write "
+            "def listener(bus, event)"
         )
 
     @serialize_writers
     def forget(self) -> None:
-        """Look up anew who listens."""
+        """Clear the cached lists of listeners."""
         self._told = {}
 
     def _by_kind(self) -> dict[type[Event], list[Connected]]:
@@ -108,18 +108,18 @@ class EventSignal(HookSignal):
     def _publish(
         self, old: dict[type[Event], list[Connected]], found: dict[type[Event], list[Connected]]
     ) -> dict[type[Event], list[Connected]]:
-        """Let all threads see at once who listens, unless that changed while it was looked up."""
+        """Publish the lists to all threads at once, unless the listeners have changed since."""
         if self._told is old: self._told = found  # noqa: E701
         return found
 
     @property
     def heard(self) -> frozenset[type[Event]]:
-        """The kinds of events that anybody hears."""
+        """The kinds of events that have a listener."""
         return frozenset(kind for kind, listeners in self._by_kind().items() if listeners)
 
     def redacted(self, event: Event) -> Event | None:
-        """Return what the redactors of the bus leave of an event, None where not even that can be
-        found out. Listeners are given events so.
+        """Return an event after redaction, which is what listeners get; None if even that could not
+        be made.
         """
         if not self.redactors:
             return event
@@ -127,14 +127,14 @@ class EventSignal(HookSignal):
 
         try:
             return redacted(event, self.redactors)
-        except Exception as error:  # there is no stack or no memory left
-            log(ERROR, f"an event could not be redacted and is told to nobody: {type(error)}")
+        except Exception as error:  # no stack or memory is left
+            log(ERROR, f"an event could not be redacted and is not delivered: {type(error)}")
             return None
 
     def redacted_values(
         self, values: Mapping[str, Any], session: Any, seconds: float
     ) -> dict[str, Any]:
-        """Return what the redactors of the bus leave of plain data, by names that stay."""
+        """Return plain data after redaction; the names stay."""
         from .redaction import redacted_values
 
         return redacted_values(values, self.redactors, session, seconds)
@@ -142,7 +142,7 @@ class EventSignal(HookSignal):
     def tell_of(
         self, kind: Any, connected: Connected, sender: str = "unknown", **facts: Any
     ) -> None:
-        """Tell what happened to a connection, outside of any call."""
+        """Emit an event about a connection, outside of any call."""
         if kind in self.heard:
             self.tell(self._home, kind(
                 call_id=0, parent_id=None, hook=connected.signal.hook, sender=sender,
@@ -150,8 +150,8 @@ class EventSignal(HookSignal):
             ))  # fmt: skip
 
     def tell(self, bus: Any, told: Event) -> bool:
-        """Give an event to all who hear its kind; one that raises is logged once, none is
-        re-entered by itself. Return whether anybody took it.
+        """Deliver an event to all listeners of its kind. An exception is logged once per listener,
+        and no listener is re-entered by itself. Return whether any listener got the event.
         """
         busy = self._busy.listeners
         fatal: BaseException | None = None
@@ -170,7 +170,7 @@ class EventSignal(HookSignal):
                     is_by_name = connected.is_by_name
                     answer = function(bus, event=event) if is_by_name else function(bus, event)
                     if answer is not None:
-                        plain = "but events are told to plain functions"
+                        plain = "but a listener of events must be a plain function"
                         not_awaited(answer, f"{connected.label} is async, {plain}")
                     is_taken = True
                 except Exception as error:
@@ -181,14 +181,14 @@ class EventSignal(HookSignal):
                 finally:
                     busy.discard(mark)
         finally:
-            busy.discard(mark)  # an interrupt may have come before it was taken away
+            busy.discard(mark)  # an interrupt may have arrived before it was removed
         if fatal is not None:
             raise fatal
         return is_taken
 
 
 class Redacts:
-    """The part of a bus that keeps secrets out of its events."""
+    """The part of `Bus` that keeps secrets out of its events."""
 
     events: EventSignal
 
@@ -197,23 +197,23 @@ class Redacts:
         self, *, names: str | Iterable[str] = (), patterns: str | Iterable[str] = (),
         guards: Any = None, function: Callable[[str, Any], Any] | None = None,
     ) -> Callable[[], None]:  # fmt: skip
-        """Take secrets out of events, before any listener hears them; the call, its arguments and
-        what its caller gets stay as they are. From then on values in events are plain data, as in
-        `as_dict`. Where it fails, `<could not be redacted>` stands in the event.
+        """Remove secrets from events before listeners get them. Calls, their arguments and results
+        stay unchanged. From then on, values in events are plain data, as in `as_dict`. If redaction
+        fails, the event contains `<could not be redacted>`.
 
         Args:
-            names: globs of names at any depth, in any case: `"*password*"`.
-            patterns: regular expressions. They have a tenth of a second for an event where the
-                library `regex` is installed (`hookbus[guards]`), and else no limit.
-            guards: a `hookbus.guards.redact`, for texts of at most 4,000 characters.
-            function: it is called with the name a value stands under and the value, a text, a
-                number, True, False or None, and returns what stands instead.
+            names: globs for names at any depth, regardless of case: `"*password*"`.
+            patterns: regular expressions. They have a tenth of a second per event if the library
+                `regex` is installed (`hookbus[guards]`), else no limit.
+            guards: a `hookbus.guards.redact`, for strings of at most 4,000 characters.
+            function: called with the name of a value and the value, which is a string, a number,
+                True, False or None. It returns the replacement.
 
         Returns:
-            What takes it back.
+            A function that undoes it.
 
         Raises:
-            HookError: for a glob or pattern that is none, or if there is nothing to look for.
+            HookError: for an invalid glob or pattern, or if there is nothing to look for.
         """
         from .redaction import redactor
 

@@ -1,4 +1,4 @@
-"""Methods of a plugin object that are marked as receivers, until `bus.register` connects them."""
+"""Methods of a plugin object that are marked as receivers, for `bus.register` to connect."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def receives(
     role: Literal["guard"], **options: Unpack[ConnectOptions],
 ) -> Callable[[G], G]: ...  # fmt: skip
 def receives(name: str, /, **options: Any) -> Callable[[F], F]:
-    """Mark a method of a plugin object as a receiver of the signal `name`; `bus.register(obj)` connects
-    it, or what overrides it.
+    """Mark a method of a plugin object as a receiver of the signal `name`. `bus.register(obj)` connects
+    it, or the method that overrides it.
 
     Args:
-        name: the signal, such as `"pre_reply"`, or a question.
-        options: `sender` and the options of `connect`; whether they fit the signal shows when the
-            object is plugged.
+        name: the signal, such as `"pre_reply"`, or a hookspec.
+        options: `sender` and the options of `connect`. Whether they fit the signal is checked when
+            the object is connected.
 
     Returns:
-        A decorator that gives back the method. A method may be marked several times.
+        A decorator that returns the method. A method can be marked several times.
 
     Raises:
-        HookError: for an option that makes no sense anywhere.
+        HookError: for an option that is never valid.
     """
     if not isinstance(name, str):
-        raise HookError(f"{name!r:.60} is no name of a signal: write @receives('pre_...')")
-    told = {key: options[key] for key in options.keys() - {"sender", "weak"}}
-    options_of(**told)
+        raise HookError(f"{name!r:.60} is not the name of a signal: write @receives('pre_...')")
+    checked = {key: options[key] for key in options.keys() - {"sender", "weak"}}
+    options_of(**checked)
 
     def mark(method: F) -> F:
         function = getattr(method, "__func__", method)  # of a classmethod or staticmethod
@@ -55,8 +55,8 @@ def receives(name: str, /, **options: Any) -> Callable[[F], F]:
 
 
 def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return what `receives` marks of a plugin: attribute, signal and options. An override has the
-    marks of what it overrides; a function that the object itself holds has its own.
+    """Return what `receives` marks in a plugin: attribute, signal and options. An override has the
+    marks of the method that it overrides. A function in the object's own `__dict__` has its own.
 
     Raises:
         HookError: if nothing is marked.
@@ -73,5 +73,6 @@ def marked(plugin: object) -> list[tuple[str, str, dict[str, Any]]]:
     flat = [(attribute, *mark) for attribute, marks in found.items() for mark in marks]
     if not flat:
         nothing = " has no method marked with @receives('pre_...')"
-        raise HookError(f"{describe(plugin)}{': register an instance of it' if is_a_class else nothing}")
+        wrong = " is a class: pass an instance of it" if is_a_class else nothing
+        raise HookError(f"{describe(plugin)}{wrong}")
     return flat

@@ -1,4 +1,4 @@
-"""What `connect` takes besides a receiver and its sender: checked before anything changes."""
+"""The options of `connect` besides a receiver and its sender: checked before anything changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ When = Callable[..., Any] | Mapping[str, str] | None
 
 
 class QuestionOptions(TypedDict, total=False):
-    """What a type checker lets be said of a receiver of a question."""
+    """The options of a receiver of a question, for type checkers."""
 
     priority: float
     on_error: OnError | None
@@ -33,7 +33,7 @@ class QuestionOptions(TypedDict, total=False):
 
 
 class ConnectOptions(QuestionOptions, total=False):
-    """And of a receiver of a signal, besides its role, on which depends what it may be."""
+    """The options of a receiver of a signal, except its role, which decides what others it has."""
 
     kinds: type[Event] | Iterable[type[Event]] | None
     shadow: bool
@@ -51,7 +51,7 @@ ROLES: Final[dict[str | None, tuple[str, ...]]] = {
     "answer": ("answer",),
     None: ("modify", "guard", "observe"),
 }
-"""The roles of each phase, its default first; None stands for signals of no phase."""
+"""The roles of each phase, its default first; None stands for signals without a phase."""
 
 POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
     "modify": ("isolate", "block", "raise"),
@@ -60,17 +60,18 @@ POLICIES: Final[dict[str, tuple[OnError, ...]]] = {
     "around": ("raise",),
     "answer": ("isolate", "block", "raise"),
 }
-"""What may be done when a receiver of a role fails, the default first."""
+"""The possible reactions to a failure of a receiver in a role, the default first."""
 
 
 def _several(given: Any) -> tuple[Any, ...]:
-    """Return one or several, given as such or together, as a tuple."""
+    """Return a tuple of one or several values, given alone or together."""
     is_many = isinstance(given, Iterable) and not isinstance(given, (str, type))
     return tuple(given) if is_many else (given,)
 
 
 class Options(NamedTuple):
-    """What `connect` takes besides the receiver and its sender; `options_of` makes and checks them.
+    """The options of `connect` besides the receiver and its sender; `options_of` makes and checks
+    them.
     """
 
     priority: float = 0
@@ -93,40 +94,40 @@ class Options(NamedTuple):
             raise HookError(problem)
 
     def _problems(self) -> Iterator[str]:
-        # Only NaN differs from itself.
+        # Only NaN is not equal to itself.
         if not _is_number(self.priority) or self.priority != self.priority:
             yield f"priority={self.priority!r} must be a number; higher runs first"
         for name in self.before + self.after:
             if not isinstance(name, str):
-                yield f"before= and after= take the name of a receiver, or more, not {name!r:.60}"
+                yield f"before= and after= take names of receivers, not {name!r:.60}"
         for flag in ("once", "shadow", "background", "locked"):
             if not isinstance(getattr(self, flag), bool):
                 yield f"{flag}={getattr(self, flag)!r} must be True or False"
         for option, known in (("role", ROLES[None]), ("on_error", POLICIES["modify"])):
             value = getattr(self, option)
             if value is not None and value not in known:
-                yield f"{option}={value!r} is unknown{did_you_mean(str(value), known)}"
+                yield f"{option}={value!r} is not valid{did_you_mean(str(value), known)}"
         if self.shadow and self.role != "guard":
             shadow = "shadow=True puts a guard in shadow"
             yield f"{shadow}: write role='guard' with it, or leave it out"
         if self.locked and (self.role != "guard" or self.shadow):
-            force = "locked=True keeps a guard in force whoever asks"
-            yield f"{force}: write role='guard' with it, and leave shadow=True out"
+            force = "locked=True keeps a guard in force whatever an operator does"
+            yield f"{force}: write role='guard' with it, and leave out shadow=True"
         if self.once and self.role == "guard":
-            only = "it would guard one call and leave the door open"
-            yield f"once=True is refused for a guard: {only}"
+            only = "it would guard only one call and let all others through"
+            yield f"once=True is not allowed for a guard: {only}"
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
-            yield f"name={self.name!r} must be a text"
+            yield f"name={self.name!r} must be a non-empty string"
         when = {} if self.when is None or callable(self.when) else self.when
         if not isinstance(when, Mapping):
             such = "{'tool_name': 'bash*'}"
             yield f"when={when!r} must be a predicate or a mapping such as {such}"
         for name, glob in when.items():
             if not isinstance(name, str) or not isinstance(glob, str):
-                argument = "must map the name of an argument to a glob, both texts"
+                argument = "must map the name of an argument to a glob, both strings"
                 yield f"when={{{name!r}: {glob!r}}} {argument}"
             elif (condition := _compared(name, glob)) is not None:
-                compares = "is a glob for the argument's text and compares nothing"
+                compares = "is a glob for the argument as a string, not a comparison"
                 yield f"when={{{name!r}: {glob!r}}} {compares}: write when={condition}"
 
 
@@ -143,7 +144,7 @@ _OPERATORS: Final = {
 
 
 def _compared(name: str, glob: str) -> str | None:
-    """Return the predicate that was probably meant by a glob such as `">100"`, or None."""
+    """Return the predicate that was probably intended by a glob such as `">100"`, or None."""
     parts = _JOINED.split(glob)
     for at in range(0, len(parts), 2):
         found = _COMPARISON.fullmatch(parts[at].lstrip().removeprefix(name))
@@ -155,7 +156,7 @@ def _compared(name: str, glob: str) -> str | None:
 
 
 def _literal(text: str) -> str:
-    """Return what Python writes for a value: a number as it is, anything else as a string."""
+    """Return a value as Python code: a number as it is, anything else as a string."""
     try:
         float(text)
     except ValueError:
@@ -168,18 +169,18 @@ def _is_number(value: object) -> bool:
 
 
 def options_of(**given: Any) -> Options:
-    """Return these options, checked; those who ask for nothing share theirs.
+    """Return these options, checked; without options, a shared default object.
 
     Raises:
-        HookError: for an option that there is not, naming what was probably meant; or a value that
-            makes no sense, naming it and what to write instead.
+        HookError: for an unknown option, naming the one that was probably meant; or for an invalid
+            value, naming it and what to write instead.
     """
     if not given:
         return _PLAIN
     for name, value in given.items():
         if name not in Options._fields:
             known = ("sender", "weak", *Options._fields)
-            raise HookError(f"there is no option {name!r}{did_you_mean(name, known)}")
+            raise HookError(f"{name!r} is not an option{did_you_mean(name, known)}")
         if name in ("before", "after") or (name == "kinds" and value is not None):
             given[name] = _several(value)
     options = Options(**given)
@@ -189,28 +190,28 @@ def options_of(**given: Any) -> Options:
 
 @lru_cache(maxsize=1024)
 def standing(phase: str | None, role: str | None, on_error: str | None) -> tuple[str, str, str]:
-    """Return the role and the policy of a receiver that asks for these, and what is wrong with
-    them, if anything.
+    """Return the role and the failure policy for these options, and what is wrong with them, or an
+    empty string.
     """
     roles, problem = ROLES[phase], ""
     found = role or roles[0]
     if found not in roles or (role is not None and phase in ("around", "answer")):
         has_none = phase in ("around", "answer")
-        takes = "has no roles: leave role= out" if has_none else f"takes {' or '.join(roles)}"
-        return found, "", f"asks for role={role!r}, but the phase {phase!r} {takes}"
+        takes = "has no roles: leave out role=" if has_none else f"takes {' or '.join(roles)}"
+        return found, "", f"has role={role!r}, but the phase {phase!r} {takes}"
     policies = POLICIES[found]
     if on_error is not None and on_error not in policies:
-        problem = f"asks for on_error={on_error!r}, but role {found} takes {' or '.join(policies)}"
+        problem = f"has on_error={on_error!r}, but the role {found} takes {' or '.join(policies)}"
     return found, on_error or policies[0], problem
 
 
 def check_weak(weak: Any) -> None:
-    """Raise HookError unless this is True, False or None: another option may have been meant."""
+    """Raise HookError unless this is True, False or None; another option may have been meant."""
     if weak is None or isinstance(weak, bool):
         return
     meant = ""
     if isinstance(weak, str):
-        from difflib import get_close_matches  # not needed where nothing is wrong
+        from difflib import get_close_matches  # only needed for the error message
 
         near = get_close_matches(weak, ROLES[None], n=1)
         meant = f"; did you mean role={near[0]!r}?" if near else ""
@@ -220,25 +221,25 @@ def check_weak(weak: Any) -> None:
 
 
 LONG_TIMEOUT: Final = 100.0
-"""A deadline of so many seconds was probably meant in milliseconds, but for whole minutes, of which
-nobody waits for more than `LONGEST_TIMEOUT`.
+"""From this many seconds on, a deadline was probably meant in milliseconds, except whole minutes up
+to `LONGEST_TIMEOUT`.
 """
 
 LONGEST_TIMEOUT: Final = 600.0
 
 
 def odd_timeout(timeout: float | None) -> str:
-    """Say of a deadline that it was probably meant in milliseconds, else an empty string."""
+    """Return a message if a deadline was probably meant in milliseconds, else an empty string."""
     if timeout is None or timeout < LONG_TIMEOUT:
         return ""
     if timeout % 60 == 0 and timeout <= LONGEST_TIMEOUT:
         return ""
     instead = f"timeout={timeout / 1000:g} if milliseconds were meant"
-    return f"timeout={timeout:g} is in seconds: write {instead}, or whole minutes, up to ten"
+    return f"timeout={timeout:g} is in seconds: write {instead}, or whole minutes up to ten"
 
 
 def check_timeout(timeout: float | None) -> None:
-    """Raise HookError unless this is None or a number of seconds a receiver can have."""
+    """Raise HookError unless this is None or a valid number of seconds for a receiver."""
     if timeout is None:
         return
     if not _is_number(timeout) or not 0 < timeout < float("inf"):
@@ -247,6 +248,6 @@ def check_timeout(timeout: float | None) -> None:
         )
     if timeout > TIMEOUT_MAX:
         raise HookError(
-            f"timeout={timeout!r} is longer than any wait can be ({TIMEOUT_MAX:.0f} s); leave it "
-            "out"
+            f"timeout={timeout!r} is longer than the longest possible wait ({TIMEOUT_MAX:.0f} s); "
+            "leave it out"
         )

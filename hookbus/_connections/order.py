@@ -1,4 +1,4 @@
-"""The order receivers of one phase and role run in."""
+"""The order in which receivers of one phase and role run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .receiver import Connected
 
 
 def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
-    """Return receivers of one role in the order they run, given each with the distance of its
-    scope.
+    """Return receivers of one role in the order in which they run, given each with the distance of
+    its scope.
 
-    Higher priority, nearer scope, earlier connection; then `before=` and `after=`: again and again
-    the first is taken for which no predecessor still waits.
+    The order is: higher priority, nearer scope, earlier connection. Then `before=` and `after=`
+    apply: the next receiver is always the first one whose predecessors have all been placed.
 
     Raises:
-        HookError: if `before=` and `after=` make a circle.
+        HookError: if `before=` and `after=` form a circle.
     """
     def rank(pair: tuple[float, Connected]) -> tuple[float, float, int]:
         return -pair[1].options.priority, pair[0], pair[1].sequence
@@ -28,7 +28,7 @@ def in_order(receivers: Iterable[tuple[float, Connected]]) -> list[Connected]:
 
 
 def _constrained(waiting: list[Connected]) -> list[Connected]:
-    from graphlib import CycleError, TopologicalSorter  # not needed by those who name nobody
+    from graphlib import CycleError, TopologicalSorter  # only needed for before= and after=
     from heapq import heappop, heappush
 
     named = defaultdict[str, set[int]](set)
@@ -46,8 +46,8 @@ def _constrained(waiting: list[Connected]) -> list[Connected]:
     except CycleError as error:
         circle = ", ".join(sorted({waiting[place].label for place in error.args[1]}))
         raise HookError(
-            f"before= and after= go in a circle on {waiting[0].signal.name}, leave one of them "
-            f"out: {circle}"
+            f"before= and after= form a circle on {waiting[0].signal.name}; remove one of them "
+            f"from these receivers: {circle}"
         ) from None
     while sorter.is_active():
         for place in sorter.get_ready():
@@ -58,10 +58,10 @@ def _constrained(waiting: list[Connected]) -> list[Connected]:
 
 
 def check_constraints(new: Connected, others: list[Connected]) -> None:
-    """Refuse an order that cannot be: a circle, or a constraint against the order of the roles.
+    """Reject an impossible order: a circle, or a constraint against the order of the roles.
 
     Raises:
-        HookError: naming the receivers that cannot both have what they ask for.
+        HookError: naming the receivers whose constraints conflict.
     """
     rank = {"modify": 0, "around": 0, "answer": 0, "guard": 1, "observe": 2}
     for other in others:

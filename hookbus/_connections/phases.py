@@ -1,4 +1,4 @@
-"""The phases of a call, what a receiver may ask for in each, and the names of their signals."""
+"""The phases of a call, the parameters a receiver may have in each, and the names of signals."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ Colour = Literal["sync", "async", "generator", "async generator"]
 PHASES: Final = ("pre", "around", "item", "post", "error", "finally")
 
 ANSWER: Final = "answer"
-"""The phase in which the receivers of a hookspec answer; its signal has the name of the hookspec
-itself.
+"""The phase in which the receivers of a hookspec answer; its signal has the name of the hookspec.
 """
 
 OFFERED: Final[dict[str, tuple[str, ...]]] = {
@@ -22,17 +21,17 @@ OFFERED: Final[dict[str, tuple[str, ...]]] = {
     "finally": ("ctx", "baggage", "result", "error"),
     ANSWER: ("ctx", "baggage"),
 }
-"""What a receiver may ask for by name in each phase, besides the arguments of the method."""
+"""The parameters that a receiver may have in each phase, besides the arguments of the method."""
 
 
 class Served(NamedTuple):
-    """What a receiver has to know of a hookable to serve it.
+    """What a receiver must know about a hookable to check whether it fits.
 
     Attributes:
-        hook: its name.
-        colour: how it is called.
-        arguments: what can be asked for by name.
-        sender: the argument that is the sender, too, or None.
+        hook: the name of the hook.
+        colour: its kind: sync, async, generator or async generator.
+        arguments: the names that a receiver may have as parameters.
+        sender: the argument that is also the sender, or None.
         awaits: whether a plain call waits for async receivers.
     """
 
@@ -44,8 +43,7 @@ class Served(NamedTuple):
 
 
 def split_signal_name(name: str) -> tuple[str, str] | None:
-    """Return the phase and the hook of a signal's name, or None for a name that belongs to no
-    phase.
+    """Return the phase and the hook of a signal's name, or None if the name has no phase.
     """
     phase, _, hook = name.partition("_")
     return (phase, hook) if phase in PHASES and hook else None

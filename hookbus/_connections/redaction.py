@@ -1,4 +1,4 @@
-"""What a bus takes out of its events before anybody hears them: never of the call itself."""
+"""What a bus removes from its events before listeners get them, never from the call itself."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ..events import Event
 
 SECONDS: Final = 0.1
-"""After so long nothing more of an event is looked at, and nothing more is shown."""
+"""After this many seconds, nothing more of an event is searched, and nothing more is shown."""
 
 GUARDED: Final = 4_000
-"""So many characters a text may have for `guards=`, whose forms take their time."""
+"""How many characters a string may have for `guards=`, whose patterns take time."""
 
 REDACTED: Final = "<redacted>"
 UNREDACTED: Final = "<could not be redacted>"
@@ -37,13 +37,13 @@ Function = Callable[[str, Any], Any]
 
 @attrs.define(eq=False)
 class Redactor:
-    """What one `bus.redact` asked for.
+    """The settings of one `bus.redact`.
 
     Attributes:
-        names: the values under these names are taken out.
-        patterns: what they match is taken out of texts and numbers.
-        guards: its `text` is what a text becomes.
-        function: what it returns for a name and a value stands instead of the value.
+        names: values under these names are removed.
+        patterns: matches of these are removed from strings and numbers.
+        guards: its method `text` returns the replacement of a string.
+        function: returns the replacement of a value, given its name and the value.
         is_logged: whether a failure of it was logged.
     """
 
@@ -62,7 +62,7 @@ def redactor(
     names: str | Iterable[str], patterns: str | Iterable[str], guards: Any,
     function: Function | None,
 ) -> Redactor:  # fmt: skip
-    """Return what `bus.redact` was asked for, or raise HookError."""
+    """Return the settings of a `bus.redact`, or raise HookError."""
     globs = _compiled(names, "names", lambda each: re.compile(translate(each.casefold())))
     try:
         library: Any = import_module("regex")
@@ -75,12 +75,13 @@ def redactor(
         raise HookError(f"function= takes def function(name, value), not {function!r:.40}")
     made = Redactor(globs, forms, guards, function)
     if not (globs or made.reads_texts):
-        raise HookError("redact() looks for nothing: say names=, patterns=, guards= or function=")
+        options = "names=, patterns=, guards= or function="
+        raise HookError(f"redact() has nothing to look for: pass {options}")
     return made
 
 
 def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
-    """Return an event in which nothing is left of what redactors take out."""
+    """Return an event without the secrets that the redactors remove."""
     from ..events import HIDDEN
 
     fields, redactors = dict(vars(event)), tuple(asked)
@@ -88,16 +89,16 @@ def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
     clean = _Cleaning(redactors, fields["baggage"].get("session"))
     for field in (*_VALUES, *_TEXTS):
         value = fields.get(field)
-        # A description without quotes has no name in it that somebody gave the object.
+        # A description without quotes contains no name that user code gave to the object.
         is_nameless = field == "sender" and {"'", '"'}.isdisjoint(fields["sender"])
         if value is None or value is HIDDEN or is_nameless:
             continue
         is_change = field in ("before", "after")
-        if field in ("values", "labels"):  # the names of parameters are no secret
+        if field in ("values", "labels"):  # names of parameters are not secret
             fields[field] = {name: clean.of(name, each) for name, each in plain(value).items()}
             continue
-        told = clean.of(fields["name"] if is_change else field, plain(value))
-        fields[field] = str(told) if field in _TEXTS else told
+        cleaned = clean.of(fields["name"] if is_change else field, plain(value))
+        fields[field] = str(cleaned) if field in _TEXTS else cleaned
         if is_change and is_item:
             fields[field] = ITEM  # a secret may be split over several
     fields["baggage"] = Baggage(fields["baggage"])
@@ -107,15 +108,15 @@ def redacted(event: Event, asked: Iterable[Redactor]) -> Event:
 def redacted_values(
     values: Mapping[str, Any], asked: Iterable[Redactor], session: Any, seconds: float
 ) -> dict[str, Any]:
-    """Return plain data by names, the names as they are, in which nothing is left of what redactors
-    take out; what they have had no time for within so many seconds is not shown.
+    """Return plain data, by names that stay, without the secrets that the redactors remove. What
+    they could not check in time is not shown.
     """
     clean = _Cleaning(tuple(asked), session, seconds)
     return {name: clean.of(name, value) for name, value in values.items()}
 
 
 class _Cleaning:
-    """One event's way through the redactors, and what it has used of its time."""
+    """The redaction of one event, and the time that it has used."""
 
     def __init__(
         self, redactors: tuple[Redactor, ...], session: Any, seconds: float = SECONDS
@@ -124,7 +125,7 @@ class _Cleaning:
         self._until = time.perf_counter() + seconds
 
     def of(self, name: str, value: Any) -> Any:
-        """Return plain data as it may be told, which stands under a name."""
+        """Return plain data, stored under a name, after redaction."""
         if self._is_named(name):
             return REDACTED
         if isinstance(value, list):
@@ -137,7 +138,7 @@ class _Cleaning:
         return made
 
     def _leaf(self, value: Any, name: str | None = None) -> Any:
-        """Return a text, a number, True, False or None as it may be told; a key has no name."""
+        """Return a string, number, True, False or None after redaction; a key has no name."""
         for redactor in self._redactors:
             try:
                 value = self._through(redactor, value, name)
@@ -156,7 +157,7 @@ class _Cleaning:
         if value is None or isinstance(value, bool):
             return value
         if not isinstance(value, (str, int, float)):
-            raise HookError("a redactor's function returns a text, a number, True, False or None")
+            raise HookError("a redactor's function must return a string, number, bool or None")
         text = new = str(value)
         if redactor.guards is not None:
             left, is_long = self._left(), len(new) > GUARDED
@@ -192,8 +193,8 @@ def _log(redactor: Redactor, error: Exception) -> None:
         redactor.is_logged = True
         asked = ("names", "patterns", "guards", "function")
         whose = ", ".join(f"{each}=" for each in asked if getattr(redactor, each))
-        log(ERROR, f"redact({whose}) failed: {type(error).__name__}; {UNREDACTED!r} stands in "
-            "the event; said once")  # fmt: skip
+        log(ERROR, f"redact({whose}) failed: {type(error).__name__}; the event contains "
+            f"{UNREDACTED!r} instead (further failures are not logged)")  # fmt: skip
 
 
 def _compiled(given: str | Iterable[str], what: str, make: Callable[[str], Any]) -> tuple[Any, ...]:
@@ -201,9 +202,9 @@ def _compiled(given: str | Iterable[str], what: str, make: Callable[[str], Any])
     for i, each in enumerate([given] if isinstance(given, str) else given):
         try:
             if not isinstance(each, str) or not each:
-                raise ValueError("write a text")
+                raise ValueError("it must be a non-empty string")
             made.append(make(each))
-        except Exception as error:  # of either library, each has its own
-            # It may be a secret, and is not shown.
-            raise HookError(f"{what}=: element [{i}] is no pattern: {error}") from None
+        except Exception as error:  # each of the two libraries has its own exception
+            # The pattern may be a secret, so it is not shown.
+            raise HookError(f"{what}=: element [{i}] is not a valid pattern: {error}") from None
     return tuple(made)

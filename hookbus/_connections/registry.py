@@ -1,9 +1,9 @@
-"""Who is connected to whom: looked up by sender, layered by `connected_to`, forgotten when a side
-dies.
+"""The connections of a signal: found by sender, stacked by `connected_to`, removed when a sender or
+receiver is freed.
 
-With a GIL there is no lock. Every change is one atomic step of a dict, so that a signal handler, a
-`__del__` or another thread may come at any moment, and whoever reads copies first. Without a GIL,
-steps that look before they store take the lock of all writers.
+With a GIL there is no lock. Every change is one atomic step of a dict, because a signal handler, a
+`__del__` or another thread may run at any moment; readers copy first. Without a GIL, steps that
+read before they write take the lock of all writers.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from .receiver import Connected, ReceiverKey
 from .senders import ANY_ID, Bearer, Name, is_shared, name_of_sender, scopes_of, weak
 
 Stack = tuple[Connected, ...]
-"""The connections of one receiver to one sender: at most one plain one, then the layers on top of
-it.
+"""The connections of one receiver to one sender: at most one plain connection, then the layers on
+top of it.
 """
 
 
 class Scope(dict[ReceiverKey, Stack]):
-    """What is connected to one sender.
+    """The connections to one sender.
 
     Attributes:
-        sender: gives it, and keeps it not alive; None for `ANY`.
-        is_ending: whether it is dead but for its `__del__`.
-        served: what was seen to serve one of its hookables, for each era of these.
+        sender: returns the sender without keeping it alive; None for `ANY`.
+        is_ending: whether only its `__del__` may still run.
+        served: the receivers known to fit one of its hookables, by generation of these.
     """
 
     sender: Callable[[], Any] | None = None
@@ -43,7 +43,8 @@ class Scope(dict[ReceiverKey, Stack]):
     served: frozenset[Any] = frozenset()
 
     def is_of(self, sender: Any) -> bool:
-        """Tell whether this is the sender: an id alone may be that of another one, which has died.
+        """Tell whether this is the sender: its id alone may belong to another one after it was
+        freed.
         """
         return self.sender is None or self.is_ending or self.sender() is sender
 
@@ -51,11 +52,11 @@ class Scope(dict[ReceiverKey, Stack]):
         return [each for stack in list(self.values()) for each in stack]
 
     def in_force(self) -> list[Connected]:
-        """Return what stands on top, for each receiver."""
+        """Return the connection on top, for each receiver."""
         return [stack[-1] for stack in list(self.values()) if stack]
 
     def earlier(self, new: Connected) -> Connected | None:
-        """Return the connection of the receiver that this one was before its text ran again."""
+        """Return the connection of the same receiver before it was redefined."""
         function = new.function
         origin = origin_of(function)
         if origin is None:
@@ -68,7 +69,7 @@ class Scope(dict[ReceiverKey, Stack]):
         return min(made, key=lambda each: each.sequence, default=None)
 
     def add(self, new: Connected) -> None:
-        """Put a connection on top, or a plain one in the place of the plain one that is there."""
+        """Put a connection on top; a plain one replaces the plain one that is there."""
         key = new.key
         while True:
             old = self.setdefault(key, ())
@@ -79,7 +80,7 @@ class Scope(dict[ReceiverKey, Stack]):
                 return
 
     def drop(self, connected: Connected) -> bool:
-        """Take this very connection away; False if it is gone already."""
+        """Remove exactly this connection; return False if it is already gone."""
         while True:
             old = self.get(connected.key, ())
             if connected not in old:
@@ -90,9 +91,9 @@ class Scope(dict[ReceiverKey, Stack]):
 
     @serialize_writers
     def _exchange(self, key: ReceiverKey, old: Stack, new: Stack) -> bool:
-        """Put one stack in the place of another; False if that one is not there any more."""
+        """Replace one stack by another; return False if the old one is not there any more."""
         try:
-            # Looked at and stored in one line in which nothing is called, so that nobody comes in
+            # Compared and stored in one line that calls nothing, so that no other code can run in
             # between.
             if new:
                 if self[key] is old: self[key] = new; return True  # noqa: E701, E702
@@ -103,7 +104,8 @@ class Scope(dict[ReceiverKey, Stack]):
 
 
 class NamedScope(Scope):
-    """What is connected to whoever bears a name. It stays: the next one may need its guards."""
+    """The connections to a named class or function. They stay: a redefinition may need its guards.
+    """
 
     def __init__(self, bearer: Bearer) -> None:
         super().__init__()
@@ -112,26 +114,26 @@ class NamedScope(Scope):
 
 @serialize_writers
 def _replace(scopes: dict[int, Scope], sender_id: int, old: Scope, new: Scope) -> None:
-    """Put a scope in the place of another one, unless that was replaced or forgotten meanwhile."""
+    """Replace a scope by another one, unless it was replaced or removed meanwhile."""
     with suppress(KeyError):
         if scopes[sender_id] is old: scopes[sender_id] = new  # noqa: E701
 
 
 class Registry:
-    """The connections of one signal. A sender's scope stays until the sender dies, empty or not.
+    """The connections of one signal. A sender's scope stays until the sender is freed, even empty.
 
-    If it went when it is empty, a connection that comes at that moment could be lost with it.
+    If an empty scope were removed, a connection made at that moment could be lost with it.
     """
 
     def __init__(self, on_death: Callable[[list[Connected], list[Connected]], None]) -> None:
         self._shared: dict[int, Scope] = {ANY_ID: Scope()}
         self._named: dict[Name | None, NamedScope] = {}
         self._own: dict[int, Scope] = {}
-        self._mentioned: set[str] = set()  # the names that any before= or after= has spoken of
+        self._mentioned: set[str] = set()  # the names in any before= or after= so far
         self._on_death = on_death
 
     def scope_of(self, sender: Any) -> Scope:
-        """Return the scope of a sender, made where it has none."""
+        """Return the scope of a sender; create it if there is none."""
         if sender is ANY:
             return self._shared[ANY_ID]
         scopes, sender_id = self._shared if is_shared(sender) else self._own, id(sender)
@@ -148,8 +150,8 @@ class Registry:
         return scopes.setdefault(sender_id, new)
 
     def _named_scope(self, sender: Any) -> NamedScope | None:
-        """Return the scope of whoever bears the name of this class or function, made where it has
-        none; None where it is known by itself alone.
+        """Return the scope for the name of this class or function; create it if there is none. None
+        if it cannot be found by its name.
         """
         scope = self._named.get(name_of_sender(sender))
         if scope is None and (bearer := Bearer.of(sender)) is not None:
@@ -160,7 +162,7 @@ class Registry:
 
     def _end(
         self, scopes: dict[int, Scope], sender_id: int, ended: Scope, forget: Callable[[Any], Any],
-        # Here, as the names of a module are gone at the end of the program.
+        # As default values, because module globals are gone at the end of the program.
         is_finalizing: Callable[[], bool] = sys.is_finalizing,
     ) -> None:  # fmt: skip
         if scopes.get(sender_id) is ended and not is_finalizing():
@@ -170,11 +172,10 @@ class Registry:
             self._on_death([], [r for r in ended.in_force() if is_own and r.is_unmet_guard])
 
     def add(self, scope: Scope, new: Connected) -> None:
-        """Put a connection in force; one that was there keeps its place.
+        """Activate a connection; an existing one keeps its place in the order.
 
         Raises:
-            HookError: where `before=` and `after=`, its own or those that mention it, make a
-                circle.
+            HookError: if `before=` and `after=`, its own or those that mention it, form a circle.
         """
         mentioned = new.options.before + new.options.after
         if mentioned or (self._mentioned and not self._mentioned.isdisjoint(new.names)):
@@ -185,12 +186,12 @@ class Registry:
             new.sequence = earlier.sequence
         scope.add(new)
         if earlier is not None and scope.drop(earlier):
-            anew = f"{new.label} on {new.signal.name} was made anew"
-            log(INFO, f"{anew}, and takes the place of the one before")
+            anew = f"{new.label} on {new.signal.name} was defined again"
+            log(INFO, f"{anew}, and replaces the earlier definition")
 
     def remove(self, key: ReceiverKey, sender: Any) -> list[Any]:
-        """Take a receiver away from one sender, or with ANY from all. Return the single objects
-        among them.
+        """Remove a receiver from one sender, or from all with ANY. Return the single objects among
+        these.
         """
         had = []
         for scope in self.scopes() if sender is ANY else self._of(id(sender), sender):
@@ -200,7 +201,7 @@ class Registry:
         return had
 
     def drop(self, connected: Connected) -> bool:
-        """Take this very connection away, wherever it is; False if it is gone already."""
+        """Remove exactly this connection from any scope; return False if it is already gone."""
         owner = connected.sender
         if isinstance(owner, Bearer):
             return self._named[owner.name].drop(connected)
@@ -208,7 +209,7 @@ class Registry:
         return sum(scope.drop(connected) for scope in self._at(sender_id)) > 0
 
     def bury(self, scope: Scope, key: ReceiverKey) -> None:
-        """Take out the connections of a receiver that was held weakly and has died."""
+        """Remove the connections of a weakly referenced receiver that was freed."""
         if not sys.is_finalizing():
             dead = [each for each in scope.get(key, ()) if each.function is None]
             lost = [each for each in dead if scope.drop(each)]
@@ -220,12 +221,11 @@ class Registry:
             scope.clear()
 
     def everything(self) -> list[Connected]:
-        """Return every connection, those that another one stands in front of too."""
+        """Return every connection, including those that another one covers."""
         return [each for scope in self.scopes() for each in scope.everything()]
 
     def matching(self, sender: Any) -> list[tuple[float, Connected]]:
-        """Return the connections in force that concern this sender, each with the distance of its
-        scope.
+        """Return the active connections for this sender, each with the distance of its scope.
         """
         nearest: dict[int, tuple[float, Scope]] = {}
         for distance, scope_id, scoped in scopes_of(sender):
@@ -237,12 +237,12 @@ class Registry:
         ]  # fmt: skip
 
     def connections(self) -> list[Connected]:
-        """Return every connection in force, by order of connection."""
+        """Return every active connection, in the order of connecting."""
         found = [each for scope in self.scopes() for each in scope.in_force()]
         return sorted(found, key=lambda each: each.sequence)
 
     def has_own(self, sender: Any) -> bool:
-        """Tell whether anything is connected to this very sender."""
+        """Tell whether anything is connected to exactly this sender."""
         return any(scope.is_of(sender) for scope in self._at(id(sender)))
 
     def has_shared(self) -> bool:
@@ -256,13 +256,13 @@ class Registry:
         return [owner for owner in owners if owner is not None]
 
     def _at(self, sender_id: int) -> list[Scope]:
-        """Return what is connected under an id; an object and a class never have the same one at a
+        """Return the scopes under an id; an object and a class never have the same id at the same
         time.
         """
         return [scope for scope in (self._shared.get(sender_id), self._own.get(sender_id)) if scope]
 
     def _of(self, sender_id: int, sender: Any) -> list[Scope]:
-        """Return what is connected to this very sender, or to whoever bears its name."""
+        """Return the scopes of exactly this sender, and of its name."""
         found = [scope for scope in self._at(sender_id) if scope.is_of(sender)]
         if self._named and sender is not ANY and is_shared(sender):
             named = self._named.get(name_of_sender(sender))

@@ -1,4 +1,4 @@
-"""Who can be a sender: how it is held without being kept alive, and how it is told of."""
+"""Senders: which objects can be one, how to reference them weakly, and how to describe them."""
 
 from __future__ import annotations
 
@@ -38,27 +38,25 @@ def scopes_of(sender: Any) -> list[tuple[float, int, Any]]:
 
 
 def is_class(sender: object) -> TypeGuard[type]:
-    """Tell whether this is a class, without asking it for its `__class__`, which may be code of its
-    own.
+    """Tell whether this is a class, without reading its `__class__`, which may run other code.
     """
     return issubclass(type(sender), type)
 
 
 def own_class(sender: Any) -> type:
-    """Return the class of a sender, or the class that it is."""
+    """Return the class of a sender, or the sender itself if it is a class."""
     return sender if is_class(sender) else type(sender)
 
 
 def is_shared(sender: object) -> bool:
-    """Tell whether the calls of more than one object may concern this sender: a class, a function,
-    `ANY`.
+    """Tell whether calls of several objects may concern this sender: a class, a function or `ANY`.
     """
     return sender is ANY or type(sender) is FunctionType or is_class(sender)
 
 
 def describe(sender: Any, *, is_named: bool = False) -> str:
-    """Name a sender without calling any code of its own; by its attribute `name`, too, where it is
-    one of many tools or models.
+    """Describe a sender without running any code of its own. With `is_named`, include its attribute
+    `name`, for one of many tools or models.
     """
     if is_class(sender):
         return f"class {sender.__qualname__}"
@@ -71,7 +69,7 @@ def describe(sender: Any, *, is_named: bool = False) -> str:
 
 
 def attributes_of(sender: Any) -> dict[str, Any]:
-    """Return what an object holds in its `__dict__`, without calling any code of its own."""
+    """Return the `__dict__` of an object, without running any code of its own."""
     try:
         found = object.__getattribute__(sender, "__dict__")
     except AttributeError:
@@ -79,13 +77,13 @@ def attributes_of(sender: Any) -> dict[str, Any]:
     return found if type(found) is dict else {}
 
 
-# As the class itself has them, whatever its metaclass says.
+# Read through `type`, whatever the metaclass overrides.
 _MODULE: Final = type.__dict__["__module__"].__get__
 _QUALNAME: Final = type.__dict__["__qualname__"].__get__
 
 
 def name_of_sender(sender: Any) -> Name | None:
-    """Return the name of a class or a function that its module may have under it, or None."""
+    """Return the name under which a module may hold a class or a function, or None."""
     if is_class(sender):
         module, name = _MODULE(sender), _QUALNAME(sender)
     else:
@@ -95,10 +93,10 @@ def name_of_sender(sender: Any) -> Name | None:
 
 
 class Bearer:
-    """A class or function that its module has under its name: whoever bears the name.
+    """A class or function known by its name: the one that its module holds under that name now.
 
-    Where the text that makes it runs again (a cell, a reload, a script), another one bears it, and
-    what was connected to the one before must not be lost.
+    If its source runs again (a cell, a reload, a script), another object gets the name. Connections
+    to the earlier one must not be lost.
     """
 
     _by_name: Final[dict[Name, Bearer]] = {}
@@ -108,8 +106,8 @@ class Bearer:
 
     @classmethod
     def of(cls, sender: Any) -> Bearer | None:
-        """Return who bears the name of this class or function; None where its module does not have
-        it under its name, so that another one of this name may be somebody else.
+        """Return the holder of this class's or function's name. None if its module does not hold it
+        under its name, because another object of this name may be unrelated.
         """
         name = name_of_sender(sender)
         if name is None:
@@ -120,27 +118,27 @@ class Bearer:
         return cls._by_name.setdefault(name, cls(name, sender))
 
     def __call__(self) -> Any:
-        """Return the class or function that has the name now; else the latest that was seen."""
+        """Return the class or function that has the name now, else the latest one that was seen."""
         for held in _held_as(self.name):
             if isinstance(held, (type, FunctionType)) and name_of_sender(held) == self.name:
                 return held
         return self.latest()
 
     def see(self, sender: Any, *, is_heir: bool = True) -> None:
-        """Note that a class or function of this name is met, and say once that it is another one,
-        where there is something it takes over.
+        """Record a class or function with this name. If it replaces another one that has
+        connections, log that once.
         """
         before = self.latest()
         if sender is before or (before is not None and self() is not sender):
             return
         self.latest = weakref.ref(sender)
         if is_heir:
-            anew = f"{describe(sender)} in {self.name[0]} was made anew"
-            log(INFO, f"{anew}, and what is connected to the one before holds for it")
+            anew = f"{describe(sender)} in {self.name[0]} was defined again"
+            log(INFO, f"{anew}, and takes over the connections of the earlier definition")
 
 
 def _held_as(name: Name) -> list[Any]:
-    """Return what a module has under a name, and the functions it says it wraps."""
+    """Return what a module holds under a name, and the functions that it wraps."""
     held: Any = sys.modules.get(name[0])
     for part in name[1].split("."):
         held = getattr(held, "__dict__", {}).get(part)
@@ -149,28 +147,28 @@ def _held_as(name: Name) -> list[Any]:
 
 
 def weak(sender: Any, on_death: Callable[[Any], None]) -> weakref.ref[Any]:
-    """Return a weak reference, or raise HookError where the sender cannot be held safely."""
+    """Return a weak reference, or raise HookError if the sender cannot be referenced safely."""
     if inspect.ismethod(sender):
         raise HookError(
-            f"the method {sender.__qualname__} is made anew each time it is looked up and cannot "
-            "be a sender: write its object or its class instead"
+            f"the method {sender.__qualname__} is a new object each time it is looked up, so it "
+            "cannot be a sender: pass its object or its class instead"
         )
     if type(sender) is str:
         is_role = sender in ("modify", "guard", "observe")
-        instead = f"write role={sender!r}" if is_role else "give the class itself"
-        raise HookError(f"sender={sender!r:.60} is a text, which never calls anything: {instead}")
+        instead = f"write role={sender!r}" if is_role else "pass the class itself"
+        raise HookError(f"sender={sender!r:.60} is a string, which cannot be a sender: {instead}")
     try:
         return weakref.ref(sender, on_death)
     except TypeError:
         raise HookError(
-            f"a sender of type {type(sender).__qualname__} cannot be held safely: it has no weak "
-            "references and its id may be used again; connect to its class or to ANY (or add "
+            f"an object of type {type(sender).__qualname__} cannot be a sender: it has no weak "
+            "references, and its id may be used again; connect to its class or to ANY (or add "
             "'__weakref__' to its __slots__, weakref_slot=True to a dataclass)"
         ) from None
 
 
 def check_can_call(sender: Any) -> None:
-    """Refuse what looks like an object or a class and is never the first argument of a call.
+    """Reject what looks like an object or a class but is never the first argument of a call.
 
     Raises:
         HookError: naming what to write instead.
@@ -181,15 +179,15 @@ def check_can_call(sender: Any) -> None:
     if whole is not None:
         named = getattr(whole, "__qualname__", None) or whole
         raise HookError(
-            f"{sender!r:.60} is an annotation and never calls anything: connect to {named}"
+            f"{sender!r:.60} is an annotation, which cannot be a sender: connect to {named}"
         )
-    # A proxy passes calls on to what it stands for; what it says of its class is not its own.
+    # A proxy forwards calls to its target; the class that it claims is not its own.
     try:
         stands_in = sender.__class__ is not type(sender)
     except Exception:
         stands_in = True
     if stands_in:
         raise HookError(
-            f"an object of {type(sender).__qualname__} only stands for another one, which is what "
-            "calls: connect to that one, or to its class"
+            f"an object of {type(sender).__qualname__} is a proxy, and calls are made by its "
+            "target: connect to that object, or to its class"
         )

@@ -1,4 +1,4 @@
-"""`send` and `send_async`: a broadcast as blinker has it, which heeds `when=` and `once=`."""
+"""`send` and `send_async`: broadcasts as in blinker, with `when=` and `once=`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pairs = list[tuple[Callable[..., Any], Any]]
 
 
 class Sending(Broadcast):
-    """A signal that is sent."""
+    """A signal with `send` and `send_async`."""
 
     _was_asked: bool
     _matching: Callable[[Any], list[tuple[float, Connected]]]
@@ -30,20 +30,19 @@ class Sending(Broadcast):
         | None = None,
         **kwargs: Any,
     ) -> Pairs:  # fmt: skip
-        """Call the receivers of a sender, in order, each as `receiver(sender, **kwargs)`; one whose
-        `when=` does not hold of these arguments is passed over, one with `once=True` is called
-        once.
+        """Call the receivers of a sender, in order, each as `receiver(sender, **kwargs)`. A
+        receiver is skipped if its `when=` returns false; one with `once=True` is called once.
 
         Args:
-            sender: whose receivers are called; those of its class and of `ANY` too.
-            _async_wrapper: makes a plain callable of a coroutine function.
-            kwargs: what receivers are given.
+            sender: its receivers are called, including those of its class and of `ANY`.
+            _async_wrapper: converts a coroutine function to a plain callable.
+            kwargs: the keyword arguments for the receivers.
 
         Returns:
-            Each receiver that was called, with what it returned.
+            Each receiver that was called, with its return value.
 
         Raises:
-            HookError: where a `when=` asks for what was not sent.
+            HookError: if a `when=` needs an argument that was not sent.
             RuntimeError: for a coroutine function without `_async_wrapper`.
         """
         results: Pairs = []
@@ -65,8 +64,8 @@ class Sending(Broadcast):
     ) -> Pairs:  # fmt: skip
         """Await the receivers of a sender, one after the other, as `send` calls them.
 
-        `_sync_wrapper` makes a coroutine function of a plain callable; without it one that is
-        connected raises RuntimeError.
+        `_sync_wrapper` converts a plain callable to a coroutine function. Without it, a connected
+        plain callable raises RuntimeError.
         """
         results: Pairs = []
         for connected, function in self._meant(sender, kwargs):
@@ -82,14 +81,14 @@ class Sending(Broadcast):
     def _meant(
         self, sender: Any, sent: dict[str, Any]
     ) -> Iterator[tuple[Connected, Callable[..., Any]]]:
-        """Yield the receivers of a sender, in order, whose `when=` holds at their turn."""
+        """Yield the receivers of a sender, in order, whose `when=` is true at that moment."""
         self._was_asked = True
         for connected, function in self._in_order(sender):
             if connected.when is None or _holds(connected, sent):
                 yield connected, function
 
     def _in_order(self, sender: Any) -> Iterator[tuple[Connected, Callable[..., Any]]]:
-        """Yield the receivers that run for a sender, in order; muted ones are left out."""
+        """Yield the receivers that run for a sender, in order, without muted ones."""
         found = self._matching(sender)
         for role in ("around", ANSWER, "modify", "guard", "observe"):
             if role != "guard" and self.is_muted:
@@ -99,7 +98,7 @@ class Sending(Broadcast):
                     yield connected, function
 
     def _take_turn(self, connected: Connected) -> bool:
-        """Note that a receiver is called; False where it is connected for once, and was."""
+        """Record the call of a receiver; return False if it has `once=True` and was called."""
         if connected.options.once:
             if not connected.claim():
                 return False
@@ -109,13 +108,13 @@ class Sending(Broadcast):
 
 
 def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
-    """Tell whether a `when=` holds of what is sent."""
+    """Tell whether a `when=` is true for what is sent."""
     when: Any = connected.when
     if lacking := when.asks.missing(sent):
         name, signal = lacking[0], connected.signal.name
         raise HookError(
-            f"{connected.label} has a when= that asks for {name!r}, which {signal} was not sent "
-            f"with{did_you_mean(name, sent)}"
+            f"{connected.label} has a when= that asks for {name!r}, but {signal} was sent without "
+            f"it{did_you_mean(name, sent)}"
         )
     if not callable(when.condition):
         globs = when.condition.items()
@@ -123,5 +122,5 @@ def _holds(connected: Connected, sent: dict[str, Any]) -> bool:
     passed = when.asks.written(sent)
     args = [sent[name] for key, name in passed if not key]
     answer = when.condition(*args, **{key: sent[name] for key, name in passed if key})
-    said = "an async when= cannot be judged in time; write a plain predicate"
+    said = "when= cannot be async, because it decides before the receiver runs; use a plain def"
     return bool(not_awaited(answer, said))

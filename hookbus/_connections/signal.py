@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_ORPHANS: Final = 50
 ORPHANED: Final = (
-    "guards an object that died before it was ever called: keep the object, or connect to its class"
+    "guards an object that was freed before any call: keep the object, or connect to its class"
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,9 +40,9 @@ class HookSignal(Sending):
     """A named signal with ordered, scoped receivers; made by `bus.signal(name)` or
     `hookbus.signal(name)`.
 
-    Everything a blinker user knows works: `connect`, `connect_via`, `connected_to`, `muted`,
-    `send`, `receivers_for`. Unlike blinker's, receivers are held strongly, run in a defined order,
-    and a class as sender stands for its instances.
+    It has the methods of a blinker signal: `connect`, `connect_via`, `connected_to`, `muted`,
+    `send`, `receivers_for`. Unlike in blinker, receivers are strongly referenced, run in a defined
+    order, and a class as sender includes its instances.
     """
 
     _home: Bus
@@ -55,22 +55,22 @@ class HookSignal(Sending):
         registry = self._registry = Registry(self._bury)
         self._matching, self.connections = registry.matching, registry.connections
         self._has_own, self._own_senders = registry.has_own, registry.own_senders
-        self._was_asked: bool = False  # who runs for a sender, as who sends does
-        # How many that were held weakly died before they had a turn, and the last of them.
+        self._was_asked: bool = False  # its receivers for a sender, as by `send`
+        # How many weakly referenced receivers were freed before any call, and the last of them.
         self._died: tuple[int, str] = (0, "")
-        self._orphans: dict[str, int] = {}  # guards of objects that died before they were called
+        self._orphans: dict[str, int] = {}  # guards of objects that were freed before any call
         self._next = count().__next__
-        self._era = object()  # of the hookables and classes that receivers were checked against
+        self._era = object()  # for the hookables and classes that receivers were checked with
 
-    # Where blinker has a dict of its own.
+    # blinker has a dict of its own here.
     @property
     def receivers(self) -> dict[Any, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The connections in force; true while anything is connected."""
+        """The active connections; true while anything is connected."""
         return {id(each): each for each in self.connections()}
 
     @receivers.setter
     def receivers(self, _: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Leave blinker's unused."""
+        """Ignore blinker's own dict."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self._home).signal, (self._home, self.name)
@@ -92,40 +92,41 @@ class HookSignal(Sending):
     ) -> F:
         """Connect a receiver to a sender and return the receiver.
 
-        Connecting the same receiver and sender again replaces its options and keeps its place, also
-        where the function was made again (by a reload, or a cell that is run again); and what is
-        connected to a class that its module has under its name holds for the next of this name.
+        Connecting the same receiver and sender again replaces the options and keeps the place in
+        the order. This also applies if the function was defined again, by a reload or by running a
+        cell again. A class that its module holds under its name passes its connections on to the
+        next class of that name.
 
         Args:
-            receiver: called as `receiver(sender, ...)` with the arguments it asks for by name.
-            sender: an instance, a class (its instances and subclasses too), a function, or `ANY`.
-            weak: None holds strongly, except a bound method whose object is the sender: it lives
-                and dies with it. True holds weakly, and `Lost` is told when it dies; refused for
-                what fails closed.
+            receiver: called as `receiver(sender, ...)`, with the arguments that its parameters
+                name.
+            sender: an instance, a class (with its instances and subclasses), a function, or `ANY`.
+            weak: None keeps a strong reference, except for a bound method whose object is the
+                sender: it is freed with the sender. True keeps a weak reference, and `Lost` is
+                emitted when the receiver is freed. It is not allowed for receivers that fail
+                closed.
             priority: higher runs first.
-            role: `"modify"` (the default), `"guard"` or `"observe"` (the default and only one in
-                `finally`).
-            on_error: what its failure does: `"isolate"`, `"block"` or `"raise"`; None is the
+            role: `"modify"` (the default), `"guard"`, or `"observe"` (the only role in `finally`).
+            on_error: what happens if it fails: `"isolate"`, `"block"` or `"raise"`; None is the
                 default of its role.
-            timeout: seconds it may take; None is the bus's default. A sync receiver with one runs
-                in a daemon thread.
-            when: asked first: a predicate over named arguments, or globs for their texts by name.
-            once: call it one time only; refused for guards.
-            name: what it is called in events, errors, `before=` and `after=`; None is its
-                `__qualname__`.
-            before: names of receivers of the same role it must run ahead of.
-            after: those it must run behind.
-            kinds: of `bus.events` only: the class of events a listener hears, or several. None is
-                all but `Invoked`, which only who names it hears.
-            shadow: of guards only: True puts one in shadow. It is asked like any guard; its block
-                or failure is told with `enforced=False`, and the call goes on.
-            background: of observers only: start it and do not wait for it; `bus.drain(seconds)`
-                does. Its deadline is its own `timeout=`, and not the bus's.
-            locked: of guards only: nobody switches it off from outside, by `bus.switch` or
+            timeout: how many seconds it may take; None is the default of the bus. A sync receiver
+                with a timeout runs in a daemon thread.
+            when: a condition: a predicate over named arguments, or globs for arguments by name.
+            once: call it only one time; not allowed for guards.
+            name: its name in events, errors, `before=` and `after=`; None is its `__qualname__`.
+            before: names of receivers of the same role that must run after it.
+            after: names of receivers of the same role that must run before it.
+            kinds: for `bus.events` only: the class of events to listen for, or several. None is all
+                except `Invoked`, which you must list.
+            enforce: for guards only: False puts a guard in shadow. It is called like any guard, but
+                its block or failure is emitted with `enforced=False`, and the call goes on.
+            background: for observers only: start it without waiting for it; `bus.drain(seconds)`
+                waits. Its only deadline is its own `timeout=`.
+            locked: for guards only: an operator cannot switch it off with `bus.switch` or
                 `hookbus attach`.
 
         Raises:
-            HookError: for anything that cannot work, before anything has changed.
+            HookError: for anything that cannot work; then nothing has changed.
         """
         self._connect(receiver, sender, weak, options_of(**options))
         if "receiver_connected" in self.__dict__ and self.receiver_connected.receivers:
@@ -145,8 +146,8 @@ class HookSignal(Sending):
     def connect_via(
         self, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> Callable[[F], F]:
-        """Return a decorator that connects what it decorates; sender, weak and options are those of
-        `connect`.
+        """Return a decorator that connects the decorated function; sender, weak and options are
+        those of `connect`.
         """
         check_weak(weak)
         self._home._check_sender(self, sender)
@@ -169,11 +170,10 @@ class HookSignal(Sending):
     def connected_to(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, receiver: Connectable, sender: Any = ANY, weak: bool | None = None, **options: Any
     ) -> Connection:
-        """Connect at once and return the handle, for a `with` block or to keep.
+        """Connect at once and return the handle, to keep or to use as a `with` block.
 
-        Leaving restores exactly what was there: a connection of the same receiver and sender that
-        this one stood in front of has its own options again. Sender, weak, options and errors are
-        those of `connect`.
+        Leaving the block restores the previous state: a connection of the same receiver and sender
+        gets its own options back. Sender, weak, options and errors are those of `connect`.
         """
         added = self._connect(receiver, sender, weak, options_of(**options), is_layer=True)
         return Connection(added)
@@ -213,12 +213,12 @@ class HookSignal(Sending):
 
     def _check_kinds(self, options: Options) -> None:
         raise HookError(
-            f"kinds= chooses among events, and {self.name} tells none: connect to bus.events"
+            f"kinds= selects events, and {self.name} emits none: connect to bus.events instead"
         )
 
     def disconnect(self, receiver: Connectable, sender: Any = ANY) -> None:
-        """Disconnect a receiver from one sender, or from all of them where none is given. What is
-        not there is no error.
+        """Disconnect a receiver from one sender, or from all senders if none is given. It is not an
+        error if it is not connected.
         """
         self._home._changing(self, sender)
         for owner in self._registry.remove(key_of(receiver), sender):
@@ -229,10 +229,10 @@ class HookSignal(Sending):
             self.receiver_disconnected.send(self, receiver=receiver, sender=sender)
 
     def _drop(self, connected: Connected) -> None:
-        """Take back one connection, wherever it is.
+        """Remove one connection, from any sender.
 
         Args:
-            connected: one of `connections()`; nothing happens where it is gone already.
+            connected: one of `connections()`; nothing happens if it is already gone.
         """
         sender = connected.owner
         self._home._changing(self, sender)
@@ -247,8 +247,8 @@ class HookSignal(Sending):
             self._home._changed(self, owner)
 
     def _bury(self, lost: list[Connected], orphans: list[Connected]) -> None:
-        """Forget what died: receivers held weakly, or an object, and the guards of it that no call
-        has met.
+        """Remove what was freed: weakly referenced receivers, or an object with guards that no call
+        has had among its receivers.
         """
         self._home._changed(self, None)
         from ..events import Lost
@@ -264,11 +264,11 @@ class HookSignal(Sending):
                 self._died = (self._died[0] + 1, connected.label)
             self._home.events.tell_of(Lost, connected)
 
-    # -- who runs ----------------------------------------------------------------------------------
+    # -- which receivers run -----------------------------------------------------------------------
 
     @property
     def _count(self) -> int:
-        """How many receivers are connected, each once for each sender."""
+        """How many receivers are connected, counted once for each sender."""
         return sum(map(len, self._registry.scopes()))
 
     @property
@@ -277,15 +277,15 @@ class HookSignal(Sending):
         return self._registry.has_shared()
 
     def receivers_for(self, sender: Any) -> Generator[Connectable, None, None]:
-        """Yield the receivers that run for this sender, in order; those of a class run for its
-        instances too.
+        """Yield the receivers that run for this sender, in order. Receivers of a class run for its
+        instances, too.
         """
         self._was_asked = True
         for _, function in self._in_order(sender):
             yield function
 
     def has_receivers_for(self, sender: Any) -> bool:
-        """Tell whether anything is connected that would run for this sender."""
+        """Tell whether any connected receiver would run for this sender."""
         return bool(self._matching(sender))
 
 
@@ -293,9 +293,9 @@ _VERDICTS: Final = {"Block": "a Block", "Ask": "an Ask"}
 
 
 def _warn_of_lost_verdict(guard: Connected) -> None:
-    """Warn of a guard that can never block, as it returns nothing of what it makes."""
+    """Warn about a guard that can never block, because it does not return the verdict it makes."""
     code = code_of(guard.held)
     made = code and next((each for each in _VERDICTS if each in code.co_names), None)
     if code is not None and made and returns_nothing(code):
-        said = f"{guard.label} on {guard.signal.name} makes {_VERDICTS[made]} and never returns it"
+        said = f"{guard.label} on {guard.signal.name} makes {_VERDICTS[made]} but never returns it"
         warn(f"{said}: write return {made}({'reason' if made == 'Block' else 'question'})")

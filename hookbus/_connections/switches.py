@@ -1,4 +1,4 @@
-"""What an operator makes of connections by name: off, as they were connected, or in shadow."""
+"""Operator switches of connections by name: off, as they were connected, or in shadow."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Switch = Literal["disable", "enable", "shadow"]
 ACTS: Final[tuple[str, ...]] = get_args(Switch)
 
 _MOST: Final = 4096
-"""So many names are remembered of connections that have gone."""
+"""How many names of removed connections are remembered."""
 
 
 class Switches:
-    """The operator's word by name: it holds for what is connected under the name from then on.
+    """An operator's settings by name. They apply to everything connected under the name later.
 
     Attributes:
-        acts: by name, the latest word last: of a receiver's names, the latest one counts.
+        acts: by name, the latest setting last: among a receiver's names, the latest one counts.
     """
 
     def __init__(self) -> None:
@@ -26,13 +26,13 @@ class Switches:
         self._known: dict[str, None] = {}
 
     def may_say(self, name: str, act: Switch) -> bool:
-        """Tell whether there is something to say where nobody is connected under a name: one that
-        had it may come again, as in a reload; and an earlier word may be taken back.
+        """Tell whether a setting makes sense for a name without connections: one that had it may be
+        connected again, as in a reload, and an earlier setting may be undone.
         """
         return name in self._known and (act != "enable" or bool(self.acts))
 
     def say(self, name: str, act: Switch) -> None:
-        """Note an act. An `enable` matters only where an earlier word might hold otherwise."""
+        """Record a setting. An `enable` is only kept if it replaces an earlier setting."""
         self.acts.pop(name, None)
         self.acts[name] = act
         for first, earliest in list(self.acts.items()):
@@ -41,7 +41,7 @@ class Switches:
             del self.acts[first]
 
     def meet(self, new: Connected) -> None:
-        """Give a new connection what the operator has said of its name."""
+        """Apply the operator's settings to a new connection."""
         for name in new.names:
             self._known[name] = None
         while len(self._known) > _MOST:
@@ -51,13 +51,13 @@ class Switches:
 
 
 def _said_of(acts: Mapping[str, Switch], connected: Connected) -> Switch | None:
-    """Return the latest word on any of the names of a connection."""
+    """Return the latest setting for any of the names of a connection."""
     return next((acts[name] for name in reversed([*acts]) if name in connected.names), None)
 
 
 def may_be(connected: Connected, act: Switch) -> bool:
-    """Tell whether this can be made of a connection: a locked one stays in force, and only a guard
-    can be in shadow.
+    """Tell whether a setting is possible for a connection: a locked one stays as it is, and only a
+    guard can be in shadow.
     """
     if act == "enable":
         return True
@@ -65,8 +65,8 @@ def may_be(connected: Connected, act: Switch) -> bool:
 
 
 def switch(connected: Connected, act: Switch) -> None:
-    """Have a receiver called no more, as it was connected, or, of a guard, in shadow; what the
-    program itself has disabled stays so.
+    """Switch a receiver off, back to how it was connected, or (a guard) to shadow. What the program
+    itself has disabled stays disabled.
     """
     said = connected.said
     connected.options = said._replace(shadow=True) if act == "shadow" else said

@@ -1,4 +1,4 @@
-"""What is counted of a receiver, for `report`: failures, long turns and odd answers."""
+"""The counts of a receiver for `report`: failures, slow calls and odd answers."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from .._locks import Lock
 from .failures import in_words, is_raised_by, place_of_failure
 
 LONG_SECONDS: Final = 0.1
-"""An observer without a deadline that takes longer is a finding: it holds the call up."""
+"""An observer without a deadline that takes longer is a finding, because it delays the call."""
 
-TO_BLOCK: Final = "; if that was to block the call, write return Block(reason)"
-"""Said of a guard that raises an exception itself, whose text nobody gets to read."""
+TO_BLOCK: Final = "; if it was meant to block the call, write return Block(reason)"
+"""Added for a guard that raises an exception itself, whose message is shown nowhere."""
 
 MOST_REMARKS: Final = 20
-"""The number of different remarks that are kept of one receiver."""
+"""How many different remarks are kept for one receiver."""
 
 _tally: Final = Lock()
-"""Held for the moment in which a receiver's counts change; by nobody who would call anything
-meanwhile.
+"""Held while a receiver's counts change; code that holds it calls nothing else.
 """
 
 
@@ -29,10 +28,10 @@ class Tally:
     Attributes:
         failures: how often it failed.
         fail_opens: how often it failed and the call went on.
-        watched: how many turns of it are still timed, of an observer without a deadline: a clock
+        watched: how many more calls of it are timed, for an observer without a deadline; timing
             costs as much as a receiver.
-        held_up: how many of those took long, and `longest` how many seconds.
-        remarks: what is odd of its answers, and how often each was.
+        held_up: how many of those took long; `longest` is the longest time in seconds.
+        remarks: what is odd about its answers, and how often each happened.
     """
 
     role: str
@@ -45,14 +44,14 @@ class Tally:
     _last: tuple[type[BaseException], str, str | None] | None = None
 
     def note_turn(self, seconds: float) -> None:
-        """Note how long an observer without a deadline has held a call up, for `report`."""
+        """Record how long an observer without a deadline has delayed a call, for `report`."""
         with _tally:
             self.watched = max(0, self.watched - 1)
             self.held_up += seconds > LONG_SECONDS
             self.longest = max(self.longest, seconds)
 
     def remark(self, said: str) -> bool:
-        """Count what `report` is to say of its answers; True where this was not said before."""
+        """Count a remark about its answers for `report`; return True if it is a new one."""
         with _tally:
             remarks = self.remarks = self.remarks or {}
             if said in remarks or len(remarks) < MOST_REMARKS:
@@ -60,7 +59,7 @@ class Tally:
             return remarks.get(said) == 1
 
     def claim(self) -> bool:
-        """Take the only turn of a `once=True` receiver; False if it is taken."""
+        """Claim the only call of a `once=True` receiver; return False if it is taken."""
         with _tally:
             is_first, self.is_spent = not self.is_spent, True
         return is_first
@@ -68,7 +67,7 @@ class Tally:
     def count_failure(
         self, error: BaseException, *, is_open: bool, sentence: str | None = None
     ) -> str:
-        """Count a failure, in a `sentence` where there is one, and return `file:line` of it."""
+        """Count a failure, with a `sentence` if there is one, and return its `file:line`."""
         place = place_of_failure(error, self.place)
         is_raised = self.role == "guard" and is_raised_by(error, self.place)
         with _tally:
@@ -80,7 +79,7 @@ class Tally:
 
     @property
     def last_failure(self) -> str | None:
-        """How it last failed: a sentence of hookbus, or the exception's type and place."""
+        """Its last failure: a sentence of hookbus, or the exception's type and place."""
         if self._last is None:
             return None
         is_raised = self._raises and self._last[2] is None

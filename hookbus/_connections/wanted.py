@@ -1,4 +1,4 @@
-"""What a callable asks for by name, and how it is called."""
+"""The parameters of a callable, and how to call it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ Connectable = Callable[..., Any]
 
 
 class Asks(NamedTuple):
-    """The names a callable asks for.
+    """The parameters of a callable.
 
     Attributes:
-        sender: the parameter that takes the sender; None where `*args` takes it or nothing does.
+        sender: the parameter that takes the sender; None if `*args` takes it or nothing does.
         by_position: names that must be passed by position, after the sender.
-        by_name: names that may be passed by keyword; of the first `leading` of them also by
-            position.
-        needed: the ones without a default of their own, which the others keep where there is no
-            such name.
+        by_name: names that may be passed by keyword; the first `leading` of them also by position.
+        needed: the names without a default; the others keep their default if there is no such
+            argument.
         takes_all: whether `**kwargs` gets every argument.
     """
 
@@ -48,8 +47,8 @@ class Asks(NamedTuple):
             asks = _asked_by_code(code, len(defaults), tuple(by_keyword), is_bound, with_sender)
         if asks is None:
             raise HookError(
-                f"{name_of(function)} ({written(place_of(function))}) takes no sender; "
-                "write the object first: def receiver(agent, ...)"
+                f"{name_of(function)} ({written(place_of(function))}) has no parameter for the "
+                "sender; write it first: def receiver(agent, ...)"
             )
         return asks
 
@@ -58,18 +57,18 @@ class Asks(NamedTuple):
         return self.by_position + self.by_name
 
     def missing(self, on_offer: Collection[str]) -> list[str]:
-        """Return the names asked for that are not known and have no default of their own."""
+        """Return the required names that are not available."""
         return [name for name in self.names if name not in on_offer and name in self.needed]
 
     def written(self, on_offer: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        """Return what is passed where these names are known, as pairs: the keyword, or "" by
-        position, and the name.
+        """Return what to pass if these names are available, as pairs of a keyword, or "" for by
+        position, and a name.
         """
         found = tuple(on_offer)
         lacking = self.missing(found)
         if lacking:
             raise HookError(
-                f"there is no {lacking[0]!r} to ask for{did_you_mean(lacking[0], found)}"
+                f"there is no argument {lacking[0]!r}{did_you_mean(lacking[0], found)}"
             )
         passed = [("", name) for name in self.by_position if name in found]
         may_lead = len(passed) == len(self.by_position)
@@ -83,8 +82,8 @@ class Asks(NamedTuple):
 
 
 class When(NamedTuple):
-    """A `when=`: a predicate over named arguments, or globs for their texts, and the names it asks
-    for.
+    """A `when=`: a predicate over named arguments, or globs for arguments as strings, with the
+    names that it needs.
     """
 
     condition: Callable[..., Any] | Mapping[str, str]
@@ -102,8 +101,8 @@ class When(NamedTuple):
 def _asked_by_code(
     code: CodeType, defaults: int, by_keyword: tuple[str, ...], is_bound: bool, with_sender: bool
 ) -> Asks | None:
-    """Return what functions of this code ask for: they share it. What their defaults are is all the
-    same.
+    """Return the parameters of functions with this code, which all of them share. The values of
+    their defaults do not matter.
     """
     cells = tuple(CellType() for _ in code.co_freevars)
     stand_in = FunctionType(code, {}, None, (None,) * defaults, cells)
@@ -112,13 +111,13 @@ def _asked_by_code(
 
 
 def _asked(function: Connectable, with_sender: bool) -> Asks | None:
-    """Return what a callable asks for, or None where nothing takes the sender."""
+    """Return the parameters of a callable, or None if nothing takes the sender."""
     try:
         parameters = list(signature_of(function).parameters.values())
     except (TypeError, ValueError):
         instead = "lambda sender, ...: ..." if with_sender else "lambda argument, ...: ..."
         raise HookError(
-            f"{name_of(function)} has no signature to read; write `{instead}` around it"
+            f"{name_of(function)} has no readable signature; wrap it as `{instead}`"
         ) from None
     only, either, star, keyword_only, double_star = by_kind(parameters)
     sender = None
@@ -136,8 +135,8 @@ def _asked(function: Connectable, with_sender: bool) -> Asks | None:
 
 
 def by_kind(parameters: Collection[Parameter]) -> list[tuple[str, ...]]:
-    """Return the names of parameters: by position only, either way, `*args`, by keyword only,
-    `**kwargs`.
+    """Return the names of parameters by kind: position only, position or keyword, `*args`, keyword
+    only, `**kwargs`.
     """
     kinds = (
         Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.VAR_POSITIONAL,
@@ -147,20 +146,19 @@ def by_kind(parameters: Collection[Parameter]) -> list[tuple[str, ...]]:
 
 
 def is_awaitable(value: Any) -> bool:
-    """Tell whether a value can be awaited, without asking it for its `__class__`, which may be code
-    of its own.
+    """Tell whether a value is awaitable, without reading its `__class__`, which may run other code.
     """
     kind = type(value)
     if kind is GeneratorType:
-        return bool(value.gi_code.co_flags & 0x100)  # made a coroutine by types.coroutine
+        return bool(value.gi_code.co_flags & 0x100)  # made awaitable by types.coroutine
     try:
         return kind is CoroutineType or hasattr(kind, "__await__")
-    except Exception:  # of its metaclass, which is a stranger's code
+    except Exception:  # raised by its metaclass, which may run any code
         return False
 
 
 def not_awaited(value: Any, said: str) -> Any:
-    """Return a value; one that should be awaited is closed, and refused in these words."""
+    """Return a value; but close an awaitable, and reject it with this message."""
     if is_awaitable(value):
         close_unawaited(value)
         raise HookError(said)
@@ -168,16 +166,16 @@ def not_awaited(value: Any, said: str) -> Any:
 
 
 def close_unawaited(awaitable: Any) -> None:
-    """Close a coroutine nobody will await, so that it does not warn when it is collected."""
+    """Close a coroutine that will not be awaited, so that it does not warn when it is freed."""
     close = getattr(awaitable, "close", None) or getattr(awaitable, "cancel", None)
     if close is not None:
         close()
 
 
 def unwaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Return what a coroutine returns in which nothing waits."""
+    """Return the result of a coroutine that never waits."""
     try:
         coroutine.send(None)
     except StopIteration as end:
         return end.value
-    raise HookError("something waits where nothing can be awaited")
+    raise HookError("the code awaits something where nothing can be awaited")

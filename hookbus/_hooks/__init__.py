@@ -1,1 +1,1 @@
-"""What can be hooked, and how it is switched on."""
+"""Hookables, and how their hooks are switched on."""

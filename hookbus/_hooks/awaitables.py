@@ -1,4 +1,5 @@
-"""Plain functions that return something to await or to enter: hookable as coroutines are."""
+"""Plain functions that return an awaitable or an async context manager: hookable like coroutines.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +14,14 @@ from .._connections.wanted import is_awaitable
 from ..exceptions import HookError
 
 _entering: Final[ContextVar[Later | None]] = ContextVar("hookbus_entering", default=None)
-"""What is being entered; None where it is awaited."""
+"""The call that is being entered; None if it is awaited."""
 
 
 class Later:
-    """What a call returns at once: the hooked call begins when it is awaited or entered.
+    """Returned by a call at once: the hooked call begins when this is awaited or entered.
 
-    Where it is entered, `pre` comes before the body's context manager is, the result is what that
-    gives, and leaving goes to it alone.
+    If it is entered, `pre` runs before the body's context manager is entered. The result is what
+    that returns, and only the context manager handles leaving.
     """
 
     def __init__(self, call: Callable[[], Any]) -> None:
@@ -48,16 +49,16 @@ class Later:
             token = _entering.set(entering)
             return await self._call()
         finally:
-            if token is not None:  # an interrupt may have come before that
+            if token is not None:  # an interrupt may have arrived earlier
                 _entering.reset(token)
 
     async def enter(self, manager: Any) -> Any:
-        """Enter what the body returned; it is left with this."""
+        """Enter what the body returned; leaving this leaves it, too."""
         return await self._stack.enter_async_context(manager)
 
 
 def awaited(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a coroutine function that awaits or enters what a function returns."""
+    """Return a coroutine function that awaits or enters the result of a function."""
 
     @functools.wraps(function)
     async def body(*args: Any, **kwargs: Any) -> Any:
@@ -66,17 +67,17 @@ def awaited(function: Callable[..., Any]) -> Callable[..., Any]:
             return await later.enter(value)
         if is_awaitable(value):
             return await value
-        what = "to enter" if later is not None else "to await"
+        what = "entered" if later is not None else "awaited"
         raise HookError(
-            f"{function.__qualname__} returned a {type(value).__name__}, nothing {what}: leave "
-            "colour='async' out where it is hooked"
+            f"{function.__qualname__} returned a {type(value).__name__}, which cannot be {what}: "
+            "leave out colour='async' where it is hooked"
         )
 
     return body
 
 
 def deferred(hooked: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the plain function that stands in front: it gives a `Later` of the hooked call."""
+    """Return the plain function in front of a hooked one: it returns a `Later`."""
 
     @functools.wraps(hooked)
     def call(*args: Any, **kwargs: Any) -> Later:

@@ -1,4 +1,4 @@
-"""Which agent frameworks are imported and run without their adapter: their tools are not guarded.
+"""Agent frameworks that are imported without their adapter: their tools are not guarded.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Final, NamedTuple
 from ..exceptions import HookError
 
 TOOL_HOOK: Final = "tool_call"
-"""The hook of every adapter whose framework has tools."""
+"""The hook that every adapter of a framework with tools uses."""
 
 
 class Framework(NamedTuple):
     """A framework that has tools.
 
     Attributes:
-        module: what is loaded where its tools may be used.
-        package: what it is installed under.
-        adapter: the name of its adapter; of a framework with two, by its major version.
+        module: the module that is loaded if its tools may be used.
+        package: the name of its distribution.
+        adapter: the name of its adapter; AgentScope has two, by its major version.
     """
 
     module: str
@@ -51,18 +51,18 @@ FRAMEWORKS: Final = (
 )
 
 _ADAPTERS: Final = "hookbus.adapters._patches"
-"""What every adapter that is installed has loaded. The kernel imports no adapter."""
+"""The module that every installed adapter has loaded. The kernel does not import adapters."""
 
 _NAME: Final = re.compile(r"[\w.-]+")
 
 
 def check_adapters() -> None:
-    """Check that the tools of every framework that is imported come through hookbus.
+    """Check that the tools of every imported framework go through hookbus.
 
-    A framework that another one requires, which has its adapter, is taken for a part of that.
+    A framework that is a requirement of another one with an adapter counts as a part of that one.
 
     Raises:
-        HookError: naming each framework without its adapter, and how to install that.
+        HookError: naming each framework without its adapter, and how to install the adapter.
     """
     imported = [each for each in FRAMEWORKS if each.module in sys.modules]
     adapters = sys.modules.get(_ADAPTERS)
@@ -75,8 +75,8 @@ def check_adapters() -> None:
         named = ", ".join(f"{each.package} (hookbus.adapters.{_adapter(each)}.install())"
                           for each in bare)  # fmt: skip
         raise HookError(
-            f"{TOOL_HOOK} is not guarded for every tool: imported, and without their adapter, are "
-            f"{named}"
+            f"{TOOL_HOOK} is not guarded for every tool, because these frameworks are imported "
+            f"without their adapter: {named}"
         )
 
 
@@ -87,7 +87,7 @@ def _adapter(framework: Framework) -> str:
 
 
 def _version(package: str) -> str:
-    from importlib import metadata  # with e-mail behind it: not for programs that do not ask
+    from importlib import metadata  # imports email, so only when it is needed
 
     try:
         return metadata.version(package)
@@ -96,7 +96,7 @@ def _version(package: str) -> str:
 
 
 def _required_by(packages: list[str]) -> set[str]:
-    """Return all that packages require, with what their extras do, and what that requires."""
+    """Return all requirements of packages, extras included, and the requirements of those."""
     found: set[str] = set()
     waiting = [(package, True) for package in packages]
     while waiting:

@@ -1,4 +1,4 @@
-"""Which hookables a sender is known to call, and whether a receiver can serve one of them."""
+"""Which hookables a sender can call, and whether a receiver fits one of them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .statics import holder_of
 def check_sender(
     hooks: list[Hook], sender: FunctionType, looked_at: Callable[[], list[type]]
 ) -> None:
-    """Refuse a function that is never the sender of a call: a method, or one that is not hookable
-    where these are.
+    """Reject a function that is never the sender of a call: a method, or one that is not hookable
+    although others of the hook are.
 
     Raises:
         HookError: saying why, and what to write instead.
@@ -31,31 +31,31 @@ def check_sender(
     by_argument = next((hook for hook in hooks if hook.given.sender), None)
     if own is None and by_argument is not None:
         raise HookError(
-            f"{named} is a function and never the sender of {by_argument.name}: connect to the "
-            f"{by_argument.given.sender} that is made of it, or to the class of that"
+            f"{named} is a function, which is never the sender of {by_argument.name}: connect to "
+            f"the {by_argument.given.sender} that is made from it, or to the class of that object"
         )
     if own is None and hooks:
         raise HookError(
-            f"{named} is not hookable and never the sender of a call; "
-            "to decorate a receiver, write @connect_via(); to connect one, write it first"
+            f"{named} is not hookable, so it is never the sender of a call; "
+            "to decorate a receiver, write @connect_via(); to connect one, pass it first"
         )
     cls = class_of(own, looked_at) if own is not None else None
     if cls is None and own in hooks and name_of_sender(sender) is None:
-        # The class, too, may be one that no module names, as one made inside a function.
+        # The class may not be held by any module, for instance if a function defines it.
         cls = class_of(own, lambda: with_subclasses([object]))
     if cls is not None:
         raise HookError(
-            f"{named} is a method and never the sender of a call: connect to {cls.__qualname__}, "
-            "or to an instance"
+            f"{named} is a method, which is never the sender of a call: connect to "
+            f"{cls.__qualname__}, or to an instance"
         )
 
 
 def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> bool:
-    """Refuse a receiver that can serve none of these hookables that the sender is known to call.
-    Return whether it serves one.
+    """Reject a receiver that fits none of these hookables that the sender can call. Return whether
+    it fits one.
 
     Raises:
-        HookError: saying what it asks for that is not there.
+        HookError: saying which of its parameters is not available.
     """
     problem = None
     for hook, is_method in hooks_called_by(hooks, sender):
@@ -71,7 +71,7 @@ def check_serves(receiver: Connected, hooks: list[Hook], sender: Any) -> bool:
 
 
 def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
-    """Return the class whose method a hookable is: one of these, or one that can be found under its
+    """Return the class whose method a hookable is: one of these, or one that can be found by its
     name.
     """
     named: Any = inspect.getmodule(hook.body)
@@ -85,8 +85,8 @@ def class_of(hook: Hook, looked_at: Callable[[], list[type]]) -> type | None:
 
 
 def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
-    """Refuse a class or an object of which these hooks are known only as functions, which are their
-    own senders.
+    """Reject a class or an object in which these hooks are only functions, which are their own
+    senders.
     """
     cls = own_class(sender)
     holders = [*cls.__mro__, *([sender] if cls is not sender else [])]
@@ -95,15 +95,15 @@ def _check_functions_of(hooks: list[Hook], sender: Any) -> None:
         hook = hook_of(raw) if isinstance(raw, (staticmethod, MethodType)) else None
         if hook in hooks:
             is_static = isinstance(raw, staticmethod)
-            what = "a staticmethod" if is_static else "a function that was bound to an object"
+            what = "a staticmethod" if is_static else "a function that is bound to an object"
             raise HookError(
-                f"{cls.__qualname__}.{attribute} is {what}, and the sender of its calls is the "
+                f"{cls.__qualname__}.{attribute} is {what}, so the sender of its calls is the "
                 f"function itself: write sender={hook.shell.__qualname__}"
             )
 
 
 def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool]]:
-    """Yield all that the sender is known to call, and whether as a method; the likely ones first.
+    """Yield all hooks that the sender can call, and whether as a method; the likely ones first.
     """
     if sender is ANY:
         yield from ((hook, hook.looks_like_method) for hook in hooks)
@@ -128,7 +128,7 @@ def hooks_called_by(hooks: list[Hook], sender: Any) -> Iterator[tuple[Hook, bool
 
 
 def may_call(sender: Any, declared: list[Hook]) -> bool:
-    """Tell whether a sender, or what is made of it, has one of these hookables."""
+    """Tell whether a sender, or an object made from it, has one of these hookables."""
     if isinstance(sender, FunctionType):
         return hook_of(sender) in declared
     if any(hook.given.sender for hook in declared):

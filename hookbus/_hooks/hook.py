@@ -1,4 +1,4 @@
-"""One hookable function: what it looks like, how it is switched on, where it sits in a class."""
+"""One hook: its function, how it is switched on, and its place in a class."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _SHIPPED: Final = (
 )  # fmt: skip
 
 _DICT: Final = re.compile(r"\b(?:[dD]ict|(?:Mutable)?Mapping|JSON|TypedDict)\b")
-"""What the annotation of an argument has in it that is a dict."""
+"""Substrings of an argument's annotation that mean it is a dict."""
 
 
 class Hook:
-    """What is hooked: a hookable function (`Hookable`), or a question (`Spec`).
+    """A hook: a hookable function (`Hookable`), or a hookspec (`Spec`).
 
     Attributes:
-        name: the name its signals end in.
-        bus: the bus its signals live on.
-        body: the bare function.
-        shell: the function that stands in for it.
-        colour: how it is called: sync, async, generator or async generator.
-        looks_like_method: whether its name is that of a method; what it is shows when it is called.
-        is_question: whether it is a hookspec, which has receivers where a hookable has its body.
-        given: what its maker said of it.
+        name: the name that its signals end with.
+        bus: the bus of its signals.
+        body: the original function.
+        shell: the function that replaces it.
+        colour: its kind: sync, async, generator or async generator.
+        looks_like_method: whether its name is that of a method; a call shows what it really is.
+        is_question: whether it is a hookspec, which has receivers instead of a body.
+        given: its settings.
         is_looked_at: whether no guard of an unknown name waits to be compared with it.
-        seen_dicts: the arguments that were dicts when a plan of it was made, or say they are.
+        seen_dicts: the arguments that were dicts when a plan was made, or are annotated as dicts.
     """
 
     is_question = False
@@ -90,11 +90,11 @@ class Hook:
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
-        """How it is called."""
+        """Its parameters."""
         return self._shell.parameters
 
     def served(self, *, as_method: bool) -> Served:
-        """Return what its receivers have to know of it, as a method or as a function."""
+        """Return what receivers must know about it, as a method or as a function."""
         signature = self.method_signature if as_method else self.function_signature
         given = self.given
         return Served(self.name, self.colour, signature.names, given.sender, given.async_receivers)
@@ -105,9 +105,9 @@ class Hook:
 
     @property
     def whole(self) -> Any:
-        """The class of the last item of its stream, which holds the result as a whole and is none
-        to its caller; None where there is none. What replaces such a result is no iterable of
-        items, and leaves as one.
+        """The class of the last item of its stream, which contains the result as a whole and is not
+        passed to its caller; None if there is no such item. A replacement for such a result is one
+        item, not an iterable of items.
         """
         return getattr(self.body, "__hookbus_whole__", None) if self.is_stream else None
 
@@ -115,12 +115,12 @@ class Hook:
     def is_async(self) -> bool:
         return "async" in self.colour
 
-    # -- how calls find their way ------------------------------------------------------------------
+    # -- how calls find their plan -----------------------------------------------------------------
 
     @property
     def table(self) -> Table:
-        """What runs the calls of objects without receivers of their own. The one in the shell is
-        the only one.
+        """The functions that run the calls of objects without receivers of their own. The shell
+        holds the only reference.
         """
         table: Table = self._shell.given("runs").__self__
         return table
@@ -131,26 +131,26 @@ class Hook:
         return own
 
     def find(self, values: tuple[Any, ...]) -> Run:
-        """Return what runs a call with these values; it is called as the body is."""
+        """Return the function that runs a call with these values; call it as you call the body."""
         raise NotImplementedError
 
     def see(self, values: tuple[Any, ...]) -> None:
-        """Note which arguments are dicts, by their values or annotations, where a plan is made."""
+        """Record which arguments are dicts, by their values or annotations, when a plan is made."""
         kinds = dict(zip(self.function_signature.names, map(type, values)))
         seen = {name for name, kind in kinds.items() if issubclass(kind, dict)}
         seen |= {p.name for p in self.parameters if _DICT.search(str(p.annotation))}
         self.seen_dicts |= seen
 
     def has_own(self, sender: object) -> bool:
-        """Tell whether receivers are connected to this very sender."""
+        """Tell whether receivers are connected to exactly this sender."""
         return any(signal._has_own(sender) for signal in self.bus._signals_of(self.name))
 
     @serialize_writers
     def forget(self) -> None:
-        """Have every call find anew what runs it."""
-        # Who builds a plan says so before it reads anything.
+        """Make every call look up its plan again."""
+        # Code that builds a plan marks the table as used before it reads anything.
         if (old := self.table).is_used:
-            # One atomic step: whoever still builds a plan puts it into the table that it knows.
+            # One atomic step: code that is still building a plan stores it in the old table.
             self._shell.give(runs=Table().get)
             old.end()
         for held in list(self._own.values()):
@@ -159,29 +159,27 @@ class Hook:
                 self.settle(owner)
 
     def runs_calls(self, first: Any) -> bool:
-        """Tell whether the calls with this first argument are kept as ones that it runs with
-        receivers.
+        """Tell whether calls with this first argument are cached as calls that run with receivers.
         """
         key, own = id(type(first).__mro__), self._own.get(id(first), dict[int, Run]().get)
         kept = own(key), self.table.get(key)
         return is_class(first) or any(each not in (None, self.body) for each in kept)
 
     def box_of(self, sender: object) -> Own | None:
-        """Return what the plan of an object with own receivers is put into; None without any."""
+        """Return the cache for the plan of an object with receivers of its own, or None."""
         held = self._own.get(id(sender))
         box: Own | None = getattr(held, "__self__", None)
         if box is not None:
-            box.mark_used()  # before anything is read: `forget` must see it from now on
+            box.mark_used()  # before anything is read, so that `forget` sees it from now on
         return box
 
     @serialize_writers
     def settle(self, sender: object = None) -> None:
-        """Bring the way of the calls up to date with who is connected, and what `sender` has of its
-        own.
+        """Update the code of the shell to the connections, and the cache of `sender`'s own plan.
 
-        Where a thread or a signal handler connects in the middle of this, it begins again: an old
-        decision, stored late, could have a call go past a connected guard. So it is checked and
-        stored in one line that calls no function of ours. Without a GIL other threads wait.
+        If a thread or signal handler connects something meanwhile, it starts again: an outdated
+        decision, stored late, could let a call bypass a connected guard. So the decision is checked
+        and stored in one line that calls none of our functions. Without a GIL, other threads wait.
         """
         own, shell, now = self._own, self._shell.function, None
         while self._settling is not now:
@@ -195,8 +193,8 @@ class Hook:
 
     @serialize_writers
     def is_surely_on(self) -> bool:
-        """Tell whether its calls look who is connected to classes and all, and go on doing so."""
-        self._settling = object()  # who is deciding that just now decides again
+        """Tell whether its calls look up receivers of classes and `ANY`, and make it stay so."""
+        self._settling = object()  # code that is deciding this right now starts again
         code = self._shell.function.__code__
         return code is self._shell.code(is_on=True, has_own=bool(self._own))
 
@@ -205,12 +203,12 @@ class Hook:
             return False
         is_guarded = any(hook.given.require_guard for hook in self.bus._declared(self.name))
         if is_guarded or self.name in self.bus._required:
-            return True  # it may be an override of theirs
+            return True  # it may override one of them
         is_heard = any(each._has_shared for each in self.bus._signals_of(self.name))
         return is_heard or self.bus._is_observed or not self.is_looked_at
 
     def retire(self) -> None:
-        """Take this hook off its bus: its calls are those of the bare function from now on."""
+        """Remove this hook from its bus: from now on its calls run the original function."""
         self.bus._strike(self)
         self.is_retired = True
         self._own.clear()
@@ -220,11 +218,11 @@ class Hook:
             release(cls, self)
             release(type(cls), self)
 
-    # -- where it sits -----------------------------------------------------------------------------
+    # -- its place in a class ----------------------------------------------------------------------
 
     def first_of(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return what the way of a call depends on as a tuple of one, or an empty one: the first
-        argument, or the one that is the sender.
+        """Return a tuple with the object that decides which plan a call has, or an empty tuple: the
+        first argument, or the argument that is the sender.
         """
         if self.given.sender is not None:
             return (values[self.function_signature.names.index(self.given.sender)],)
@@ -233,7 +231,7 @@ class Hook:
         return tuple(values[0][:1]) if self.function_signature.star else ()
 
     def locate(self, values: tuple[Any, ...]) -> tuple[Site, Any]:
-        """Return where this hookable sits for a call with these values, and the sender of that
+        """Return the place of this hookable for a call with these values, and the sender of that
         call.
         """
         if not (first := self.first_of(values)):
@@ -243,7 +241,7 @@ class Hook:
         return site, self.shell if is_function else first[0]
 
     def site_of(self, first: Any) -> Site:
-        """Return where this hookable sits for this first argument, or for its sender."""
+        """Return the place of this hookable for this first argument, or for its sender."""
         if is_sender := self.given.sender is not None:
             site = self.site_as(None)
         else:
@@ -253,7 +251,7 @@ class Hook:
         return site
 
     def site_of_class(self, cls: type) -> Site:
-        """Return where this hookable sits for any instance of a class."""
+        """Return the place of this hookable for any instance of a class."""
         return self._find_site(cls.__mro__, cls.__mro__)
 
     def _find_site(self, mro: tuple[type, ...], class_mro: tuple[type, ...]) -> Site:
@@ -262,10 +260,10 @@ class Hook:
             attribute = next((name for name, hook in held if hook is self), None)
             if attribute is not None:
                 place, own = (attribute, self.name, self.bus), [hook for _, hook in held]
-                # A class method may override a plain one, and the other way round.
+                # A class method may override a plain one, and vice versa.
                 kin = [hook for at, hook in hooks_in(line) if (at, hook.name, hook.bus) == place]
                 return self.site_as(attribute, kin[[hook in own for hook in kin].index(True) :])
-        # Below a decorator that does not say what it wraps, a method is known by its name.
+        # Below a decorator that does not declare what it wraps, a method is found by its name.
         name = self.body.__qualname__.rpartition(".")[2]
         for cls in (*mro, *class_mro):
             if self.is_named_in(cls):
@@ -274,13 +272,13 @@ class Hook:
         return self.site_as(None)
 
     def site_as(self, attribute: str | None, kin: list[Hook] | None = None) -> Site:
-        """Return what it is under this name, among the hookables of it in an MRO."""
+        """Return its place under this name, among the hookables of that name in an MRO."""
         kin = kin or [self]
         is_required = self.name in self.bus._required
         return site_of([hook.given for hook in kin], attribute, kin[0] is self, is_required)
 
     def is_named_in(self, cls: type) -> bool:
-        """Tell whether this is the class that its name speaks of."""
+        """Tell whether this is the class in its qualified name."""
         outer = self.body.__qualname__.rpartition(".")[0]
         return place_of_class(cls) == (self.body.__module__, outer)
 
@@ -288,7 +286,7 @@ class Hook:
 def hooks_in(
     mro: tuple[type, ...], as_class: bool | None = None
 ) -> Iterator[tuple[str, Hook]]:
-    """Yield attribute and hook of hookable methods: of classmethods only, of the others, or all."""
+    """Yield attribute and hook of hookable methods: classmethods only, the others, or all."""
     for cls in mro:
         for attribute, raw in list(attributes_of_class(cls).items()):
             is_of_class = issubclass(type(raw), classmethod)
@@ -299,11 +297,11 @@ def hooks_in(
 
 
 def hook_of(function: object) -> Hook | None:
-    """Return the hook of a hookable function, seen through a bound method, staticmethod or
+    """Return the hook of a hookable function, also through a bound method, staticmethod or
     classmethod.
     """
     if issubclass(type(function), (MethodType, staticmethod, classmethod)):
         function = function.__func__  # type: ignore[attr-defined]
     hook = function.__dict__.get("__hookbus__") if type(function) is FunctionType else None
-    # functools.wraps copies the mark to whatever wraps a hookable; only the shell itself is one.
+    # functools.wraps copies the mark to wrappers of a hookable; only the shell itself is one.
     return hook if isinstance(hook, Hook) and hook.shell is function else None

@@ -1,5 +1,4 @@
-"""Mappings that keep nothing alive: by identity, and by what leads a call to the function that runs
-it.
+"""Mappings that keep nothing alive: by identity, and from the class of a call to its function.
 """
 
 from __future__ import annotations
@@ -18,12 +17,11 @@ Run = Callable[..., Any]
 Line = tuple[type, tuple[type, ...]]
 
 ALL: Final = 0
-"""The key of what runs every call of a hookable that has no first argument."""
+"""The key for every call of a hookable without a first argument."""
 
 
 class Unshipped(dict[Any, Any]):
-    """A dict that wakes up empty wherever a pickle brings it: what it holds belongs to this
-    process.
+    """A dict that is empty after unpickling, because its contents belong to this process.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -31,9 +29,9 @@ class Unshipped(dict[Any, Any]):
 
 
 class IdentityMap(Generic[V]):
-    """Values by the object they belong to, forgotten when the object dies.
+    """Values by the object that they belong to, removed when the object is freed.
 
-    Equal, unhashable and reused objects are never mistaken for another.
+    Equal, unhashable and reused objects are never confused.
     """
 
     __slots__ = ("_entries",)
@@ -46,7 +44,7 @@ class IdentityMap(Generic[V]):
         return entry[1] if entry is not None and entry[0]() is owner else None
 
     def set(self, owner: object, value: V) -> None:
-        # What is called at the end of an owner is no Python code, which could swallow a Ctrl-C.
+        # The cleanup for an owner is no Python code, because that could swallow a Ctrl-C.
         key = id(owner)
         self._entries[key] = weakref.ref(owner, partial(self._entries.pop, key)), value
 
@@ -60,30 +58,30 @@ _MROS: Final = "__hookbus_mros__"
 _IMMUTABLE: Final = 1 << 8
 
 HEAP_TYPE: Final = 1 << 9
-"""Of a class written in Python, which may be given another attribute at any time."""
+"""The type flag of a class written in Python, which may get another attribute at any time."""
 
 mro_of: Final = type.__dict__["__mro__"].__get__
-"""Return the MRO that Python itself looks attributes up by, whatever a metaclass says of it."""
+"""Returns the MRO that Python itself uses to look up attributes, whatever a metaclass returns."""
 
 attributes_of_class: Final[Callable[[type], Mapping[str, Any]]] = type.__dict__["__dict__"].__get__
-"""Return what a class holds itself, likewise."""
+"""Returns the `__dict__` of a class itself, in the same way."""
 
 _module_of: Final[Callable[[type], str]] = type.__dict__["__module__"].__get__
 _qualname_of: Final[Callable[[type], str]] = type.__dict__["__qualname__"].__get__
 
 
 def place_of_class(cls: type) -> tuple[str, str]:
-    """Return the module and the qualified name that a class was made with, likewise."""
+    """Return the module and qualified name that a class was made with, in the same way."""
     return _module_of(cls), _qualname_of(cls)
 
 
 @serialize_writers
 def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:
-    """Keep an MRO of a class as long as the class lives: no other MRO gets its place in memory, and
-    so its id, after `cls.__bases__ = ...`. False where the class takes no attribute.
+    """Keep an MRO of a class alive as long as the class: then no other MRO can have its id after
+    `cls.__bases__ = ...`. Return False if the class accepts no attributes.
     """
     if cls.__flags__ & _IMMUTABLE:
-        return True  # its bases never change
+        return True  # the bases of a built-in class never change
     entry = id(holder), mro
     while not any(held == entry[0] and kept is mro for held, kept in vars(cls).get(_MROS, ())):
         try:
@@ -94,17 +92,18 @@ def hold(cls: type, mro: tuple[type, ...], holder: object) -> bool:
 
 
 def write_checks(name: str, first: Any) -> tuple[list[str], tuple[int, ...]]:
-    """Write what is true of a first argument while no class of it has got a method by assignment.
+    """Write conditions that are true while no class of a first argument has got a new method.
 
-    The MRO is the same one, and each class in it has as many attributes as now, and the same under
-    the name. This runs at every call, so it is written out and calls few functions.
+    They check that the MRO is the same, and that each class in it has the same number of attributes
+    and the same value under the name. They run at every call, so they are written out and call few
+    functions.
 
     Args:
         name: the name of the called function.
         first: the first argument of its call, an object or a class.
 
     Returns:
-        Python expressions with names in braces to be filled in, and what `{had}` stands for.
+        Python expressions with names in braces to fill in, and the value of `{had}`.
     """
     checks: list[str] = []
     had: list[int] = []
@@ -117,7 +116,7 @@ def write_checks(name: str, first: Any) -> tuple[list[str], tuple[int, ...]]:
     if issubclass(type(first), type):
         lines["{first}"] = first
     for owner, cls in lines.items():
-        if cls.__flags__ & HEAP_TYPE:  # a built-in class has only such bases
+        if cls.__flags__ & HEAP_TYPE:  # a built-in class has only built-in bases
             expect(f"{{id}}({{line}} := {owner}.__mro__)", id(cls.__mro__))
         for place, each in enumerate(cls.__mro__):
             if each.__flags__ & (HEAP_TYPE | _IMMUTABLE) == HEAP_TYPE:
@@ -132,7 +131,7 @@ def write_checks(name: str, first: Any) -> tuple[list[str], tuple[int, ...]]:
 
 @serialize_writers
 def release(cls: type, holder: object) -> None:
-    """Let go of what was held for a hook that is no more."""
+    """Free the MROs that were kept for a hook that no longer exists."""
     held = vars(cls).get(_MROS, ())
     if left := tuple(entry for entry in held if entry[0] != id(holder)):
         _in_c(cls, "__setattr__")(cls, _MROS, left)
@@ -141,13 +140,13 @@ def release(cls: type, holder: object) -> None:
 
 
 def _in_c(cls: type, name: str) -> Any:
-    """Return how attributes of a class are changed, past what a metaclass of Python says."""
+    """Return how to change attributes of a class, bypassing a metaclass written in Python."""
     found = (vars(kind).get(name) for kind in mro_of(type(cls)))
     return next(each for each in found if type(each) is WrapperDescriptorType)
 
 
 class Ended(weakref.ref[type]):
-    """Of a class: where it is put in the place of what ran its calls, nothing runs them."""
+    """A weak reference to a class; it is falsy, so as a cached entry it runs no calls."""
 
     __slots__ = ()
 
@@ -156,12 +155,11 @@ class Ended(weakref.ref[type]):
 
 
 class Runs(Unshipped):
-    """What runs calls, by the id of the MRO of the first argument's class; a class that dies takes
-    its entry along.
+    """The functions that run calls, by the id of the MRO of the first argument's class. When a
+    class is freed, its entry is removed.
 
-    By the MRO and not by the class: a class may be equal to another one or refuse to be hashed, as
-    its metaclass says, and it has another MRO once its bases were changed. Nothing here keeps a
-    class alive.
+    The key is the MRO and not the class: a metaclass may make classes equal or unhashable, and a
+    class has a new MRO after its bases change. Nothing here keeps a class alive.
     """
 
     def __init__(self) -> None:
@@ -182,27 +180,27 @@ class Runs(Unshipped):
             self._forget_ends()
 
     def _at_end(self, key: int) -> Callable[[Ended], Any]:
-        """Return what is called when the class of an entry has died; no Python code, which could
-        swallow a Ctrl-C.
+        """Return the callback for when the class of an entry is freed. It is no Python code, which
+        could swallow a Ctrl-C.
         """
         return partial(self.pop, key)
 
     def _forget_ends(self) -> None:
-        ends = self._ends  # no tuples are made on the way, so that nothing is collected
+        ends = self._ends  # creates no tuples, so that no garbage collection starts
         for number, reference in list(zip(list(ends), list(ends.values()))):
             if reference() is None:
                 gone = ends.pop(number, None)
-                if gone is not None and gone() is not None:  # of a class that came meanwhile
+                if gone is not None and gone() is not None:  # of a class that was added meanwhile
                     ends.setdefault(number, gone)
 
     def end(self) -> None:
-        """Let go of everything; a new table is in force."""
+        """Free everything; a new table is in use."""
         self._ends.clear()
         self.clear()
 
 
 class Table(Runs):
-    """What runs the calls of a hook."""
+    """The functions that run the calls of a hook."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -212,8 +210,8 @@ class Table(Runs):
     def keep_of_class(
         self, run: Run, by_class: Callable[[Any], Run], kind: Line, line: Line
     ) -> None:
-        """Keep what runs the calls whose first argument is a class; `by_class` makes what looks it
-        up. `kind` is its metaclass, `line` itself.
+        """Cache the function that runs calls whose first argument is a class; `by_class` makes the
+        function that looks it up. `kind` is the metaclass, `line` its MRO.
         """
         found = self._of_classes.get(kind[0])
         if found is None:
@@ -224,17 +222,17 @@ class Table(Runs):
 
 
 class Own(Runs):
-    """What runs the calls of one object with receivers of its own.
+    """The functions that run the calls of one object with receivers of its own.
 
-    It is replaced as a whole when they change: who is still building a plan puts it into the old
-    one.
+    It is replaced as a whole when these change: code that is still building a plan stores it in the
+    old one.
     """
 
     def __init__(self, owner: object = None, end: Callable[..., Any] | None = None) -> None:
         super().__init__()
-        nobody: Callable[[], Any] = lambda: None  # noqa: E731
-        self.reference = nobody if end is None else weakref.ref(owner, end)
+        no_owner: Callable[[], Any] = lambda: None  # noqa: E731
+        self.reference = no_owner if end is None else weakref.ref(owner, end)
 
     def _at_end(self, key: int) -> Callable[[Ended], Any]:
-        # In no circle: what is left of an object goes with it, and not with a later collection.
+        # No reference cycle: it is freed with its object, and not by a later collection.
         return partial(setitem, weakref.proxy(self), key)

@@ -1,4 +1,4 @@
-"""The operator's word on what a program connects and declares: `Bus.switch` and `Bus.operate`."""
+"""Operator settings for what a program connects and declares: `Bus.switch` and `Bus.operate`."""
 
 from __future__ import annotations
 
@@ -18,50 +18,51 @@ if TYPE_CHECKING:
 
 
 class Operated:
-    """What a bus lets an operator say of receivers and hooks."""
+    """The part of `Bus` for operators: switches of receivers and hooks."""
 
     _switches: Switches
     _required: frozenset[str] = frozenset()
 
     @named_options
     def switch(self, receiver: str, act: Switch, *, by: str) -> list[str]:
-        """Switch whatever is connected under a name, while the program runs: the operator's word.
+        """Switch all receivers with this name, while the program runs. This is for an operator.
 
-        It holds from the next call on, and for what is connected under the name later, as after a
-        reload, until the operator says otherwise: what the program connects, disables or enables
-        by itself changes nothing of it. Each connection that there is is told as an event,
-        `Switched`.
+        It applies from the next call on, and to whatever is connected under the name later, as
+        after a reload, until the operator switches again. What the program itself connects,
+        disables or enables does not change it. For each present connection, an event `Switched` is
+        emitted.
 
         Args:
             receiver: its name, or the last part of it.
-            act: `"disable"`: it is not called; `"shadow"`, for guards: asked, it blocks nothing;
-                `"enable"`: it is what the program has made of it.
-            by: who says so.
+            act: `"disable"`: it is not called. `"shadow"`, for guards: it is called, but blocks
+                nothing. `"enable"`: it works as the program has set it.
+            by: who switches it, for the event.
 
         Returns:
-            The receivers that were switched, each with its signal and its place; none where what
-            had the name is gone for now.
+            The receivers that were switched, each with its signal and its place. The list is empty
+            if no receiver has the name at present.
 
         Raises:
-            HookError: if nobody has or had the name, or one of them is locked or cannot be in
-                shadow; then none is switched.
+            HookError: if no receiver has or had the name, or if one of them is locked or cannot be
+                in shadow. Then none is switched.
         """
         from ..events import Switched
 
         bus: Any = self
         if act not in ACTS:
-            raise HookError(f"act={act!r:.40}{did_you_mean(str(act), ACTS)}")
+            raise HookError(f"act={act!r:.40} is not valid{did_you_mean(str(act), ACTS)}")
         everything = [each for signal in bus.signals() for each in signal._registry.everything()]
         meant = [each for each in everything if receiver in each.names]
         if not meant and not self._switches.may_say(receiver, act):
             names = [name for each in everything for name in each.names]
-            raise HookError(f"nobody is connected as {receiver!r}{did_you_mean(receiver, names)}")
+            hint = did_you_mean(receiver, names)
+            raise HookError(f"no receiver is connected as {receiver!r}{hint}")
         said = [f"{each.label} on {each.signal.name}" for each in meant]
         for each, which in zip(meant, said):
             if each.said.locked and act != "enable":
-                raise HookError(f"{which} is locked=True: it stays in force")
+                raise HookError(f"{which} has locked=True, so it cannot be switched off")
             if each.role != "guard" and act == "shadow":
-                raise HookError(f"{which} is no guard: only these can be in shadow")
+                raise HookError(f"{which} is not a guard, and only guards can be in shadow")
         self._switches.say(receiver, act)
         for each in meant:
             sender = _switch(bus, each, act)
@@ -70,11 +71,12 @@ class Operated:
         return said
 
     def _operate(self, *, shadow: Iterable[str] = (), require: Iterable[str] = ()) -> None:
-        """Say, before a program runs, what holds of all it will connect and declare.
+        """Set, before a program runs, what applies to all that it will connect and declare.
 
         Args:
-            shadow: names of guards that are asked and block nothing. A locked one is not in shadow.
-            require: names of hooks of which every call is blocked that no guard watches over.
+            shadow: names of guards that are called but block nothing. It has no effect on a locked
+                guard.
+            require: names of hooks whose calls are blocked if no guard covers them.
         """
         bus: Any = self
         for name in shadow:
@@ -89,7 +91,7 @@ class Operated:
 
 
 def _switch(bus: Bus, each: Connected, act: Switch) -> Any:
-    """Switch one connection, and return whom it is connected to; None where that is gone."""
+    """Switch one connection. Return what it is connected to; None if that has been freed."""
     sender = each.owner
     bus._changing(each.signal, sender)
     switch(each, act)

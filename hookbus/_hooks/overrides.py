@@ -1,4 +1,4 @@
-"""Methods that stand in front of a hookable one without being hooked themselves."""
+"""Methods that override a hookable without being hooked themselves."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .identity import attributes_of_class, mro_of
 def uncovered_overrides(
     bus: object, classes: Iterable[type], hook_name: str | None = None
 ) -> list[str]:
-    """Name what stands in front of a hookable of this bus without being one, in these classes, and
-    say what is seen of it.
+    """Return a message for each override in these classes of a hookable of this bus that is not
+    hookable, saying what receivers see of it.
     """
     found: set[str] = set()
     for cls in classes:
@@ -29,11 +29,11 @@ def uncovered_overrides(
 def say_overrides(
     bus: Any, label: str, hook_name: str, classes: list[type], say: Callable[[str], Any]
 ) -> None:
-    """Say of some classes what a receiver that blocks does not wholly guard."""
+    """Report for some classes what a receiver that blocks does not see."""
     for cls in classes:
         bus._look_at(cls).add(hook_name)
     for override in uncovered_overrides(bus, classes, hook_name):
-        say(f"{label} does not wholly guard {override}")
+        say(f"{label} does not guard all of {override}")
 
 
 def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:
@@ -47,15 +47,16 @@ def _uncovered(cls: type, attribute: str, hook: Hook) -> Iterator[str]:
     where = f"{holder.__module__}.{holder.__qualname__}.{attribute}"
     if all(held is not hook for _, held in all_hooks_in(mro_of(holder)[1:])):
         where += f" (ahead of it in {cls.__qualname__})"
-    seen = "only what it passes to super() is seen" if passes_on else "nothing sees it"
+    sees = "receivers see only what it passes to super()"
+    seen = sees if passes_on else "no receiver sees it"
     yield (
         f"{where}, which overrides a hookable: {seen}; decorate it with @hookable({hook.name!r}), "
-        "or the class above with @hook_overrides"
+        "or its base class with @hook_overrides"
     )
 
 
 def all_hooks_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook]]:
-    """Yield attribute and hook of every hookable that the classes hold, static methods too."""
+    """Yield attribute and hook of every hookable that the classes hold, static methods included."""
     yield from hooks_in(mro)
     for attribute, raw in [pair for cls in mro for pair in list(attributes_of_class(cls).items())]:
         if issubclass(type(raw), staticmethod):
@@ -64,8 +65,8 @@ def all_hooks_in(mro: tuple[type, ...]) -> Iterator[tuple[str, Hook]]:
 
 
 def with_subclasses(classes: Iterable[type]) -> list[type]:
-    """Return the classes and everything below them."""
-    found: dict[int, type] = {}  # by identity: a metaclass may say that its classes are equal
+    """Return the classes and all their subclasses."""
+    found: dict[int, type] = {}  # by identity, because a metaclass may make classes equal
     waiting = list(classes)
     while waiting:
         cls = waiting.pop()
@@ -76,9 +77,9 @@ def with_subclasses(classes: Iterable[type]) -> list[type]:
 
 
 def _passes_on(above: tuple[type, ...], attribute: str, override: Any) -> bool | None:
-    """Tell from its code whether an override passes on to what is above it; None if it is hookable.
+    """Tell from its code whether an override calls the method above it; None if it is hookable.
 
-    That it says it wraps that method, as `functools.wraps` does, is no proof that it calls it.
+    That it claims to wrap that method, as `functools.wraps` does, does not prove that it calls it.
     """
     inherited = {hook for _, hook in all_hooks_in(above)}
     held = layers(getattr(override, "__func__", override))

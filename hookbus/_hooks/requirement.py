@@ -1,4 +1,4 @@
-"""Whether every call of a hook is watched over: what `Bus.require_guard` asks at start-up."""
+"""Whether every call of a hook has a guard: the check of `Bus.require_guard` at start-up."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ PHASES_WITH_GUARDS: Final = ("pre", "item", "post")
 
 
 def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -> None:
-    """Check that a guard of this phase watches over every call of the hooks of one name.
+    """Check that guards of this phase cover every call of the hooks of one name.
 
     Args:
-        bus: whose hooks they are.
-        sender: whose calls are meant; None is every class that declares one, and every function.
+        bus: the bus of the hooks.
+        sender: the sender to check; None is every class that declares one, and every function.
         default: the bus where a guard may have been connected by mistake.
 
     Raises:
-        HookError: as `check_guarded`, where nothing declares the hook, and of `tool_call` where an
+        HookError: as `check_guarded`; also if nothing declares the hook; and for `tool_call` if an
             agent framework is imported without its adapter.
     """
     if name == TOOL_HOOK and sender is None:
@@ -46,15 +46,15 @@ def check_required(bus: Any, name: str, phase: str, sender: Any, default: Any) -
 def check_guarded(
     hooks: list[Hook], signals: list[HookSignal], phase: str, sender: Any = None
 ) -> None:
-    """Check that a guard of this phase watches over every call of hooks of one name.
+    """Check that guards of this phase cover every call of hooks of one name.
 
     Args:
-        hooks: all there are of it.
-        signals: theirs, and of their name on a bus where they are not.
-        sender: whose calls are meant; None is every class that declares one, and every function.
+        hooks: all hooks of the name.
+        signals: their signals, and those of their name on a bus without such a hook.
+        sender: the sender to check; None is every class that declares one, and every function.
 
     Raises:
-        HookError: naming what is bare, and why each guard there is does not count.
+        HookError: naming what has no guard, and why each existing guard does not count.
     """
     if phase not in PHASES_WITH_GUARDS:
         raise HookError(f"phase={phase!r} has no guards: write 'pre', 'item' or 'post'")
@@ -65,30 +65,30 @@ def check_guarded(
     bare = [who for who, whose in found if not any(_watches(each, whose) for each in here)]
     if bare:
         is_one = sender is not None and not is_class(sender)
-        whose = "to it, its class or ANY" if is_one else "to the class or ANY"
-        advice = f"connect one to {phase}_{name}, {whose}, without when= and enforced"
+        whose = "for it, its class or ANY" if is_one else "for the class or ANY"
+        advice = f"connect a guard to {phase}_{name}, {whose}, enforced and without when="
         vain = [*_in_vain(signals, phase)]
         raise HookError(
-            f"{name} has no guard that watches over every call of {', '.join(sorted(set(bare)))}: "
+            f"no guard covers every {name!r} call of {', '.join(sorted(set(bare)))}: "
             f"{advice}" + "".join(f"; {each}" for each in vain)
         )
     classes = [cls for _, cls, *_ in held]
     classes += [cls for _, cls in static_holders(hooks)] if sender is None else []
     overrides = uncovered_overrides(bus, with_subclasses(classes), name)
-    # What an override adds to a result or a stream, it adds behind these.
+    # What an override adds to a result or a stream comes after these guards.
     is_behind = phase != "pre"
-    if unseen := [each for each in overrides if is_behind or "nothing sees it" in each]:
-        raise HookError(f"{name} is guarded, but {'; '.join(unseen)}")
+    if unseen := [each for each in overrides if is_behind or "no receiver sees it" in each]:
+        raise HookError(f"{name} is guarded, but not every override is: {'; '.join(unseen)}")
 
 
 Whose = tuple[Any, ...]
-"""A sender; the MRO of its calls' objects where it is a class that stands for these, or None; and
-further senders whose guards hold for it.
+"""A sender; the MRO of the objects if it is a class that stands for these, else None; and further
+senders whose guards apply to it.
 """
 
 
 def _watches(signal: HookSignal, whose: Whose) -> bool:
-    """Tell whether a guard watches over every call of a sender."""
+    """Tell whether a guard covers every call of a sender."""
     sender, mro, *more = whose
     own = [receiver for _, receiver in signal._matching(sender)]
     if mro is not None:
@@ -98,21 +98,21 @@ def _watches(signal: HookSignal, whose: Whose) -> bool:
 
 
 def _is_of_any(sender: Callable[[], Any] | None, classes: tuple[type, ...]) -> bool:
-    """Tell whether a scope is that of one of these classes, or of whoever bears its name."""
+    """Tell whether a scope belongs to one of these classes, or to its name."""
     if isinstance(sender, Bearer):
         return any(name_of_sender(cls) == sender.name for cls in classes)
     return sender is None or any(sender() is cls for cls in classes)
 
 
 Held = tuple[Hook, type, str, bool]
-"""A hook, a class that holds its hookable, the name it has there, and whether as a classmethod."""
+"""A hook, a class that holds its hookable, its name there, and whether as a classmethod."""
 
 
 def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]:
-    """Yield all who declare one of the hooks, described, each as a sender."""
+    """Yield everything that declares one of the hooks, with a description, each as a sender."""
     for hook in hooks:
         if getattr(hook.body, "__isabstractmethod__", False):
-            continue  # only what overrides it is called
+            continue  # only its overrides are called
         own = [place for place in held if place[0] is hook]
         for _, cls, attribute, is_classmethod in own:
             _, more = inherited(hook, hook.site_as(attribute), cls)
@@ -125,7 +125,7 @@ def _callers(hooks: list[Hook], held: list[Held]) -> Iterator[tuple[str, Whose]]
 
 
 def _holders(hooks: list[Hook]) -> list[Held]:
-    """Return every class that holds one of the hookables: they are looked through once."""
+    """Return every class that holds one of the hookables; classes are searched only once."""
     held: list[Held] = []
     for cls in with_subclasses([object]):
         for as_class in (False, True):
@@ -135,10 +135,10 @@ def _holders(hooks: list[Hook]) -> list[Held]:
 
 
 def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:
-    """Return one sender, described.
+    """Return one sender, with a description.
 
     Raises:
-        HookError: where it calls none of the hooks.
+        HookError: if it can call none of the hooks.
     """
     if sender is ANY or not any(True for _ in hooks_called_by(hooks, sender)):
         own = " (is it hookable on another bus?)" if hook_of(sender) else ""
@@ -152,8 +152,8 @@ def _caller(hooks: list[Hook], sender: Any) -> tuple[str, Whose]:
 
 
 def _further(hooks: list[Hook], sender: Any) -> list[Any]:
-    """Return the static methods, and the classes, whose guards hold for a sender that overrides
-    what they have.
+    """Return the static methods and classes whose guards apply to a sender that overrides their
+    methods.
     """
     if isinstance(sender, FunctionType):
         own = hook_of(sender)
@@ -164,17 +164,17 @@ def _further(hooks: list[Hook], sender: Any) -> list[Any]:
 
 
 def _in_vain(signals: list[HookSignal], phase: str) -> Iterator[str]:
-    """Say of each guard there is why it does not count."""
+    """Yield for each existing guard why it does not count."""
     for signal in signals:
         for receiver in signal.connections():
             if receiver.role == "guard":
                 yield f"{receiver.label} does not count: it {_why(receiver, signal, phase)}"
             elif signal.phase == phase and may_block(receiver):
-                yield f"{receiver.label} does not count: it is no guard, write role='guard'"
+                yield f"{receiver.label} does not count: it is not a guard, write role='guard'"
 
 
 def may_block(receiver: Connected) -> bool:
-    """Tell whether a receiver has blocked, or makes a block that it could return."""
+    """Tell whether a receiver has blocked, or creates a block that it could return."""
     code = code_of(receiver.function)
     makes = code is not None and not {"Block", "Ask"}.isdisjoint(code.co_names)
     return receiver.has_blocked or makes
@@ -182,7 +182,7 @@ def may_block(receiver: Connected) -> bool:
 
 def _why(receiver: Connected, signal: HookSignal, phase: str) -> str:
     if not signal._home._declared(signal.hook):
-        return "is on another bus, which has no such hook"
+        return "is on another bus, where nothing declares the hook"
     if signal.phase != phase:
         return f"is on {signal.name}"
     if receiver.options.shadow:

@@ -1,4 +1,4 @@
-"""The shell of a hookable: the function that stands in for it, and what compiles a text."""
+"""The shell of a hookable: the function that replaces it, and the compiler of generated code."""
 
 from __future__ import annotations
 
@@ -35,38 +35,39 @@ BOTH: Final = "({own}({id}({first}), {runs})(" + _MRO + ") or {find}({values}))(
 OWN: Final = "{body}({passed}) if {own}({id}({first})) is None else " + BOTH
 EVERY: Final = "({runs}(0) or {find}({values}))({passed})"
 EACH: Final = "{find}({values})({passed})"
-"""The ways of a call: nobody is connected; to classes; also to single objects, or only to such;
-without a first
-argument; and with one that has no name."""
+"""The routes of a call: without receivers; with receivers of classes; with receivers of classes and
+of single objects; with receivers of single objects only; without a first argument; and with a first
+argument that has no name."""
 
 OUT: Final = """\
 try: {way}
 except {HookBlocked} as {blocked}:
     {outwards}({blocked})
     raise"""
-"""The way out of a block: it passes without this frame in its traceback. What is raised again by a
-bare `raise` gets no new one."""
+"""The route of a block: it leaves without this frame in its traceback. A bare `raise` adds no new
+frame."""
 
 _OUT: Final[dict[str, Any]] = {"HookBlocked": HookBlocked, "outwards": leave_frame}
 
 HIDDEN: Final = {"__tracebackhide__": True, "__builtins__": builtins}
-"""Stands among the globals of what is written: pytest leaves its frames out of tracebacks."""
+"""Globals of generated code: pytest leaves its frames out of tracebacks."""
 
 
 class Shell:
-    """The function that stands in for a hookable, and its ways to run.
+    """The function that replaces a hookable, and its routes.
 
-    Its code is a generated line. Idle, it calls the body; else it looks up what runs the call. To
-    change the code of a function is one atomic step: a call goes the old way or the new. The code
-    is a plain `def` whatever the colour, so that a call makes one coroutine or generator and not
-    two; the colour is only said, by the flags of the code.
+    Its code is one generated line. Without receivers it calls the body; otherwise it looks up the
+    function that runs the call. Replacing the code of a function is one atomic step: a call takes
+    either the old route or the new one. The code is a plain `def` for every kind of function, so
+    that a call makes one coroutine or generator and not two. Only the flags of the code show the
+    kind.
 
-    What the code needs are its globals: among the constants of a code the garbage collector does
-    not look.
+    What the code needs are its globals, because the garbage collector does not see the constants of
+    a code object.
 
     Attributes:
-        function: what callers hold.
-        parameters: how it is called.
+        function: the function that callers have.
+        parameters: its parameters.
     """
 
     def __init__(
@@ -78,13 +79,13 @@ class Shell:
         for parameter in parameters:
             if not parameter.name.isidentifier() or keyword.iskeyword(parameter.name):
                 raise HookError(
-                    f"{body!r} has a parameter named {parameter.name!r}, which no caller can write"
+                    f"{body!r} has a parameter named {parameter.name!r}, which is not a valid name"
                 )
         self._codes: dict[tuple[bool, bool], CodeType] = Unshipped()
         taken = {p.name for p in parameters}
         self._names = {name: free_name(name, taken) for name in _GIVEN}
-        # A class made anew by attrs(slots=True) repairs the `__class__` cell that zero-argument
-        # super() reads, but looks for it only in the functions it finds in the class.
+        # A class that attrs(slots=True) recreates repairs the `__class__` cell that zero-argument
+        # super() reads, but only in functions that it finds in the class.
         free = getattr(getattr(body, "__code__", None), "co_freevars", ())
         held = zip(free, getattr(body, "__closure__", None) or ())
         cells = tuple(cell for name, cell in held if name == "__class__")
@@ -100,13 +101,13 @@ class Shell:
         functools.update_wrapper(self.function, body)
 
     def give(self, **given: Any) -> None:
-        """Say what the code reads: `find` (from the values of all parameters), `runs` and `own`
-        (from ids).
+        """Set the functions that the code calls: `find` (with the values of all parameters), `runs`
+        and `own` (with ids).
 
-        Each gives what runs a call, which is called as the body is.
+        Each returns the function that runs a call, which is called like the body.
         """
-        # All of them: who ships a function by value brings along only those its code read at that
-        # moment.
+        # All of them: a pickler that ships a function by value includes only those that its code
+        # reads at that moment.
         given = {"body": self._body, "type": type, "id": id, **_OUT, **given}
         self.function.__globals__.update({self._names[key]: given[key] for key in given})
 
@@ -114,8 +115,8 @@ class Shell:
         return self.function.__globals__[self._names[name]]
 
     def code(self, *, is_on: bool, has_own: bool) -> CodeType:
-        """Return the code for what is connected: to classes and all (`is_on`), to single objects
-        (`has_own`).
+        """Return the code for the present receivers: of classes and `ANY` (`is_on`), and of single
+        objects (`has_own`).
         """
         code = self._codes.get((is_on, has_own))
         if code is None:
@@ -132,15 +133,15 @@ class Shell:
         return EACH if is_in_star else EVERY
 
     def by_class(self, runs: Callable[[int], Any]) -> Callable[..., Any]:
-        """Return what runs the calls whose first argument is a class: what `runs` gives for the id
-        of its MRO.
+        """Return a function that runs the calls whose first argument is a class, using what `runs`
+        returns for the id of its MRO.
         """
         way = "({run}({id}({first}.__mro__)) or {find}({values}))({passed})"
         return self._forward(way, run=runs)
 
     def while_function(self, run: Callable[..., Any], first: Any) -> Callable[..., Any]:
-        """Return what runs calls as a function's, until a class of the first argument holds
-        something else: it may be the function, whose call is a method's then.
+        """Return a function that runs the calls of a function, until a class of the first argument
+        changes: it may now hold the function, whose calls are then those of a method.
         """
         checks, had = write_checks(self._body.__name__, first)
         way = "({run} if " + " and ".join(checks) + " else {find}({values}))({passed})"
@@ -153,15 +154,15 @@ class Shell:
         return forward
 
     def _text(self, way: str, free: list[str]) -> str:
-        """Write a function that returns `way`, in which the names in braces stand for what is
-        given.
+        """Write a function that returns `way`, in which the names in braces stand for the given
+        objects.
         """
         parameters, first = self.parameters, self._first or ""
         values = "({})".format("".join(f"{p.name}, " for p in parameters))
         text = "return " + way.format(
             **self._names, values=values, passed=passed(parameters), first=first
         )
-        if self._colour == "sync":  # the frame of any other colour is over before its call begins
+        if self._colour == "sync":  # the frame of any other kind has ended before its call begins
             text = OUT.format(way=text, **self._names)
         return "\n".join([
             f"def make({', '.join(free)}):",
@@ -172,7 +173,7 @@ class Shell:
         ])  # fmt: skip
 
     def _code(self, way: str) -> CodeType:
-        # Hookables that are called alike have the code in common.
+        # Hookables with the same parameters share the code.
         code: CodeType = maker(self._text(way, self._free))(*self._free).__code__
         name, qualname = self._body.__name__, self._body.__qualname__
         flags = code.co_flags | COLOUR_FLAGS[self._colour]
@@ -183,9 +184,9 @@ _texts: Final[dict[str, None]] = {}
 
 
 def maker(source: str) -> Callable[..., Any]:
-    """Return the function `make` that a source text defines; equal texts are compiled once.
+    """Return the function `make` that a source defines; equal sources are compiled only once.
 
-    It is given objects and returns a function that has them in its closure.
+    It takes objects and returns a function that has them in its closure.
     """
     namespace: dict[str, Any] = {**HIDDEN}
     exec(compiled(source), namespace)
@@ -195,8 +196,8 @@ def maker(source: str) -> Callable[..., Any]:
 
 @functools.lru_cache(maxsize=1024)
 def compiled(source: str) -> CodeType:
-    """Compile a text, and have tracebacks and debuggers show it; of many texts the oldest are not
-    shown.
+    """Compile a source, and let tracebacks and debuggers show it. If there are very many, the
+    oldest are not shown.
     """
     from zlib import crc32
 
@@ -210,21 +211,21 @@ def compiled(source: str) -> CodeType:
 
 
 def with_text(parameter: Parameter) -> Parameter:
-    """Return a parameter with its annotation as a string: an annotation may hold classes, and from
-    Python 3.14 on what cannot be pickled.
+    """Return a parameter with its annotation as a string. An annotation may reference classes and,
+    since Python 3.14, things that cannot be pickled.
     """
     annotation = parameter.annotation
     if annotation is parameter.empty or type(annotation) is str:
         return parameter
     try:
         return parameter.replace(annotation=str(annotation))
-    except Exception:  # of its `__repr__`, which is a stranger's code
+    except Exception:  # raised by its `__repr__`, which may run any code
         return parameter.replace(annotation=parameter.empty)
 
 
 def declared(parameters: list[Parameter], mark: Callable[[str], str] = str) -> str:
-    """Write the parameter list; defaults are placeholders here and set on the function, whatever
-    they are.
+    """Write the parameter list. Defaults are placeholders here; the real ones are set on the
+    function.
     """
     parts: list[str] = []
     kinds = [p.kind for p in parameters]

@@ -1,4 +1,4 @@
-"""Positional arguments to one dict by parameter name, and back again without loss."""
+"""Converts positional arguments to a dict by parameter name, and back, without loss."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Signature(NamedTuple):
 
     Attributes:
         names: every parameter, in order.
-        positional: the ones passed by position.
+        positional: the parameters passed by position.
         star: the name of `*args`, if there is one.
         double_star: the name of `**kwargs`, if there is one.
-        reserved: the names that `**kwargs` cannot hold, as they are parameters of their own.
+        reserved: names that `**kwargs` cannot contain, because they are parameters themselves.
     """
 
     names: tuple[str, ...]
@@ -30,7 +30,7 @@ class Signature(NamedTuple):
 
     @classmethod
     def of(cls, signature: inspect.Signature, hidden: Sequence[str] = ()) -> Signature:
-        """Return the parameters but for hidden ones, which receivers neither see nor change."""
+        """Return the parameters without the hidden ones, which receivers neither see nor change."""
         seen = {name: each for name, each in signature.parameters.items() if name not in hidden}
         only, either, star, keyword_only, double_star = by_kind(seen.values())
         reserved = frozenset(either + keyword_only)
@@ -41,14 +41,14 @@ class Signature(NamedTuple):
 
     def without_first(self) -> Signature:
         """Return the signature of the bound method: without its first parameter, which `*args`
-        absorbs where it must.
+        takes if there is no other.
         """
         if not self.positional:
             return self
         return self._replace(names=self.names[1:], positional=self.positional[1:])
 
     def bind(self, values: tuple[Any, ...]) -> dict[str, Any]:
-        """Return the values by name; they come in the order of `names`, with defaults applied."""
+        """Return the values by name; they are in the order of `names`, with defaults applied."""
         return dict(zip(self.names, values, strict=True))
 
     def check(self, bindings: Mapping[str, Any]) -> None:
@@ -60,7 +60,7 @@ class Signature(NamedTuple):
                 )
         for name in self.names:
             if name not in bindings:
-                raise HookError(f"the argument {name!r} was removed; assign another value instead")
+                raise HookError(f"the argument {name!r} was removed: assign another value instead")
         if self.star and not isinstance(bindings[self.star], (tuple, list)):
             raise HookError(
                 f"*{self.star} takes a tuple or a list, not {type(bindings[self.star]).__name__}"
@@ -77,8 +77,8 @@ class Signature(NamedTuple):
         clash = self.reserved.intersection(extra)
         if clash:
             raise HookError(
-                f"**{self.double_star} holds {min(clash)!r}, which is an argument of its own: "
-                "patch that one"
+                f"**{self.double_star} contains {min(clash)!r}, which is a parameter of its own: "
+                "patch that parameter"
             )
 
 

@@ -1,4 +1,4 @@
-"""What a hookable is: by its maker's word, and for one kind of first argument."""
+"""The settings of a hookable, and its place for one kind of first argument."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ class Site(NamedTuple):
     """What a hookable is for one kind of first argument.
 
     Attributes:
-        attribute: the name under which a class holds it, or None for a function or staticmethod.
-        is_owner: whether it is the first hookable of its name in the class' MRO; only that one runs
-            the hooks, any other is its bare body.
-        is_guarded: whether a call that no guard watches over is blocked; a parent's word holds
-            until an override says another.
-        on_block: what gives the caller of a blocked call something else than an exception; likewise.
-        is_sealed: whether contents of arguments that change after a guard judged them block the
-            call; likewise.
-        passes: exceptions of the body that pause the call and are not its failure; likewise.
-        identity: what a sender is known by where a call is approved; likewise.
+        attribute: the name under which a class holds it; None for a function or staticmethod.
+        is_owner: whether it is the first hookable of its name in the MRO. Only that one runs the
+            hooks; any other one runs its body directly.
+        is_guarded: whether a call that no guard covers is blocked. The setting of a base class
+            applies until an override has another.
+        on_block: returns what the caller of a blocked call gets; inherited in the same way.
+        is_sealed: whether a call is blocked if contents of arguments change after the guards;
+            inherited in the same way.
+        passes: exceptions of the body that pause the call and are not failures; inherited, too.
+        identity: by what approvals identify a sender; inherited in the same way.
     """
 
     attribute: str | None
@@ -35,22 +35,21 @@ class Site(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What a hookable was given besides its name and its bus.
+    """The settings of a hookable besides its name and its bus. None inherits a setting.
 
     Attributes:
-        require_guard: whether a call that no guard watches over is blocked; None is as a parent says.
-        on_block: what gives the caller of a blocked call its value; None is as a parent says.
+        require_guard: whether a call that no guard covers is blocked.
+        on_block: returns what the caller of a blocked call gets.
         sender: the argument of a function that is the sender of its calls; None is the function.
-        async_receivers: whether a plain function waits for its async receivers, on a loop of theirs.
-        sealed: whether contents that change after a guard judged them block the call; None is as a
-            parent says.
-        passes: exceptions by which the body hands control back to its framework; likewise.
-        labels: arguments that name a call; they are in `Started` and `Finished` without values.
+        async_receivers: whether a plain function waits for its async receivers, on an extra event loop.
+        sealed: whether a call is blocked if contents of arguments change after the guards.
+        passes: exceptions by which the body hands control back to its framework.
+        labels: arguments that identify a call; `Started` and `Finished` always contain them.
         read_only: arguments whose plain containers receivers get as read-only ones.
         sealed_fields: arguments in which the fields of objects are sealed, too; `"result"` is the
             result, and each item.
-        hidden: the last parameters, which no receiver sees and the body gets as they are.
-        identity: what a sender is known by where a call is approved; None is as a parent says.
+        hidden: the last parameters, which no receiver sees and the body gets unchanged.
+        identity: by what approvals identify a sender.
     """
 
     require_guard: bool | None = None
@@ -72,7 +71,7 @@ NOTHING_SAID: Final = Given()
 def site_of(
     settings: list[Given], attribute: str | None, is_owner: bool, is_required: bool
 ) -> Site:
-    """Return what a hookable is by its own settings and, after them, those of what it overrides."""
+    """Return the place of a hookable, by its own settings, then those of what it overrides."""
     require_guard = next((each.require_guard for each in settings if each.require_guard is not None), False)
     on_block = next((each.on_block for each in settings if each.on_block is not None), None)
     sealed = next((each.sealed for each in settings if each.sealed is not None), True)
@@ -82,7 +81,7 @@ def site_of(
 
 
 class HookOptions(TypedDict, total=False):
-    """What `hookable` and `instrument` take by keyword, besides the bus."""
+    """The keyword options of `hookable` and `instrument`, besides the bus."""
 
     require_guard: bool | None
     on_block: Callable[[HookBlocked], Any] | None
@@ -102,14 +101,14 @@ _LISTS: Final = frozenset({"passes", "labels", "read_only", "sealed_fields", "hi
 
 
 def given_of(**options: Unpack[HookOptions]) -> Given:
-    """Return what a hookable is given.
+    """Return the settings of a hookable.
 
     Raises:
-        HookError: for what is none of it, or of another kind.
+        HookError: for an unknown option, or a value of a wrong type.
     """
     for name in options.keys() - _OPTIONS:
         known = {*_OPTIONS, "bus", "subclasses"}
-        raise HookError(f"there is no option {name!r}{did_you_mean(name, known)}")
+        raise HookError(f"{name!r} is not an option{did_you_mean(name, known)}")
     lists = {name: _listed(name, options[name]) for name in _LISTS & options.keys()}  # type: ignore[literal-required]
     given = Given(**{**options, **lists})  # type: ignore[arg-type]
     for name, is_optional in (("require_guard", True), ("sealed", True), ("async_receivers", False)):
@@ -120,8 +119,8 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
         not callable(given.on_block) or is_async_callable(given.on_block)
     ):
         raise HookError(
-            f"on_block={given.on_block!r:.60} must be a plain function of the HookBlocked, which "
-            "returns what the caller gets"
+            f"on_block={given.on_block!r:.60} must be a plain function that takes the HookBlocked "
+            "and returns what the caller gets"
         )
     for each in given.passes or ():
         _check_pause(each)
@@ -129,7 +128,8 @@ def given_of(**options: Unpack[HookOptions]) -> Given:
         not callable(given.identity) or is_async_callable(given.identity)
     ):
         raise HookError(
-            f"identity={given.identity!r:.60} must be a plain function from the sender to a string"
+            f"identity={given.identity!r:.60} must be a plain function that takes the sender and "
+            "returns a string"
         )
     return given
 
@@ -147,11 +147,11 @@ def _listed(name: str, value: Any) -> tuple[Any, ...] | None:
 
 
 def _check_pause(cls: Any) -> None:
-    """Refuse what would let every failure, or a block, pass as a pause."""
+    """Reject exception classes that would turn every failure, or a block, into a pause."""
     if not isinstance(cls, type) or not issubclass(cls, BaseException):
         raise HookError(f"passes= takes exception classes, not {cls!r:.60}")
     if issubclass(HookBlocked, cls) or issubclass(cls, HookError):
         raise HookError(
-            f"passes= must not hold {cls.__qualname__}: name the exceptions by which the framework "
-            "hands control back"
+            f"passes= must not contain {cls.__qualname__}: name the exceptions by which the "
+            "framework hands control back"
         )

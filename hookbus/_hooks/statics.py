@@ -1,4 +1,4 @@
-"""Hookable static methods: their calls have no object, and the function leads to the class."""
+"""Hookable static methods: their calls have no object; the function itself leads to the class."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .site import Site, site_of
 
 
 def static_holders(hooks: Iterable[Hook]) -> Iterator[tuple[Hook, type]]:
-    """Yield every class that holds one of these hookables as a static method, with that one."""
+    """Yield each of these hookables with every class that holds it as a static method."""
     named = [hook for hook in hooks if hook.looks_like_method]
     for cls in with_subclasses([object]) if named else ():
         yield from ((hook, cls) for hook in named if _attribute_in(cls, hook) is not None)
@@ -39,7 +39,7 @@ def _place_of(hook: Hook) -> tuple[type | None, str]:
     else:
         named = _named_class(hook)
         if named is not None and any(_held_under(named, attribute, hook)):
-            holder = named if _is_held_as(hook, named, attribute) else None  # a method, as a rule
+            holder = named if _is_held_as(hook, named, attribute) else None  # usually a method
         else:
             holder = next((cls for _, cls in static_holders([hook])), None)
             attribute = (holder and _attribute_in(holder, hook)) or attribute
@@ -49,8 +49,8 @@ def _place_of(hook: Hook) -> tuple[type | None, str]:
 
 
 def _places_below(hook: Hook) -> Iterator[tuple[type, str]]:
-    """Yield where classes hold a function that was written outside of them as a static method, in
-    the place of a hookable of this name that they inherit.
+    """Yield where classes hold a function from outside as a static method that overrides an
+    inherited hookable of this name.
     """
     others = [each for each in hook.bus._declared(hook.name) if each.looks_like_method]
     for other in others:
@@ -66,11 +66,11 @@ def is_method(hook: Hook) -> bool:
 
 
 def inherited(hook: Hook, site: Site, sender: Any) -> tuple[Site, list[Any]]:
-    """Return what a hookable is with what it overrides, where one of these is static; and further
-    senders, whose receivers hold for it.
+    """Return the place of a hookable with the settings of what it overrides, if one of these is
+    static; and further senders whose receivers apply to it.
 
-    Those are the static methods it overrides; of a static method that overrides a method, the
-    classes that have this.
+    Those are the static methods that it overrides; for a static method that overrides a method,
+    the classes that have the method.
     """
     if site.attribute is not None:
         line, attribute = own_class(sender).__mro__, site.attribute
@@ -103,8 +103,8 @@ def _held_under(cls: type, attribute: str, hook: Hook) -> Iterator[tuple[Hook, b
 
 
 def _attribute_in(cls: type, hook: Hook) -> str | None:
-    """Return the name under which a class holds a hookable as a static method, or None: its own, or
-    any in the class that it was written in.
+    """Return the name under which a class holds a hookable as a static method, or None: its own
+    name, or any name in the class where it was written.
     """
     names = [hook.body.__name__, *(attributes_of_class(cls) if hook.is_named_in(cls) else ())]
     return next((name for name in names if _is_held_as(hook, cls, name)), None)

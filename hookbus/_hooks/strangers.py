@@ -1,5 +1,5 @@
-"""Guards on names that no hook has, or of senders that have no such hook: said when a hook is first
-called that was probably meant.
+"""Guards on signals that belong to no hook, or for senders without the hook: logged when the hook
+that was probably meant is first called.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .holders import may_call
 from .hook import Hook
 
 NEAR: Final = 0.75
-"""How alike two names must be, from 0 to 1: `reply` and `replay` are to 0.9, `read_file` and
-`write_file` to 0.7.
+"""How similar two names must be, from 0 to 1: `reply` and `replay` have 0.9, `read_file` and
+`write_file` 0.7.
 """
 
 
 class Strangers:
-    """The signals of a bus that have a guard whose sender has no such hook. While there are none,
-    nothing looks.
+    """The signals of a bus with a guard whose sender has no such hook. While there are none, calls
+    check nothing.
     """
 
     def __init__(self, bus: Any) -> None:
@@ -32,7 +32,7 @@ class Strangers:
         _all.add(self)
 
     def wait(self, signal: HookSignal) -> None:
-        """Have every hook look at its next call whether it was meant by this signal."""
+        """Make every hook check at its next call whether it was meant by this signal."""
         self._signals[signal.name] = signal
         is_named = signal.phase is not None and self._bus._declared(signal.hook)
         for name in [signal.hook] if is_named else list(self._bus._hooks):
@@ -43,11 +43,11 @@ class Strangers:
                     hook.settle()
 
     def expect(self, hook: Hook) -> None:
-        """Have a new hook look at its first call."""
+        """Make a new hook check at its first call."""
         hook.is_looked_at = not self._signals
 
     def look(self, hook: Hook) -> None:
-        """Log the guards that were probably meant for this hook, which is called."""
+        """Log the guards that were probably meant for this hook, which is being called."""
         hook.is_looked_at = True
         for name, signal in list(self._signals.items()):
             guards = [r for r in signal.connections() if r.role == "guard" and r.is_enabled]
@@ -65,30 +65,31 @@ class Strangers:
         hook.settle()
 
     def _of_strangers(self, guard: Connected, hook: Hook, declared: list[Hook]) -> str | None:
-        """Say of a guard that its sender has none of these hooks, one of which is called."""
+        """Return a message if a guard's sender has none of these hooks; one of them was called."""
         sender = guard.sender() if guard.sender is not None else None
         if sender is None or may_call(sender, declared):
             return None
         if hook.given.sender:
             return (
                 f"{guard.label} guards {describe(sender)}, which is never the sender of "
-                f"{hook.name}: connect it to the {hook.given.sender} that is made of it"
+                f"{hook.name}: connect it to the {hook.given.sender} that is made from it"
             )
         owner = hook.body.__qualname__
         if hook.looks_like_method:
             cls = self._bus._class_of(hook)
             owner = owner.rpartition(".")[0] if cls is None else cls.__qualname__
         return (
-            f"{guard.label} guards {describe(sender)}, which has no hookable {hook.name!r}, and "
-            f"not {owner}, which has and is called: connect it to {owner}"
+            f"{guard.label} guards {describe(sender)}, which has no hookable {hook.name!r}. The "
+            f"hook was called on {owner}: connect the guard to {owner}"
         )
 
 
 def _of_name(guard: Connected, signal: HookSignal, hook: Hook) -> str | None:
-    """Say of a guard whose signal nothing tells that it was probably meant for this hook."""
+    """Return a message if a guard's signal, which nothing emits, was probably meant for this hook.
+    """
     meant = meant_by(signal, hook.name)
     return meant and (
-        f"{guard.label} guards {signal.name}, which nothing tells, and not {hook.name}, which is "
+        f"{guard.label} is connected to {signal.name}, which no hook emits, but {hook.name} was "
         f"called: did you mean {meant!r}?"
     )
 
@@ -97,13 +98,13 @@ _all: Final[weakref.WeakSet[Strangers]] = weakref.WeakSet()
 
 
 def buses() -> list[Any]:
-    """Return every bus there is."""
+    """Return every bus that exists."""
     return [each._bus for each in list(_all)]
 
 
 def meant_by(signal: HookSignal, hook: str) -> str | None:
-    """Return the signal of a hook that this one was probably meant to be, or None."""
-    from difflib import get_close_matches  # not needed where all names are right
+    """Return the signal of a hook that was probably meant by this one, or None."""
+    from difflib import get_close_matches  # only needed for wrong names
 
     if signal.phase is not None:
         is_near = get_close_matches(signal.hook, [hook], cutoff=NEAR)
@@ -115,7 +116,7 @@ def meant_by(signal: HookSignal, hook: str) -> str | None:
     if signal.name.startswith(f"{hook}_"):
         phase = _phase_of(signal.name.removeprefix(f"{hook}_"))
         return phase and f"{phase}_{hook}"
-    for phase in PHASES:  # in another spelling: preReply, PRE_REPLY, replypre
+    for phase in PHASES:  # other spellings: preReply, PRE_REPLY, replypre
         if _bare(signal.name) in (_bare(f"{phase}{hook}"), _bare(f"{hook}{phase}")):
             return f"{phase}_{hook}"
     near = get_close_matches(signal.name, [f"{phase}_{hook}" for phase in PHASES], cutoff=NEAR)
@@ -130,11 +131,11 @@ _WORDS: Final = {
     "before": "pre", "begin": "pre", "start": "pre", "on": "pre", "after": "post", "done": "post",
     "end": "finally", "failed": "error", "exception": "error", "wrap": "around", "each": "item",
 }  # fmt: skip
-"""What other systems call a phase."""
+"""Words of other systems for the phases."""
 
 
 def _phase_of(word: str) -> str | None:
-    """Return the phase that a word was probably meant to be, or None."""
+    """Return the phase that was probably meant by a word, or None."""
     from difflib import get_close_matches
 
     word = word.lower()

@@ -1,1 +1,1 @@
-"""A program that runs: recorded where HOOKBUS_JOURNAL says so, asked by nobody but its own user."""
+"""A running program: recorded if HOOKBUS_JOURNAL is set, and reachable only by its own user."""

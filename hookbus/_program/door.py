@@ -1,4 +1,4 @@
-"""The door of a program that runs: a socket that only its own user can open, for `hookbus attach`.
+"""The control socket of a running program, which only its own user can open, for `hookbus attach`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .._threads import thread_starter
 from ..exceptions import HookError, did_you_mean
 
 SECONDS: Final = 5.0
-"""How long the one who asks may take to say what."""
+"""How many seconds a client may take to send its request."""
 
 WAITING: Final = 10_000
-"""How many events wait for one who reads them too slowly; what is over that is counted."""
+"""How many events are buffered for a slow reader; further ones are counted."""
 
 MOST_CALLERS: Final = 16
 MOST_BYTES: Final = 65_536
@@ -37,21 +37,21 @@ ACTS: Final = ("report", "tail", "disable", "enable", "shadow")
 
 
 NEEDS_LINUX: Final = (
-    "hookbus attach needs Linux, whose sockets say which user is at the other end; "
+    "hookbus attach needs Linux, where a socket tells which user is at its other end; "
     "hookbus log and hookbus top read the journal of a program on every system"
 )
 
 
 def can_listen() -> bool:
-    """Tell whether sockets of this system are files, and say which user is at the other end."""
+    """Tell whether this system has file sockets that tell which user is at the other end."""
     return all(hasattr(socket, name) for name in ("AF_UNIX", "SO_PEERCRED"))
 
 
 def folder() -> Path:
-    """Return the folder of this user's sockets, made where there is none.
+    """Return the folder of this user's sockets; create it if it does not exist.
 
     Raises:
-        HookError: if somebody else could look into it, or made it.
+        HookError: if another user owns it, or could look into it.
     """
     path = Path(f"/tmp/hookbus-{os.getuid()}")
     with suppress(FileExistsError):
@@ -59,23 +59,23 @@ def folder() -> Path:
     found = path.lstat()
     is_ours = found.st_uid == os.getuid() and stat.S_ISDIR(found.st_mode)
     if not is_ours or stat.S_IMODE(found.st_mode) & 0o077:
-        raise HookError(f"{path} is not a folder of yours alone: remove it, or chmod 700 it")
+        raise HookError(f"{path} must be a folder for you alone: remove it, or chmod 700 it")
     return path
 
 
 def socket_of(pid: int) -> Path:
-    """Return where a program listens."""
+    """Return the path of a program's socket."""
     return folder() / f"{pid}.sock"
 
 
 class Door:
-    """Lets the user of this process ask it, from another one, what it does, and switch receivers.
+    """Lets the user of this process query it from another process, and switch receivers.
 
     Args:
-        bus: the bus that is asked.
+        bus: the bus to query.
 
     Raises:
-        HookError: if no socket can be opened, or nobody here can say who is at its other end.
+        HookError: if no socket can be opened, or this system cannot tell who is at its other end.
     """
 
     def __init__(self, bus: _bus.Bus) -> None:
@@ -103,7 +103,7 @@ class Door:
         self._thread.start()
 
     def _again(self) -> None:
-        """Open a socket of its own in a process that was forked."""
+        """Open a separate socket in a forked process."""
         self._socket.close()
         while self._inside:
             self._inside.pop().close()
@@ -112,12 +112,12 @@ class Door:
                 self._open()
 
     def close(self) -> None:
-        """Let nobody in any more, and leave nothing behind. Twice is once."""
+        """Close the socket and remove its file. Calling it twice does nothing."""
         if self._is_closed:
             return
         self._is_closed = True
         with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # which wakes who waits for somebody
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits for a client
         self._thread.join(SECONDS)
         self._socket.close()
         self._path.unlink(missing_ok=True)
@@ -127,13 +127,14 @@ class Door:
         while True:
             try:
                 caller, _ = heard.accept()
-            except OSError:  # it was closed, or no more files can be open just now
+            except OSError:  # it was closed, or too many files are open
                 if self._is_closed:
                     return
                 time.sleep(0.1)
                 continue
             if thread_starter() is not starter:
-                # gevent came meanwhile, whose threads would wait for this one: one caller at a time
+                # gevent was loaded meanwhile, and its threads would wait for this one: serve one
+                # client at a time.
                 self._answer(caller)
                 continue
             threading.Thread(
@@ -141,7 +142,7 @@ class Door:
             ).start()
 
     def _answer(self, caller: socket.socket) -> None:
-        with suppress(OSError), self._callers(caller):  # who asked is gone
+        with suppress(OSError), self._callers(caller):  # the client is gone
             caller.settimeout(SECONDS)
             pid, uid, _ = struct.unpack(
                 "3i", caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
@@ -156,14 +157,14 @@ class Door:
             except HookError as error:
                 caller.sendall(json.dumps({"error": str(error)}).encode() + b"\n")
             except ValueError:
-                caller.sendall(b'{"error": "that is no question"}\n')
+                caller.sendall(b'{"error": "the request is not valid JSON"}\n')
 
     @contextmanager
     def _callers(self, caller: socket.socket) -> Iterator[None]:
-        """Count who is inside; who comes when there are too many is sent away."""
+        """Count the clients; reject a client if there are too many."""
         with caller:
             if len(self._inside) >= MOST_CALLERS:
-                raise OSError("there are too many")
+                raise OSError("too many clients are connected")
             self._inside.add(caller)
             try:
                 yield
@@ -180,7 +181,7 @@ class Door:
             yield {"switched": self._bus.switch(str(asked.get("receiver")), act, by=by)}
         else:
             meant = did_you_mean(str(act), ACTS)
-            raise HookError(f"a program cannot be asked to {act!r:.40}{meant}")
+            raise HookError(f"{act!r:.40} is not a request that a program answers{meant}")
 
 
 def _reported(bus: _bus.Bus) -> dict[str, Any]:
@@ -191,7 +192,7 @@ def _reported(bus: _bus.Bus) -> dict[str, Any]:
 
 
 def _told(bus: _bus.Bus, caller: socket.socket) -> Iterator[dict[str, Any]]:
-    """Yield what happens from now on, until the one who asked is gone."""
+    """Yield events from now on, until the client is gone."""
     waiting: queue.Queue[dict[str, Any]] = queue.Queue(WAITING)
     missed = 0
 
@@ -235,11 +236,11 @@ def _sweep() -> None:
 
 
 def listen() -> Callable[[], None] | None:
-    """Open the door of this program on `default_bus`; where that cannot be, say so in the log and
-    let the program go on. Return what closes it.
+    """Open the socket of this program for `default_bus`, and return a function that closes it. If
+    that is not possible, log it and let the program go on.
     """
     if not can_listen():
-        logging.getLogger("hookbus").info("this program cannot be attached to: %s", NEEDS_LINUX)
+        logging.getLogger("hookbus").info("hookbus attach is not available: %s", NEEDS_LINUX)
         return None
     try:
         return Door(_bus.default_bus).close

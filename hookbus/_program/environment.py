@@ -1,4 +1,4 @@
-"""HOOKBUS_JOURNAL: a program is recorded, and can be asked while it runs, without a change to it.
+"""HOOKBUS_JOURNAL: records a program, and makes it reachable while it runs, without changing it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TURNS: Final = "HOOKBUS_TURNS"
 
 
 def begin() -> None:
-    """Do what the environment asks for, in any program but the command line itself, which reads.
+    """Apply the environment variables, in any program except the command line itself.
 
     Raises:
         HookError: if the journal cannot be used.
@@ -29,12 +29,12 @@ def begin() -> None:
 
 
 def record(path: str | os.PathLike[str], *, turns: bool = False) -> None:
-    """Keep the events of `default_bus` in a journal, here and in every process that is started from
-    here and imports hookbus.
+    """Record the events of `default_bus` in a journal, in this process and in every child process
+    that imports hookbus.
 
     Args:
-        path: its file.
-        turns: keep every turn of every receiver, too; else HOOKBUS_TURNS=1 says so.
+        path: the file of the journal.
+        turns: also record every call of every receiver; HOOKBUS_TURNS=1 does the same.
 
     Raises:
         HookError: if the journal cannot be used.

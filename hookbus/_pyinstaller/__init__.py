@@ -1,2 +1,2 @@
-"""What PyInstaller cannot see: modules that are loaded when first asked for, and files beside them.
+"""What PyInstaller cannot see: modules that are imported on first use, and their data files.
 """

@@ -1,4 +1,4 @@
-"""Where PyInstaller finds the hooks of hookbus; its entry point names this module."""
+"""Tells PyInstaller where the hooks of hookbus are; its entry point names this module."""
 
 from __future__ import annotations
 

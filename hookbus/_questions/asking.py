@@ -1,6 +1,6 @@
-"""How a question is asked whose mode says whom to ask: told once, as a coroutine.
+"""Asks a question whose mode decides which receivers to call: written once, as a coroutine.
 
-Of a plain `def` nothing in it waits, so that `unwaited` runs it to its end in one step.
+For a plain `def` it never waits, so `unwaited` runs it to its end in one step.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ from .providers import OpenScope
 
 __tracebackhide__: Final = True
 NOT_ASKED: Final = object()
-"""What the turn of a receiver gives that was not asked."""
+"""The result for a receiver that was not called."""
 
 Values = tuple[Any, ...]
 
 
 def answered(call: Call, seat: Seat, answer: Any) -> Any:
-    """Return an answer of a question, or say what is wrong with it; a `Block` blocks."""
+    """Return an answer of a question, or raise what is wrong with it; a `Block` blocks."""
     kind, hook = type(answer), call.plan.hook
     if issubclass(kind, Block) and hook.rules.mode is not modes.void:
         outcome.block(call, seat, answer)
     if issubclass(kind, Ask) and hook.rules.mode is not modes.void:
         meaning.block_asking(call, seat, answer)
     if issubclass(kind, VERDICTS) or meaning.is_verdict_class(answer):
-        allowed = "an answer, or None for none: a question has nothing to drop or replace"
+        allowed = "an answer, or None for no answer: a question has nothing to drop or replace"
         meaning.wrong_return(seat, answer, allowed)
     return answer if hook.is_async else meaning.not_to_await(answer)
 
 
 @attrs.define(eq=False)
 class Round:
-    """What came of asking; an around that asks again begins it anew.
+    """The state of asking a question once; an around that asks again starts anew.
 
     Attributes:
-        seats: who may be asked, in order, each as the mode sees it and as the call does.
-        past: the entry of a historic question, where it is asked again.
-        asks_all: whether everyone is asked whatever the mode needs.
-        answers: what was answered so far, and by whom, in the order it was asked for.
-        failures: who failed so far, likewise; kept where everyone is asked.
-        ending: what ends the question once everyone has been asked.
+        seats: the receivers that may be called, in order, each as seen by the mode and by the call.
+        past: the entry of a historic question, when it is asked again.
+        asks_all: whether every receiver is called, whatever the mode needs.
+        answers: the answers so far with their receivers, in the order of the calls.
+        failures: the failed receivers so far, in the same order; kept if every receiver is called.
+        ending: the exception that ends the question once every receiver has been called.
     """
 
     seats: Any
@@ -66,7 +66,7 @@ class Round:
     ending: BaseException | None = None
 
     def steps_for(self, call: Call, values: Values) -> Any:
-        """Begin to ask with these values, and return the mode as a generator."""
+        """Start to ask with these values, and return the mode as a generator."""
         spec = call.plan.hook
         self.scope = self.scope or OpenScope.around(spec)
         self.answers, self.failures = [], []
@@ -77,7 +77,7 @@ class Round:
         return spec.rules.steps([token for token, _ in self.seats], arguments)
 
     def wanted(self, call: Call, request: Any, values: Values) -> tuple[list[Seat], Values]:
-        """Return whom a mode wants to ask, and the values it wants to ask with."""
+        """Return the receivers that a mode wants to call, and the values to call them with."""
         signature, given = call.plan.hook.function_signature, request
         is_pair = isinstance(request, tuple) and len(request) == 2
         if is_pair and isinstance(request[1], Mapping):
@@ -89,12 +89,12 @@ class Round:
         if not isinstance(given, Sequence) or any(id(token) not in seat_of for token in given):
             raise HookError(
                 f"the mode of {call.plan.hook.name} yielded {request!r:.60}; "
-                "it yields lists of the receivers it was given"
+                "it must yield lists of the receivers that it was given"
             )
         return [seat_of[id(token)] for token in given], values
 
     def keep(self, call: Call, seat: Seat, value: Any) -> modes.Answer[Any]:
-        """Keep what a receiver answered."""
+        """Record the answer of a receiver."""
         receiver, was_asked = seat.receiver, value is not NOT_ASKED
         if not was_asked:
             call.said = "not asked"
@@ -106,7 +106,7 @@ class Round:
         return answer
 
     def fail(self, call: Call, seat: Seat, error: BaseException) -> modes.Answer[Any]:
-        """Do what a failure does, at the end where everyone is asked. An error is handled."""
+        """Handle a failure: at once, or at the end if every receiver is called."""
         answer = modes.Answer[Any](seat.receiver.name, seat.receiver.where, error=error)
         if self.asks_all:
             self.failures.append(answer)
@@ -116,7 +116,7 @@ class Round:
             if not self.asks_all:
                 raise
             self.ending = first_error(self.ending, ending)
-        except BaseException:  # this frame is in its traceback: no circle
+        except BaseException:  # this frame is in its traceback: avoid a reference cycle
             self.failures.clear()
             del answer
             raise
@@ -125,17 +125,18 @@ class Round:
         return answer
 
     def reject(self, call: Call, rejected: modes.Reject) -> None:
-        """Make an answer that the mode cannot use a failure of who gave it."""
+        """Turn an answer that the mode rejects into a failure of its receiver."""
         name = call.plan.hook.name
         for index, (seat, answer) in enumerate(self.answers):  # noqa: B007
             if answer is rejected.answer:
                 del self.answers[index]
                 break
         else:
-            raise HookError(f"the mode of {name} rejects an answer that nobody gave")
+            raise HookError(f"the mode of {name} rejects an answer that no receiver gave")
         label = seat.receiver.label
         try:
-            raise HookError(f"{label} answered {name} with what it cannot use: {rejected.reason}")
+            why = f"which the mode rejects: {rejected.reason}"
+            raise HookError(f"{label} gave {name} an answer {why}")
         except HookError as error:
             self.fail(call, seat, error)
 
@@ -146,7 +147,7 @@ def ask(round_: Round, call: Call, values: Values) -> Coroutine[Any, Any, Any]:
 
 
 async def _everyone(round_: Round, call: Call, values: Values) -> Any:
-    """Ask as the mode says, then whom it did not ask; what ends the question waits for all."""
+    """Ask as the mode decides, then the receivers it left out; an exception waits for all calls."""
     result: Any = None
     out: BaseException | None = None
     try:
@@ -165,7 +166,7 @@ async def _everyone(round_: Round, call: Call, values: Values) -> Any:
 
 
 async def _led(round_: Round, call: Call, values: Values) -> Any:
-    """Ask as the mode says."""
+    """Ask as the mode decides."""
     steps, answers = round_.steps_for(call, values), None
     is_async = hasattr(type(steps), "asend")
     try:
@@ -188,14 +189,15 @@ async def _led(round_: Round, call: Call, values: Values) -> Any:
     finally:
         await steps.aclose() if is_async else steps.close()
     if not call.plan.hook.is_async:
-        return meaning.not_to_await(result, f"the mode of {call.plan.hook.name} gave")
+        return meaning.not_to_await(result, f"the mode of {call.plan.hook.name} returned")
     return await result if is_awaitable(result) else result
 
 
 async def _several(
     round_: Round, call: Call, seats: Sequence[Seat], values: Values
 ) -> list[modes.Answer[Any]]:
-    """Ask several, side by side where they can wait: the worst that happens happens at the end."""
+    """Ask several receivers, in parallel if possible; the most urgent exception comes at the end.
+    """
     call.said = "nothing"
     pairs: Sequence[Any] = [None] * len(seats)
     began, out = time.perf_counter(), None
@@ -222,7 +224,7 @@ async def _several(
 async def _beside(
     round_: Round, call: Call, seats: Sequence[Seat], values: Values
 ) -> tuple[list[Any], BaseException | None]:
-    """Give several their turns side by side: a task for each that has something to await."""
+    """Call several receivers in parallel: a task for each that awaits something."""
     found: list[Any] = [None] * len(seats)
     waiting: dict[int, Any] = {}
     for index, seat in enumerate(seats):
@@ -240,13 +242,13 @@ async def _beside(
 
 
 def answers_at_once(seat: Seat) -> bool:
-    """Tell whether the turn of a receiver is a plain call, whatever that returns."""
+    """Tell whether the call of a receiver is a plain call, whatever it returns."""
     receiver = seat.receiver
     return not receiver.is_async and seat.timeout is None and "ctx" not in receiver.asks.names
 
 
 def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException | None]:
-    """Give a plain receiver its turn, in which nothing is awaited."""
+    """Call a plain receiver; nothing is awaited."""
     try:
         return unwaited(call.plan.turns[seat](*values, call)), None
     except BaseException as error:
@@ -256,7 +258,7 @@ def _at_once(call: Call, seat: Seat, values: Values) -> tuple[Any, BaseException
 async def _one(
     round_: Round, call: Call, seat: Seat, values: Values, pair: Any
 ) -> modes.Answer[Any]:
-    """Give one receiver its turn; or take what it brought, where it has had it."""
+    """Call one receiver; or take its result if it was called already."""
     try:
         value, error = pair or (await _turn(round_, call, seat, values), None)
         del pair

@@ -1,4 +1,4 @@
-"""@hookspec: a named question that receivers answer."""
+"""@hookspec: declares a named question that receivers answer."""
 
 from __future__ import annotations
 
@@ -43,33 +43,33 @@ def hookspec(mode: Callable[[list[Any]], R], **options: Unpack[Declared]) -> Of[
 def hookspec(
     mode: Any, *, name: str | None = None, bus: Bus = default_bus, historic: bool = False
 ) -> Any:
-    """Declare a question: `@hookspec(mode)` on a `def` or `async def` whose parameters are its
+    """Declare a question: put `@hookspec(mode)` on a `def` or `async def` whose parameters are its
     arguments.
 
-    The body of the function never runs. Receivers are connected to what the decorator returns, or
-    by the question's name with `@receives("name")` and `bus.register(obj)`; they ask for its arguments
-    by name. An `async def` may be answered by sync and async receivers, a `def` by plain
-    functions only.
+    The body of the function never runs. Connect receivers to what the decorator returns, or by the
+    name of the question with `@receives("name")` and `bus.register(obj)`. Their parameters name the
+    arguments that they need. An `async def` question takes sync and async receivers, a `def`
+    question only plain functions.
 
     Args:
-        mode: how the answers become one: a function of `hookbus.modes`, or of one's own.
-        name: the question's name; None is the function's own name.
-        bus: the bus it lives on.
-        historic: keep the arguments of everything that is asked, so that `replay()` can ask who was
-            connected since.
+        mode: how the answers become one result: a function of `hookbus.modes`, or your own.
+        name: the name of the question; None is the name of the function.
+        bus: the bus of the question.
+        historic: keep the arguments of every question, so that `replay()` can ask receivers that
+            are connected later.
 
     Returns:
-        A decorator. What it returns is a plain function with the signature of the decorated one;
-        call it to ask, and see `Hookspec` for what else it has.
+        A decorator. It returns a plain function with the signature of the decorated one. Call it to
+        ask; `Hookspec` lists its other methods.
 
     Raises:
-        HookError: if it cannot be a question, naming what to write instead; or if it is a second
-            one of its name.
+        HookError: if it cannot be a question, saying what to write instead; or if the name is
+            already used on the bus.
     """
     check_bus(bus)
     if is_coroutine_callable(mode):
         raise HookError(
-            f"the mode {mode!r:.60} is async, and nobody would await it: "
+            f"the mode {mode!r:.60} is async, so its result would never be awaited: "
             "write a plain def, or an async generator"
         )
     rules = Rules(mode, modes.steps_of(mode), historic)
@@ -84,12 +84,12 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
     if not isinstance(function, FunctionType):
         raise HookError(
             f"hookspec cannot take {function!r:.60}: "
-            "decorate a def or an async def, with a mode: @hookspec(modes.firstresult)"
+            "put it on a def or an async def, with a mode: @hookspec(modes.firstresult)"
         )
     name = function.__name__ if given is None else given
     colour, written_as = colour_of(function), function.__qualname__
     if hook_of(function) is not None:
-        raise HookError(f"{written_as} is a hook already; one function is one hook")
+        raise HookError(f"{written_as} is already a hook; a function can be only one hook")
     if "generator" in colour:
         raise HookError(
             f"{written_as} is a {colour}, but a question has one result: "
@@ -97,11 +97,11 @@ def _declared(function: Any, given: str | None, bus: Bus, rules: Rules) -> Funct
         )
     if (split := split_signal_name(name)) is not None:
         what = f"which is the signal {split[0]!r} of a hook {split[1]!r}"
-        raise HookError(f"a hookspec cannot be named {name!r}, {what}")
+        raise HookError(f"a hookspec cannot be named {name!r}, {what}: choose another name")
     if is_async(rules.mode) and colour == "sync":
         raise HookError(
             f"the mode {rules.mode_name} is async, "
-            f"but {name} is a plain def and cannot await it: write an async def"
+            f"but {name} is a plain def, which cannot await it: write an async def"
         )
     _check_needs(function, name, rules)
     spec = Spec(name, bus, function, rules)
@@ -121,13 +121,13 @@ def _check_needs(function: FunctionType, name: str, rules: Rules) -> None:
     for needed in getattr(rules.mode, "needs", ()):
         if needed not in names:
             raise HookError(
-                f"the mode {rules.mode_name} asks for {needed!r}, "
+                f"the mode {rules.mode_name} needs the argument {needed!r}, "
                 f"which {name} does not have{did_you_mean(needed, names)}"
             )
 
 
 def _by(spec: Spec, way: str, /, *args: Any, **kwargs: Any) -> Any:
-    """Connect to the signal of a question, which is there until that is done."""
+    """Connect to the signal of a question, which is kept alive until that is done."""
     return getattr(spec.signal, way)(*args, **kwargs)
 
 
@@ -140,15 +140,14 @@ def _replay(spec: Spec) -> Any:
     if not spec.rules.is_historic:
         name = spec.name
         raise HookError(
-            f"{name} keeps nothing to replay: declare it with @hookspec(mode, historic=True)"
+            f"{name} records nothing to replay: declare it with @hookspec(mode, historic=True)"
         )
     asked = _asked_anew(spec)
     return _replay_later(asked) if spec.is_async else tuple(asked)
 
 
 def _asked_anew(spec: Spec) -> Iterator[Any]:
-    # Each when its turn comes: what one that raises keeps from being asked is there for the next
-    # replay.
+    # Each one when it is reached: if one raises, the remaining ones are kept for the next replay.
     for past in list(spec.history):
         panel = spec.panel()
         seats = panel.newcomers(past)
@@ -164,7 +163,7 @@ async def _replay_later(asked: Iterator[Any]) -> tuple[modes.Answers[Any, Any], 
 
 
 def _answers(spec: Spec, panel: Panel, round_: Round, args: Any, kwargs: Any) -> Any:
-    """Ask everybody, and return who answered what."""
+    """Ask all receivers, and return their answers."""
     result = panel.run_round(round_, *args, **kwargs)
     return _answers_later(round_, result) if spec.is_async else _told(round_, result)
 

@@ -1,4 +1,4 @@
-"""What a type checker sees of a hookspec: by its mode and its colour, what asking gives."""
+"""The types of a hookspec for type checkers: the result of asking, by its mode and kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Declared(TypedDict, total=False):
-    """How a question is declared."""
+    """The options of `hookspec`."""
 
     name: str | None
     bus: Bus
@@ -28,12 +28,12 @@ class Declared(TypedDict, total=False):
 
 
 class Connects(Protocol):
-    """What a hookspec has of its signal; `weak` and the options are those of `HookSignal.connect`,
-    without sender and role.
+    """The methods that a hookspec has from its signal. `weak` and the options are those of
+    `HookSignal.connect`, without sender and role.
 
-    `on_error` says what a receiver's failure does: `"isolate"` (the default: the others are asked
-    all the same), `"raise"` (`ReceiverError` goes out) or `"block"` (the question is blocked:
-    `HookBlocked`).
+    `on_error` says what happens when a receiver fails. With `"isolate"` (the default) the other
+    receivers are still called. With `"raise"` the caller gets a `ReceiverError`. With `"block"` the
+    question is blocked: the caller gets `HookBlocked`.
     """
 
     signal: HookSignal
@@ -41,92 +41,92 @@ class Connects(Protocol):
     def connect(
         self, receiver: F, *, weak: bool | None = None, **options: Unpack[QuestionOptions]
     ) -> F:
-        """Have a function answer; it is returned."""
+        """Connect a receiver that answers; return it."""
         ...
 
     def connect_via(
         self, *, weak: bool | None = None, **options: Unpack[QuestionOptions]
     ) -> Callable[[F], F]:
-        """Return a decorator that connects what it decorates."""
+        """Return a decorator that connects the decorated function."""
         ...
 
     def connected_to(
         self, receiver: Callable[..., Any], *, weak: bool | None = None,
         **options: Unpack[QuestionOptions],
     ) -> Connection:  # fmt: skip
-        """Connect at once and return the handle, for a `with` block or to keep."""
+        """Connect at once and return the handle, to keep or to use as a `with` block."""
         ...
 
     def disconnect(self, receiver: Callable[..., Any]) -> None:
-        """Disconnect a receiver. What is not there is no error."""
+        """Disconnect a receiver. It is not an error if it is not connected."""
         ...
 
     def muted(self) -> AbstractContextManager[None]:
-        """Ask nobody in the current task (or thread) while the block is open."""
+        """Call no receivers in the current task (or thread) while the block is open."""
         ...
 
     def retire(self) -> None:
-        """Take the question back: its name is free on its bus again, and it asks nobody from now
-        on.
+        """Remove the question: its name is free on its bus again, and it calls no receivers any
+        more.
 
-        Who was connected stays connected to the name, for the question that has it next.
+        Its receivers stay connected to the name, for the next question with that name.
         """
         ...
 
 
 class Hookspec(Connects, Protocol[P, T_co, R_co]):
-    """A question of a plain `def`: receivers answer with T, asking gives R."""
+    """A question declared with a plain `def`: receivers answer with T, asking returns R."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Ask."""
         ...
 
     def ask(self, *args: P.args, **kwargs: P.kwargs) -> Answers[T_co, R_co]:
-        """Ask with the args and kwargs of a call, those too whom the mode does not need; return who
-        answered what and who failed.
+        """Ask with args and kwargs, and call the receivers that the mode does not need, too. Return
+        all answers and failures.
         """
         ...
 
     def replay(self) -> tuple[Answers[T_co, R_co], ...]:
-        """Ask who was connected since of everything a historic question was asked before, in order;
-        see what they answer.
+        """Ask every earlier question of a historic hookspec again, in order, but only the receivers
+        that were connected since. Return their answers.
         """
         ...
 
     def scope(self) -> AbstractContextManager[None]:
-        """Return a `with` block in which each receiver that answers with a context manager is
-        entered once.
+        """Return a `with` block. In it, a context manager that a receiver answers with is entered
+        once.
         """
         ...
 
 
 class AsyncHookspec(Connects, Protocol[P, T_co, R_co]):
-    """A question of an `async def`: receivers answer with T, awaiting it gives R."""
+    """A question declared with `async def`: receivers answer with T, awaiting it returns R."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
         """Ask."""
         ...
 
     def ask(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Answers[T_co, R_co]]:
-        """Ask with the args and kwargs of a call, those too whom the mode does not need; return who
-        answered what and who failed.
+        """Ask with args and kwargs, and call the receivers that the mode does not need, too. Return
+        all answers and failures.
         """
         ...
 
     def replay(self) -> Coroutine[Any, Any, tuple[Answers[T_co, R_co], ...]]:
-        """Ask who was connected since of everything a historic question was asked before, in order;
-        see what they answer.
+        """Ask every earlier question of a historic hookspec again, in order, but only the receivers
+        that were connected since. Return their answers.
         """
         ...
 
     def scope(self) -> AbstractAsyncContextManager[None]:
-        """Return an `async with` block in which each receiver that answers with a context manager
-        is entered once.
+        """Return an `async with` block. In it, a context manager that a receiver answers with is
+        entered once.
         """
         ...
 
 
-# -- what a mode makes of T ---------------------------------------------------------------------
+# -- the result types of modes -------------------------------------------------------------------
 
 Some = Sequence[Receiver[Any]]
 Asks = Callable[[Some], Steps[Any, R]]
@@ -147,7 +147,7 @@ class Many(Protocol):
 
 
 class Of(Protocol[R_co]):
-    """A decorator of questions whose result is R whatever receivers answer with."""
+    """A decorator for questions whose result is R, whatever receivers answer."""
 
     @overload
     def __call__(  # type: ignore[overload-overlap]
@@ -158,7 +158,7 @@ class Of(Protocol[R_co]):
 
 
 class OfOne(Protocol):
-    """A decorator of questions whose result is one answer, or None."""
+    """A decorator for questions whose result is one answer, or None."""
 
     @overload
     def __call__(  # type: ignore[overload-overlap]
@@ -169,7 +169,7 @@ class OfOne(Protocol):
 
 
 class OfMany(Protocol):
-    """A decorator of questions whose result is a list of answers."""
+    """A decorator for questions whose result is a list of answers."""
 
     @overload
     def __call__(  # type: ignore[overload-overlap]

@@ -1,4 +1,4 @@
-"""`with spec.scope():` what providers answer with is entered once, and closed in reverse."""
+"""`with spec.scope():` enters each provider once and closes all of them in reverse order."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from ..exceptions import HookError, ReceiverError, is_a, name_of_class, note
 
 _OPEN: ContextVar[tuple[OpenScope, ...]] = ContextVar("hookbus_scopes", default=())
 
-_TOO_LATE: Final = "it was entered after its scope had ended, and closed at once"
+_TOO_LATE: Final = "it was entered after its scope had ended, so it was closed at once"
 
 
 class OpenScope:
-    """The context managers that a question was answered with while a `with` block is open."""
+    """The context managers that receivers answered with while a `with` block is open."""
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
-        self.provided: dict[ReceiverKey, Any] = {}  # by the keys of those who have
+        self.provided: dict[ReceiverKey, Any] = {}  # by the keys of the receivers
         self._managers: list[tuple[Seat, Any]] = []
         self._is_open = False
         self._lock = Lock()
-        # For each receiver: one that hangs as it is entered, and was left at its deadline, holds
-        # up nobody else.
+        # One per receiver: a provider that hangs, and was abandoned at its deadline, must not
+        # delay the others.
         self._entering: dict[tuple[Any, ...], Any] = {}
         self._tasks: dict[ReceiverKey, Any] = {}
-        self._providers: list[Any] = []  # held, as they are known by their ids
+        self._providers: list[Any] = []  # kept alive, because they are identified by id
 
     @staticmethod
     def around(spec: Any) -> OpenScope | None:
@@ -48,7 +48,7 @@ class OpenScope:
     # -- entering ------------------------------------------------------------------------------
 
     async def entered(self, seat: Seat, value: Any) -> Any:
-        """Enter a context manager, once, and return what it provides; any other answer as it is."""
+        """Enter a context manager once and return its value; return any other answer unchanged."""
         kind = type(value)
         if self.spec.is_async and hasattr(kind, "__aenter__"):
             entering = self._enter_async(seat, value)
@@ -80,8 +80,9 @@ class OpenScope:
         key, kind = seat.receiver.key, type(manager)
         if self._tasks.get(key, self) is asyncio.current_task():
             label = seat.receiver.label
-            raise HookError(f"{label} asks {self.spec.name} while it is being entered for it")
-        # By process: in a forked child the task that held a lock does not go on.
+            again = f"asks {self.spec.name} again while it is being entered for that question"
+            raise HookError(f"{label} {again}")
+        # Per process: in a forked child, the task that held a lock does not continue.
         async with self._entering.setdefault((True, key, os.getpid()), asyncio.Lock()):
             self._tasks[key] = asyncio.current_task()
             try:
@@ -95,7 +96,7 @@ class OpenScope:
             return self.provided[key]
 
     def _keep(self, seat: Seat, manager: Any, value: Any) -> bool:
-        """Keep what was entered; False if the block has ended meanwhile."""
+        """Keep what was entered; return False if the block has ended meanwhile."""
         with self._lock:
             if self._is_open:
                 self._managers.append((seat, manager))
@@ -108,7 +109,8 @@ class OpenScope:
     def _begin(self) -> None:
         name = self.spec.name
         if self._is_open or self._managers:
-            raise HookError(f"a scope of {name} is one with block; write {name}.scope() again")
+            again = f"write {name}.scope() again for another block"
+            raise HookError(f"a scope of {name} can be used for only one with block: {again}")
         self._is_open = True
         self.spec.open_scopes[id(self)] = self
         self.spec.forget()
@@ -119,14 +121,14 @@ class OpenScope:
             self._is_open = False
         self.spec.open_scopes.pop(id(self), None)
         self.spec.forget()
-        # Not by a token: a block may be left in another context than it was entered in, as
+        # Without a token: a block may be left in another context than it was entered in, as pytest
         # fixtures do.
         _OPEN.set(tuple(scope for scope in _OPEN.get() if scope is not self))
         self.provided.clear()
         return self._managers[::-1]
 
     async def _close(self, details: tuple[Any, ...]) -> None:
-        """Close all; then the worst goes out, but no failure instead of the block's own."""
+        """Close all; then raise the most urgent failure, unless the block itself has failed."""
         error, out = details[1], None
         for seat, manager in self._end():
             try:
@@ -149,7 +151,7 @@ class OpenScope:
     def _left(
         self, seat: Seat, failure: BaseException, error: BaseException | None
     ) -> BaseException | None:
-        """Tell what a manager did that failed to close; return what is to go out of that."""
+        """Emit the failure of a manager to close; return the exception that must go out."""
         if failure is error:
             return None
         is_own_cancel = is_cancelled_error(failure) and not cancelling()

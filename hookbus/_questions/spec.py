@@ -1,4 +1,4 @@
-"""One hookspec: what it asks, how answers become one, and who answers, in order."""
+"""One hookspec: its arguments, its mode, and its receivers in order."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .writer import QuestionWriter
 
 
 class Rules(NamedTuple):
-    """How the answers to a question become one.
+    """How the answers to a question become one result.
 
     Attributes:
         mode: the mode, as it was given.
-        steps: the mode as it is run.
-        is_historic: whether what was asked is kept, for who is connected later.
+        steps: the mode as a generator function.
+        is_historic: whether questions are recorded for receivers that are connected later.
     """
 
     mode: Callable[..., Any]
@@ -40,12 +40,12 @@ class Rules(NamedTuple):
 _PANEL: Final = "panel"
 
 Seats = tuple[tuple[Token[Any], Seat], ...]
-"""Who answers a question, in order, each as the mode sees it and as the call does."""
+"""The receivers of a question, in order, each as seen by the mode and by the call."""
 
 
 class Past(NamedTuple):
-    """A question that was asked: the values of its parameters, and the connections that had their
-    turn.
+    """A question that was asked: the values of its parameters, and the connections that were
+    called.
     """
 
     values: tuple[Any, ...]
@@ -53,13 +53,13 @@ class Past(NamedTuple):
 
 
 class Spec(Hook):
-    """The hook of a hookspec: a hookable whose body asks the receivers of its signal.
+    """The hook of a hookspec: a hookable whose body calls the receivers of its signal.
 
     Attributes:
-        rules: how the answers become one.
-        signal: the signal its receivers are connected to; it has the name of the hookspec.
+        rules: how the answers become one result.
+        signal: the signal of its receivers, which has the name of the hookspec.
         open_scopes: the `scope()` blocks that are open anywhere.
-        history: what was asked, of a historic question.
+        history: the questions that were asked, for a historic hookspec.
     """
 
     is_question = True
@@ -88,13 +88,13 @@ class Spec(Hook):
         super().__setstate__(state)
         self._join()
 
-    # -- how calls find their way --------------------------------------------------------------
+    # -- how calls find their plan -------------------------------------------------------------
 
     def _is_on(self) -> bool:
-        return True  # behind the shell there is no method to run directly
+        return True  # there is no method that could run directly
 
     def find(self, values: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return what asks; written at the first question since something has changed."""
+        """Return the function that asks; it is compiled again after connections have changed."""
         if not self.is_looked_at:
             self.bus._strangers.look(self)
         table = self.table
@@ -102,24 +102,24 @@ class Spec(Hook):
         return run
 
     def panel(self) -> Panel:
-        """Return who answers, and who runs around that; found anew where something has changed."""
+        """Return the receivers and arounds; looked up again after connections have changed."""
         table = self.table
-        table.mark_used()  # before anything is read: `forget` must see it from now on
+        table.mark_used()  # before anything is read, so that `forget` sees it from now on
         panel: Panel = table.get(_PANEL) or table.setdefault(_PANEL, Panel(self))
         return panel
 
     def remember(self, values: tuple[Any, ...], seats: Seats) -> Past:
-        """Keep what is asked, for who is connected later."""
+        """Record a question for receivers that are connected later."""
         past = Past(values, dict.fromkeys(seat.receiver.sequence for _, seat in seats))
         self.history.append(past)
         return past
 
 
 class Panel:
-    """Who answers a question now, who runs around that, and the functions that ask.
+    """The present receivers and arounds of a question, and the functions that ask.
 
     Attributes:
-        seats: who answers, in order, each as the mode sees it and as the call does.
+        seats: the receivers, in order, each as seen by the mode and by the call.
         written: the function that asks.
     """
 
@@ -142,8 +142,8 @@ class Panel:
         return run  # type: ignore[no-any-return]
 
     def newcomers(self, past: Past) -> Seats:
-        """Return who was not there when this was asked, and count them as asked."""
-        mine = object()  # the one step that no other thread comes into tells whose a turn is
+        """Return the receivers that were not called for this question, and mark them as called."""
+        mine = object()  # `setdefault` decides atomically which thread calls a receiver
         return tuple(
             pair for pair in self.seats
             if past.asked.setdefault(pair[1].receiver.sequence, mine) is mine
@@ -156,8 +156,8 @@ def _token(seat: Seat) -> Token[Any]:
 
 
 def _become_question(signal: HookSignal) -> None:
-    """Have the receivers of a signal answer from now on; those that were connected while it was
-    only a name, too.
+    """Make all receivers of a signal answer from now on, including those that were connected before
+    the hookspec was declared.
     """
     signal.phase, signal.hook = ANSWER, signal.name
     refuse = partial(_refuse_send, signal)
@@ -168,5 +168,6 @@ def _become_question(signal: HookSignal) -> None:
 
 def _refuse_send(signal: HookSignal, *_: Any, **__: Any) -> NoReturn:
     raise HookError(
-        f"{signal.name} is a question, which has no sender: call the hookspec itself, or its ask()"
+        f"{signal.name} belongs to a hookspec, which has no sender: call the hookspec itself, or "
+        "its ask()"
     )

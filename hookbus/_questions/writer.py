@@ -1,4 +1,4 @@
-"""Writes the function that asks: a call like any other, with receivers in the place of a method."""
+"""Writes the function that asks: a call with receivers in place of a method."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ ALONE: Final = """
         return answer
     return NOT_ASKED
 """
-"""The turn of one receiver by itself, for a mode that says whom to ask."""
+"""The call of one receiver alone, for a mode that decides which receivers to call."""
 
 _WRITTEN_OUT: Final[dict[int, tuple[str, str]]] = {
     id(modes.firstresult): ("None", TAKE_FIRST), id(modes.broadcast): ("[]", TAKE_ALL),
     id(modes.void): ("None", TAKE_NONE),
 }  # fmt: skip
-"""Modes that are written out, by their ids; any other is led as it runs."""
+"""Modes that are compiled, by their ids; any other mode is run step by step."""
 
 
 class QuestionWriter(Writer):
-    """Writes the text of one question."""
+    """Writes the code of one question."""
 
     def __init__(self, plan: Plan, seats: Any, *, has_round: bool = False) -> None:
         super().__init__(plan)
@@ -82,7 +82,7 @@ class QuestionWriter(Writer):
             self.pieces["parameters"] = f"round, {only}{parameters}".rstrip(", ")
 
     def inside(self) -> str:
-        """Write how the receivers are asked."""
+        """Write how the receivers are called."""
         answers = self.plan.answers
         if self._is_led:
             return self._led()
@@ -102,7 +102,7 @@ class QuestionWriter(Writer):
         return self._is_beside if seat in self.plan.answers else super().is_beside(seat)
 
     def offered(self, seat: Seat) -> tuple[str, ...]:
-        # The author of a question chose its words: an argument called `ctx` is that argument.
+        # A question names its own arguments: an argument named `ctx` is just that argument.
         return tuple(name for name in super().offered(seat) if name not in self.names)
 
     def _led(self) -> str:
@@ -113,7 +113,7 @@ class QuestionWriter(Writer):
         return self.fill(MODE, round=self._round)
 
     def _alone(self, seat: Seat) -> Callable[..., Any]:
-        """Return the turn of a receiver as a function of the arguments and the call."""
+        """Return a function that calls one receiver, given the arguments and the call."""
         parts, asked = {"view": "", "resolve": ""}, "misfit(seat)"
         if seat.problem is None:
             resolve = "" if answers_at_once(seat) else self.resolving(seat)

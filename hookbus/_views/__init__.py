@@ -1,1 +1,1 @@
-"""What people look at: plans, reports and waterfalls, as text and as pages."""
+"""Views for people: plans, reports and waterfalls, as text and as HTML."""

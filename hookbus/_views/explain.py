@@ -1,4 +1,4 @@
-"""One call as rows: who runs, in what order, connected where; and the code that runs it."""
+"""One call as rows: which receivers run, in what order, connected where; and the generated code."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from .tables import brief, columns, escaped, html_table, once, text_items, text_
 
 @attrs.frozen
 class Row:
-    """One receiver as a call asks it.
+    """One receiver as a call sees it.
 
     Attributes:
-        phase: when it is asked; `"answer"` where it answers a question.
+        phase: the phase in which it is called; `"answer"` if it answers a question.
         position: its place in its phase, from 1.
         receiver: its name.
         role: what it may do.
-        priority: the one it was connected with; higher runs first.
+        priority: the priority it was connected with; higher runs first.
         scope: what it is connected to.
-        on_error: what its failure does.
+        on_error: what happens if it fails.
         timeout: its deadline in seconds, or None.
         where: the file and line of the receiver.
         problem: why it will fail at this hook, or None.
         plugin: the plugin that connected it, or None.
-        operator: what the operator's `overrides` say over the plugin's word, or None.
+        operator: what the operator's `overrides` change about it, or None.
         shadow: True for a guard in shadow, which blocks nothing, else None.
-        background: True where the call does not wait for it, else None.
-        locked: True for a guard that nobody switches off from outside, else None.
+        background: True if the call does not wait for it, else None.
+        locked: True for a guard that an operator cannot switch off, else None.
     """
 
     phase: str
@@ -65,19 +65,19 @@ class Row:
 
 @attrs.frozen
 class Explanation(Pictured, Sequence[Row]):
-    """Who runs around one hookable for one sender, or answers one question, in the order they run.
+    """The receivers of one hookable for one sender, or of one question, in the order they run.
 
     Attributes:
         title: what is explained.
-        rows: one for each receiver.
-        when_empty: what happens where there is none.
-        source: the function that runs the calls, if it was asked for.
-        body: the function that the receivers stand around; None for a question, which they answer.
+        rows: one row for each receiver.
+        when_empty: what happens if there are no receivers.
+        source: the function that runs the calls, if requested.
+        body: the function that the receivers wrap; None for a question, which they answer.
     """
 
     title: str
     rows: tuple[Row, ...]
-    when_empty: str = "nobody listens: the method runs directly"
+    when_empty: str = "no receivers are connected: the method runs directly"
     source: str | None = None
     body: str | None = None
 
@@ -120,9 +120,9 @@ class Explanation(Pictured, Sequence[Row]):
         return [titled(brief(self.title), self._drawn() + table), source]
 
     def _drawn(self) -> str:
-        """Return the way of a call through the phases.
+        """Return the path of a call through the phases.
 
-        Around stands before the body, which it is asked to run.
+        Arounds come before the body that they run.
         """
         chips: dict[str, list[str]] = {}
         for row in self.rows:
@@ -140,19 +140,18 @@ class Explanation(Pictured, Sequence[Row]):
 def explain(
     hookable: Any, *, sender: Any = None, bus: Bus = default_bus, source: bool = False
 ) -> Explanation:
-    """Say who runs around a hookable, in order.
+    """Show which receivers run around a hookable, in order.
 
-    `explain(agent.reply)`, `explain(Agent.reply)`, `explain(function)`; for a hookspec it says who
-    answers, too: `explain(resolve_session)`. Under a framework's adapter it is
-    `explain("tool_call", sender=tool)`. It reads the very plan that the call runs.
+    Use it as `explain(agent.reply)`, `explain(Agent.reply)` or `explain(function)`. For a hookspec
+    it also shows the receivers that answer: `explain(resolve_session)`. For a framework's adapter,
+    write `explain("tool_call", sender=tool)`. It reads the same plan that the call runs.
 
     Args:
         hookable: a hookable function or method, or a hookspec; or the name of a hook whose sender
             is one of its arguments.
-        sender: that argument; None is any.
-        bus: the bus of the hook of this name.
-        source: also print what runs: the function that was written, and what its short names stand
-            for.
+        sender: the value of that argument; None is any.
+        bus: the bus of the hook with this name.
+        source: also print the generated function that runs, and the values of its short names.
 
     Returns:
         The rows of the plan, one for each receiver.
@@ -182,7 +181,7 @@ def explain(
 
 
 def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
-    """Return the hook that `explain` is asked about, however it is named.
+    """Return the hook that `explain` shows, however it is named.
 
     Raises:
         HookError: if it is not hookable, or there is no such hook.
@@ -193,11 +192,11 @@ def hook_for(hookable: Any, bus: Bus = default_bus) -> Hook:
         if hookable not in named:
             if hookable not in (known := bus.hook_names()):
                 raise HookError(f"there is no hook {hookable!r}{undeclared(hookable, known)}")
-            advice = did_you_mean(hookable, named) or ": give the method, as explain(agent.reply)"
+            advice = did_you_mean(hookable, named) or ": pass the method, as explain(agent.reply)"
             raise HookError(f"no hook {hookable!r} has an argument for its sender{advice}")
         return named[hookable]
     held: list[Any] = [*layers(getattr(hookable, "__func__", hookable))]
-    held += [getattr(function, "__hookable__", None) for function in held]  # behind an adapter's
+    held += [getattr(function, "__hookable__", None) for function in held]  # of an adapter
     hook = next((hook for hook in map(hook_of, held) if hook is not None), None)
     if hook is None:
         raise HookError(
@@ -211,12 +210,12 @@ def _of_question(spec: Spec, source: bool) -> Explanation:
     title = f"{spec.name}, a question ({spec.colour}, {spec.rules.mode_name})"
     asked = spec.panel()
     text = _source_of(asked.written) if source else None
-    return Explanation(title, tuple(_rows(asked.plan)), "nobody answers", source=text)
+    return Explanation(title, tuple(_rows(asked.plan)), "no receivers are connected", source=text)
 
 
 def _source_of(made: Written | None) -> str:
     if made is None:
-        return "\nnobody is connected: the method itself runs"
+        return "\nno receivers are connected: the method runs directly"
     named = {name: value for name, value in made.named.items() if not isinstance(value, Seat)}
     said = (brief(f"# {name}: {_named(value)}") for name, value in named.items())
     return "\n".join(["", *said, "", made.source])
@@ -224,7 +223,7 @@ def _source_of(made: Written | None) -> str:
 
 def _named(value: Any) -> str:
     if isinstance(value, tuple):
-        return f"{len(value)} receivers that are called alike"
+        return f"{len(value)} similar receivers, called in a loop"
     return f"{name_of(value)} ({written(place_of(value))})"
 
 
@@ -249,18 +248,18 @@ def _row(phase: str, position: int, seat: Seat) -> Row:
 
 
 def origin_of(signal: HookSignal, receiver: Connected) -> tuple[str | None, str | None]:
-    """Return the plugin that connected a receiver, and what the operator says of it."""
+    """Return the plugin that connected a receiver, and what the operator overrides for it."""
     plugins = signal._home.plugins
     origin: tuple[str, str | None] | None = plugins.origin_of(receiver) if plugins else None
     return origin or (None, None)
 
 
 _USUAL: Final = {"guard": "block", "around": "raise"}
-"""What the failure of a role does where nothing else is said; of the others it is isolated."""
+"""The default on_error of each role that is not `isolate`."""
 
 
 def noted(row: dict[str, Any], *more: str) -> dict[str, Any]:
-    """Return a row about a receiver with what is unusual of it in few words, in one column."""
+    """Return a row about a receiver with its unusual settings in one column."""
     left = dict(row)
     priority, timeout, on_error, where = map(left.pop, ("priority", "timeout", "on_error", "where"))
     said = [f"priority {priority}"] if priority else []

@@ -1,4 +1,4 @@
-"""What `report` finds by looking at hooks and receivers themselves: what cannot be meant so."""
+"""Findings of `report` about hooks and receivers: things that were probably not intended."""
 
 from __future__ import annotations
 
@@ -25,33 +25,34 @@ from ..exceptions import HookError, did_you_mean, undeclared
 
 
 class Note(str):
-    """A finding that is worth knowing and no mistake."""
+    """A finding that is worth knowing, but is not a mistake."""
 
 
 _TAKEN = frozenset(name for names in OFFERED.values() for name in names)
 
 
 def arguments(hook: Hook) -> tuple[str, ...]:
-    """Return what receivers of a hook may ask for."""
+    """Return the arguments of a hook that receivers may have as parameters."""
     return hook.served(as_method=is_method(hook)).arguments
 
 
 def of_hook(hook: Hook) -> Iterator[str]:
-    """Name the arguments that a receiver cannot always ask for by name."""
+    """Yield the arguments that a receiver cannot always have as a parameter."""
     for name in () if hook.is_question else arguments(hook):
         if name in _TAKEN:
             yield Note(
-                f"{hook.body.__qualname__} has an argument called {name!r}: where a phase has its "
-                f"own, receivers read it as ctx.kwargs[{name!r}]"
+                f"{hook.body.__qualname__} has an argument named {name!r}: in a phase with a value "
+                f"of that name, receivers must read it as ctx.kwargs[{name!r}]"
             )
 
 
 def pending(bus: Bus, signal: HookSignal) -> str:
-    """Say why nobody emits a signal, as far as that can be seen."""
+    """Return why nothing emits a signal, as far as that is known."""
     if signal.phase is not None and any(
         other._declared(signal.hook) for other in buses() if other is not bus
     ):
-        return f"; a hook {signal.hook!r} lives on another bus: connect to the signal of that one"
+        there = f"a hook {signal.hook!r} is on another bus"
+        return f"; {there}: connect to the signal of that bus"
     names = bus.hook_names()
     meant = [found for name in names if (found := meant_by(signal, name))]
     unknown = "" if signal.phase else f"; the phases are {', '.join(PHASES)}"
@@ -65,18 +66,18 @@ def pending(bus: Bus, signal: HookSignal) -> str:
 
 
 def unreached(bus: Bus, receiver: Connected, declared: list[Hook]) -> str:
-    """Say why a receiver can never fire, where its sender calls none of these hooks."""
+    """Return why a receiver can never fire: its sender calls none of these hooks."""
     sender = receiver.sender() if receiver.sender is not None else None
     if sender is None or not declared or may_call(sender, declared):
         return ""
     name = declared[0].name
     owners = {cls.__qualname__ for hook in declared if (cls := bus._class_of(hook)) is not None}
     have = f"; {' and '.join(sorted(owners))} has" if owners else ""
-    return f": it waits for {describe(sender)}, which has no hookable {name!r}{have}"
+    return f": it is connected to {describe(sender)}, which has no hookable {name!r}{have}"
 
 
 def repeated(signal: HookSignal, receivers: Iterable[Connected]) -> Iterator[str]:
-    """Name what one line made that is connected several times: it was probably run again."""
+    """Yield receivers of one line of code that are connected several times, by repeated code."""
     alike: dict[Any, list[Connected]] = {}
     for each in receivers:
         if isinstance(each.place, CodeType) and not isinstance(each.function, MethodType):
@@ -86,35 +87,35 @@ def repeated(signal: HookSignal, receivers: Iterable[Connected]) -> Iterator[str
         if len(same) > 1:
             yield (
                 f"{same[0].label} is connected {len(same)} times to {signal.name}: "
-                "connect it once, outside of what runs again"
+                "connect it once, outside of code that runs repeatedly"
             )
 
 
 def died(signal: HookSignal) -> Iterator[str]:
-    """Name the last receiver that nobody held and that died before it had a turn."""
+    """Yield the last receiver that was weakly referenced and freed before any call."""
     count, label = signal._died
     if count:
         more = f", and {count - 1} more" if count > 1 else ""
         yield (
-            f"{label} on {signal.name} was held with weak=True and died before its first turn"
-            f"{more}: keep it, or leave weak= out"
+            f"{label} on {signal.name} was connected with weak=True and garbage collected before "
+            f"any call{more}: keep a reference to it, or leave out weak="
         )
 
 
 def of_around(receiver: Connected, it: str, declared: list[Hook]) -> Iterator[str]:
-    """Name an around that loses what `call_next` gives."""
+    """Yield a message if an around loses what `call_next` returns."""
     if receiver.lost_results:
         times = "once" if receiver.lost_results == 1 else f"{receiver.lost_results} times"
-        yield f"{it} returned None where call_next gave a result, {times}: return it"
+        yield f"{it} returned None, but call_next returned a result, {times}: return the result"
     code = code_of(receiver.function)
     hooks = [hook for hook in declared if not hook.is_stream]
     if code is None or not hooks or code.co_flags & (inspect.CO_GENERATOR | 0x200):
         return
     if receiver.is_async and not awaits(code):
-        yield f"{it} never awaits what call_next gives: write return await call_next()"
+        yield f"{it} never awaits what call_next returns: write return await call_next()"
     elif returns_nothing(code) and not all(returns_nothing(_code(hook)) for hook in hooks):
         wait = "await " if receiver.is_async else ""
-        yield f"{it} never returns what call_next gives: write return {wait}call_next()"
+        yield f"{it} never returns the result of call_next: write return {wait}call_next()"
 
 
 def _code(hook: Hook) -> CodeType | None:
@@ -122,75 +123,74 @@ def _code(hook: Hook) -> CodeType | None:
 
 
 def of_itself(receiver: Connected, it: str) -> Iterator[str]:
-    """Say what a receiver has found out: the texts that its attribute `findings` gives, if it has
-    one.
+    """Yield the findings of a receiver itself, from its attribute `findings`, if it has one.
     """
-    told: Callable[[], Iterable[str]] | None = getattr(receiver.function, "findings", None)
-    if callable(told):
+    own: Callable[[], Iterable[str]] | None = getattr(receiver.function, "findings", None)
+    if callable(own):
         try:
-            yield from [f"{it}: {each}" for each in told()]
-        except Exception as error:  # a stranger's code, and a report is no place to fail
-            yield f"{it} could not say what it found: {type(error).__name__}"
+            yield from [f"{it}: {each}" for each in own()]
+        except Exception as error:  # code of a receiver must not make the report fail
+            yield f"{it} has an attribute findings that failed: {type(error).__name__}"
 
 
 def unguarded(bus: Bus, hook: Hook) -> Iterator[str]:
-    """Say of a hook with `require_guard=True` whose calls are blocked as no guard watches over them."""
+    """Yield a message if a hook with `require_guard=True` has no guard, so that its calls are blocked."""
     if hook.given.require_guard:
         try:
             check_guarded([hook], bus._signals_of(hook.name), "pre")
         except HookError as error:
-            yield f"guarded, and so blocked: {error}"
+            yield f"require_guard=True blocks calls: {error}"
 
 
 def opens(receiver: Connected) -> bool:
-    """Tell whether a modifier that fails open has blocked, or makes a block that it could return.
+    """Tell whether a modifier that fails open has blocked, or creates a block that it could return.
     """
     return receiver.role == "modify" and not receiver.closes and may_block(receiver)
 
 
 def of_seconds(receiver: Connected, it: str) -> Iterator[str]:
-    """Name an observer that holds calls up, and what blocks the event loop."""
+    """Yield a message about an observer that delays calls, or a block of the event loop."""
     if not receiver.held_up:
         return
     times = "once" if receiver.held_up == 1 else f"{receiver.held_up} times"
     if receiver.role == "observe":
-        yield f"{it} held a call up, {times}, for {receiver.longest:.2g} s: give it a timeout="
+        yield f"{it} delayed a call, {times}, for {receiver.longest:.2g} s: give it a timeout="
     else:
         instead = "write an async def, or give it a timeout=, which runs it in a thread"
         yield f"{it} blocked the event loop, {times}, for {receiver.longest:.2g} s: {instead}"
 
 
 def of_answers(receiver: Connected, it: str) -> Iterator[str]:
-    """Say what is odd of what a receiver has answered."""
+    """Yield what is odd about the answers of a receiver."""
     for said, count in [*(receiver.remarks or {}).items()]:
         yield f"{it} {said} ({'once' if count == 1 else f'{count} times'})"
 
 
 def of_timeout(receiver: Connected, it: str) -> Iterator[str]:
-    """Name a deadline that was probably meant in milliseconds."""
+    """Yield a message about a deadline that was probably meant in milliseconds."""
     if odd := odd_timeout(receiver.options.timeout):
         yield f"{it}: {odd}"
 
 
 def orphaned(signal: HookSignal) -> Iterator[str]:
-    """Name what guarded an object that died before it was ever called."""
+    """Yield guards of objects that were freed before any call."""
     for label, count in [*signal._orphans.items()]:
         times = "" if count == 1 else f", {count} times"
         yield f"{label} on {signal.name} {ORPHANED}{times}"
 
 
 def of_seals(receiver: Connected, it: str) -> Iterator[str]:
-    """Name what may have changed contents that guards had judged."""
+    """Yield receivers that may have changed contents after guards had checked them."""
     if receiver.seals_broken:
         times = "once" if receiver.seals_broken == 1 else f"{receiver.seals_broken} times"
         yield (
-            f"{it} ran between a guard's verdict and a call that was blocked because contents were "
-            f"changed in place meanwhile, {times}: return a changed copy from a modifier instead"
+            f"{it} ran after the guards in a call that was blocked because contents were changed "
+            f"in place, {times}: return a changed copy from a modifier instead"
         )
 
 
 def left_behind(bus: Bus, receiver: Connected, signal: HookSignal) -> Iterator[str]:
-    """Name the classes that have the name of the one a guard is connected to, and not the guard.
+    """Yield the classes with the same name as a guarded class that the guard does not cover.
     """
     guarded = receiver.sender() if receiver.role == "guard" and receiver.sender else None
     name = name_of_sender(guarded) if isinstance(guarded, type) else None
@@ -198,5 +198,6 @@ def left_behind(bus: Bus, receiver: Connected, signal: HookSignal) -> Iterator[s
         if name_of_sender(cls) == name and all(r is not receiver for _, r in signal._matching(cls)):
             yield (
                 f"{receiver.label} on {signal.name} does not guard another {describe(cls)} of "
-                f"{cls.__module__}: if it was made anew, connect the guard to the new one"
+                f"{cls.__module__}: if the class was defined again, connect the guard to the new "
+                "one"
             )

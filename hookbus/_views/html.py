@@ -1,4 +1,4 @@
-"""What the pictures in notebooks share: one style, few colours, and a word beside every colour."""
+"""The style of all pictures in notebooks: few colours, and a word beside every colour."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ COLOURS: Final = {
     "modify": "#2f9480", "guard": "#d64545", "observe": "#4a7ebb", "around": "#8b6fc9",
     "answer": "#b7791f",
 }  # fmt: skip
-"""Outcomes and roles. Each stands out from a white page and from a black one, so nothing asks which
-of them it is on.
+"""Outcomes and roles. Each colour is visible on white and on black, so the theme of the page does
+not matter.
 """
 
 STYLE: Final = """
@@ -49,11 +49,11 @@ div.hookbus svg { display: block; width: 100%; height: 1.3em; overflow: visible;
   div.hookbus.hookbus.hookbus table.calls td:first-child { grid-column: 1 / -1; border: 0; }
 }
 """
-"""Class names stand three times where a notebook's own style for tables would win."""
+"""Class names are repeated three times to win over a notebook's own style for tables."""
 
 
 class Pictured:
-    """Something a notebook draws: it has text, and HTML made of parts."""
+    """An object that a notebook draws: it has text, and HTML made of parts."""
 
     __slots__ = ()
 
@@ -68,11 +68,11 @@ class Pictured:
 
 
 def titled(text: str, body: str) -> str:
-    """Return a heading and what stands below it, which scrolls sideways where it is too wide."""
+    """Return a heading and a body, which scrolls sideways if it is too wide."""
     return f"<h4>{escaped(text)}</h4><div>{body}</div>"
 
 
 def chip(text: str, word: str) -> str:
-    """Return a framed text in the colour of an outcome or a role."""
+    """Return framed text in the colour of an outcome or a role."""
     colour = COLOURS[word]
     return f'<span style="border-color:{colour};background:{colour}33">{escaped(text)}</span>'

@@ -1,4 +1,4 @@
-"""How far a recording is, told below the cell of a notebook while the cell runs."""
+"""The progress of a recording, shown below the cell of a notebook while the cell runs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _MARKS: Final[dict[type[Event], str]] = {Mutated: "changed", Failed: "failed"}
 
 
 def progress() -> Progress | None:
-    """Return what tells of a recording, in a cell of a notebook; None elsewhere."""
+    """Return a progress display in a cell of a notebook; None elsewhere."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return Progress() if getattr(shell, "kernel", None) is not None else None
 
 
 class Progress:
-    """A line that is written anew every half second, if the cell takes as long as that.
+    """A line that is updated every half second, if the cell takes that long.
 
-    It has a thread of its own, as a call that takes long tells of nothing meanwhile.
+    It has a separate thread, because a long call emits no events meanwhile.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Progress:
         self._thread.start()
 
     def note(self, event: Event) -> None:
-        """Take an event into account."""
+        """Count an event."""
         with self._lock:
             if isinstance(event, Started):
                 self._under_way[event.call_id] = event
@@ -53,7 +53,7 @@ class Progress:
                 self._counts[_MARKS[type(event)]] += 1
 
     def end(self) -> None:
-        """Write the line a last time, where it was written, and no more."""
+        """Update the line one last time, if it was written at all."""
         self._over.set()
         self._thread.join()
         if self._shown is not None:
@@ -65,7 +65,7 @@ class Progress:
         said = [f"{count} {word}" for word, count in counts.items()]
         if calls:
             inner = calls[-1]
-            said.append(f"{len(calls)} under way, {inner.hook} of {brief(inner.sender)}")
+            said.append(f"{len(calls)} running, {inner.hook} of {brief(inner.sender)}")
         return f"{duration(time.monotonic() - self._began)}: {', '.join(said) or 'no call yet'}"
 
     def _run(self) -> None:
@@ -74,9 +74,9 @@ class Progress:
 
     def _write(self) -> None:
         text = str(self)
-        told = {"text/plain": text, "text/html": f"<div>{escaped(text)}</div>"}
+        data = {"text/plain": text, "text/html": f"<div>{escaped(text)}</div>"}
         if self._shown is None:
             display = import_module("IPython.display").display
-            self._shown = display(told, raw=True, display_id=True)
+            self._shown = display(data, raw=True, display_id=True)
         else:
-            self._shown.update(told, raw=True)
+            self._shown.update(data, raw=True)

@@ -1,4 +1,4 @@
-"""A bus as rows, in text and in HTML: who listens, what broke, and what will never fire."""
+"""A bus as rows, in text and in HTML: its receivers, what failed, and what will never fire."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from .tables import brief, columns, escaped, html_table, once, text_items, text_
 
 @attrs.frozen
 class Report(Pictured):
-    """A bus at a glance.
+    """A summary of a bus.
 
     Attributes:
-        hooks: name, kind (sync, async, generator or async generator), where it is declared and how
-            many receivers there are, for every hook.
-        receivers: every connection: its signal, options, whether it fired, how often it failed and
-            failed open.
-        findings: what deserves a look, in sentences.
+        hooks: for every hook its name, kind (sync, async, generator or async generator), the place
+            where it is declared, and the number of receivers.
+        receivers: for every connection its signal, options, whether it fired, and how often it
+            failed and failed open.
+        findings: what you should look at, as sentences.
         plugins: every plugin that was found: loaded, disabled, refused or unloaded, and why.
     """
 
@@ -48,17 +48,17 @@ class Report(Pictured):
     plugins: tuple[dict[str, Any], ...] = ()
 
     def _tables(self) -> dict[str, dict[str, list[str]] | str]:
-        """Return the tables by their titles; a text where there is nothing to show."""
-        receivers: Any = "none are connected"
+        """Return the tables by their titles; a string if there is nothing to show."""
+        receivers: Any = "no receivers are connected"
         if self.receivers:
             receivers = columns([_with_notes(row) for row in self.receivers])
             receivers["signal"] = once(receivers["signal"])
-        hooks = columns(self.hooks) if self.hooks else "none are declared"
+        hooks = columns(self.hooks) if self.hooks else "no hooks are declared"
         plugins = {"plugins": columns(self.plugins)} if self.plugins else {}
         return {"hooks": hooks, "receivers": receivers, **plugins}
 
     def _findings(self) -> list[str]:
-        """Return the findings as they are read below the tables, where each receiver has its place.
+        """Return the findings as printed below the tables, which contain the place of receivers.
         """
         places: dict[str, set[str]] = {}
         for row in self.receivers:
@@ -85,7 +85,7 @@ class Report(Pictured):
 def _with_notes(row: dict[str, Any]) -> dict[str, Any]:
     facts = dict(row)
     state, failures = facts.pop("state"), facts.pop("failures")
-    opened, _ = facts.pop("failed open"), facts.pop("last failure")  # the findings say which it was
+    opened, _ = facts.pop("failed open"), facts.pop("last failure")  # the findings contain it
     said = [state] if state != "fired" else []
     for count, how in ((opened, "failed open"), (failures - opened, "failed")):
         said += [f"{how} {_times(count)}"] if count else []
@@ -104,24 +104,24 @@ def _without_places(finding: str, known: list[str]) -> str:
 
 @named_options
 def report(bus: Bus = default_bus) -> Report:
-    """Say what a bus holds: every hook, who listens, and what deserves a look.
+    """Show the state of a bus: every hook, every receiver, and what you should look at.
 
-    That is receivers that never fired and why they never can, failed open, or failed and stopped a
-    call, names nobody emits, modifiers that block but fail open, guarded hooks that no guard
-    watches over, observers that hold calls up, arounds that lose the result, what receivers have
-    found out themselves, matchers that can never match, receivers one line connected several times,
-    overrides that are not hooked, and workers past their deadline.
+    The findings list receivers that never fired (and why they never can), failed open, or failed
+    and stopped a call. They list signals that nothing emits, modifiers that block but fail open,
+    guarded hooks without a guard, and observers that delay calls. They also list arounds that lose
+    the result, findings of receivers themselves, matchers that can never match, receivers that one
+    line connected several times, overrides that are not hooked, and workers past their deadline.
 
     Args:
-        bus: which.
+        bus: the bus to show.
 
     Returns:
-        What `print` shows as tables, and a notebook too.
+        A report that `print` and notebooks show as tables.
     """
     check_bus(bus)
     signals = [signal for signal in bus.signals() if signal.receivers]
     rows = [_hook_row(bus, hook) for name in bus.hook_names() for hook in bus._declared(name)]
-    # A class that a cell made again is there until it is collected.
+    # A class that a cell has redefined exists until it is garbage collected.
     hooks = tuple(row for at, row in enumerate(rows) if row not in rows[:at])
     receivers = tuple(_receiver_row(signal, r) for signal in signals for r in _connections(signal))
     found = [finding for signal in signals for finding in _findings_of(bus, signal)]
@@ -141,8 +141,8 @@ def report(bus: Bus = default_bus) -> Report:
         )
     if dropped := bus._under_way.dropped:
         found.append(
-            f"{dropped} turns in the background were dropped: "
-            f"{bus._under_way.limit} observers were under way; Bus(max_background=) allows more"
+            f"{dropped} calls of background observers were dropped, because "
+            f"{bus._under_way.limit} were running already; Bus(max_background=) sets the limit"
         )
     found += [
         str(each) if each.level == "error" else findings.Note(each)
@@ -153,8 +153,8 @@ def report(bus: Bus = default_bus) -> Report:
 
 
 def _connections(signal: HookSignal) -> list[Connected]:
-    """Return the connections of a question in the order they are asked, others in the order they
-    were made.
+    """Return the connections of a question in the order in which they are called, others in the
+    order in which they were made.
     """
     connections = signal.connections()
     if signal.phase == ANSWER:
@@ -197,20 +197,21 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
     declared = bus._declared(signal.hook) if signal.phase else []
     if not declared and not signal._was_asked:
         hint = findings.pending(bus, signal)
-        yield f"pending: nobody emits {signal.name}, which {receivers[0].label} waits for{hint}"
+        first = receivers[0].label
+        yield f"pending: nothing emits {signal.name}, but {first} is connected to it{hint}"
     for receiver in receivers:
         it = f"{receiver.label} on {signal.name}"
         for other in (*receiver.options.before, *receiver.options.after):
             if not any(other in r.names for r in receivers):
                 hint = did_you_mean(other, [r.name for r in receivers if r is not receiver])
-                yield f"{it} names {other!r} in before= or after=, which nobody has{hint}"
+                yield f"{it} names {other!r} in before= or after=, but no receiver has it{hint}"
         if receiver.options.shadow:
-            yield findings.Note(f"in shadow, and blocks nothing: {it}")
+            yield findings.Note(f"in shadow, so it blocks nothing: {it}")
         if not receiver.has_fired:
             why = findings.unreached(bus, receiver, declared)
             yield (str if why else findings.Note)(f"never fired: {it}{why}")
         if findings.opens(receiver):
-            yield f"{it} blocks, but fails open: make it a guard"
+            yield f"{it} blocks, but fails open: connect it with role='guard'"
         closed = receiver.failures - receiver.fail_opens
         for count, how in ((receiver.fail_opens, "open"), (closed, "and stopped the call")):
             if count:
@@ -229,7 +230,7 @@ def _findings_of(bus: Bus, signal: HookSignal) -> Iterator[str]:
 
 
 def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> Iterator[str]:
-    """Name what a receiver wants of the hookables there are and none of them has."""
+    """Yield what a receiver needs that none of the hookables has."""
     problems = [receiver.problem_with(h.served(as_method=is_method(h))) for h in declared]
     yield from dict.fromkeys(problem for problem in problems if problem)
     names = {name for hook in declared for name in hook.function_signature.names}
@@ -248,7 +249,7 @@ def _misfits(receiver: Connected, signal: HookSignal, declared: list[Hook]) -> I
 
 
 def _unused_defaults(receiver: Connected, declared: list[Hook]) -> Iterator[str]:
-    """Name the defaults that a question's own always stand in front of."""
+    """Yield defaults of a receiver that the defaults of the question always replace."""
     theirs: Any = receiver.function
     for name, parameter in signature_of(theirs).parameters.items():
         asked = [signature_of(hook.body).parameters.get(name) for hook in declared]
@@ -259,7 +260,8 @@ def _unused_defaults(receiver: Connected, declared: list[Hook]) -> Iterator[str]
             for own in asked
         ):
             question = f"the question {declared[0].name}"
-            yield f"{receiver.label} never gets its own default for {name!r}: {question} has one"
+            used = f"{question} has its own"
+            yield f"{receiver.label} never gets its default for {name!r}, because {used}"
 
 
 def _may_match(hook: Hook, name: str, glob: str) -> bool:

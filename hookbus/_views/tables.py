@@ -1,4 +1,4 @@
-"""Rows as tables, in text and in HTML; text is as wide as the terminal."""
+"""Rows as tables, in text and in HTML; text tables are as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 WIDTH: Final = 100
-"""How wide text is that no terminal shows."""
+"""The width of text that is not printed to a terminal."""
 
 _LOCAL: Final = re.compile(r"[\w.<>]+\.<locals>\.")
 _PLACE: Final = re.compile(r"(?:/|[A-Za-z]:\\)[^\s:()]+(?=:\d|$)")
@@ -21,21 +21,21 @@ _UNSEEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
 )
-"""What Unicode counts as printable, or has a default of nothing to show for, and nobody sees."""
+"""Characters that Unicode counts as printable although they are invisible."""
 
 
 def width() -> int:
-    """Return how many characters a line has: as the terminal, where text is printed to one."""
+    """Return the width of a line: that of the terminal, if text is printed to one."""
     try:
         is_terminal = sys.stdout.isatty()
-    except (AttributeError, ValueError):  # there is none, or it is closed
+    except (AttributeError, ValueError):  # there is no stdout, or it is closed
         is_terminal = False
     return max(shutil.get_terminal_size().columns, 40) if is_terminal else WIDTH
 
 
 def columns(rows: Sequence[dict[str, Any]], *, is_whole: bool = False) -> dict[str, list[str]]:
-    """Return columns of text; one that says nothing (None, 0, False, no text) is left out. No path
-    in them is shortened where they are whole.
+    """Return columns of text without empty ones (None, 0, False, empty string). With `is_whole`,
+    paths are not shortened.
     """
     write = printable if is_whole else brief
     said = {name: [row[name] for row in rows] for name in rows[0]}
@@ -46,12 +46,12 @@ def columns(rows: Sequence[dict[str, Any]], *, is_whole: bool = False) -> dict[s
 
 
 def once(cells: list[str]) -> list[str]:
-    """Return a column that says a word once where it stands several times below each other."""
+    """Return a column in which a repeated word is shown only once."""
     return ["" if above == cell else cell for above, cell in zip(["", *cells], cells)]
 
 
 def text_table(columns: dict[str, list[str]]) -> str:
-    """Write a table no wider than there is room: the widest columns are folded."""
+    """Format a table that fits the available width: the widest columns are folded."""
     rows = [tuple(columns), *zip(*columns.values())]
     widths = _fitted([*zip(*rows)])
     lines: list[str] = []
@@ -66,11 +66,11 @@ def text_table(columns: dict[str, list[str]]) -> str:
 
 
 def _fitted(columns: list[tuple[str, ...]]) -> list[int]:
-    """Return how wide each column is: as its cells, folded at spaces, in words at last."""
-    room = width()
-    widths = [min(max(map(len, cells)), room) for cells in columns]
+    """Return the width of each column: that of its cells, folded at spaces or inside words."""
+    space = width()
+    widths = [min(max(map(len, cells)), space) for cells in columns]
     words = [max(len(word) for cell in cells for word in cell.split()) for cells in columns]
-    while sum(widths) + 2 * len(widths) > room:
+    while sum(widths) + 2 * len(widths) > space:
         places = [place for place, size in enumerate(widths) if size > max(words[place], 8)]
         places = places or [place for place, size in enumerate(widths) if size > 8]
         if not places:
@@ -80,7 +80,7 @@ def _fitted(columns: list[tuple[str, ...]]) -> list[int]:
 
 
 def text_items(items: Sequence[str]) -> str:
-    """Write sentences as a list, folded where there is no more room."""
+    """Format sentences as a list, folded to the available width."""
     return "\n".join(
         textwrap.fill(
             printable(item), width(), initial_indent="  - ", subsequent_indent="    ",
@@ -100,14 +100,14 @@ def html_table(columns: dict[str, list[str]]) -> str:
 
 
 def brief(text: str) -> str:
-    """Return text for a line: files as seen from here, and names without the functions they were
-    made in.
+    """Return text for one line: paths relative to the current folder, and names without the
+    functions that they were defined in.
     """
     return printable(_PLACE.sub(lambda found: _near(found[0]), _LOCAL.sub("", text)))
 
 
 def _near(path: str) -> str:
-    """Return a file as one writes it who works here; a far one by its end."""
+    """Return a path as you would type it here; the end of a path that is far away."""
     try:
         here = os.path.relpath(path)
     except (OSError, ValueError):  # the folder is gone, or on another drive
@@ -121,10 +121,10 @@ def _near(path: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text on one line, with whatever would steer a terminal, turn the line around, break
-    XML or not be seen written out.
+    """Return text on one line, with characters escaped that could control a terminal, reverse the
+    line, break XML or be invisible.
 
-    Of JSON it makes JSON that says the same.
+    JSON stays equivalent JSON.
     """
     if text.isprintable() and (text.isascii() or not _UNSEEN.search(text)):
         return text
@@ -141,10 +141,10 @@ def _seen(char: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text for HTML and for XML; its lines stay lines."""
+    """Return text for HTML and for XML; line breaks stay."""
     return html.escape(escaped_lines(text))
 
 
 def escaped_lines(text: str) -> str:
-    """Return text as `printable` does, with its lines."""
+    """Return text as `printable` does, but keep line breaks."""
     return "\n".join(map(printable, text.split("\n")))

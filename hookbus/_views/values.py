@@ -1,4 +1,4 @@
-"""Values of strangers as short pieces of text, and the first place where two of them differ."""
+"""Any values as short strings, and the first place where two of them differ."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, Final
 from .tables import printable
 
 LONG: Final = 48
-"""So many characters of a value are shown."""
+"""How many characters of a value are shown."""
 
 _BEFORE: Final = 12
-"""So many of them stand before the first difference."""
+"""How many of them come before the first difference."""
 
 _NOTHING: Final = object()
 _SCALARS: Final = frozenset({str, bytes, int, float, complex, bool, type(None)})
@@ -32,34 +32,35 @@ _short.maxlevel = 3
 
 
 def named(labels: Mapping[str, str] | None) -> str:
-    """Return the tool, the model or the agent that the labels of a call name, or nothing."""
+    """Return the name of the tool, model or agent in the labels of a call, or an empty string."""
     found = ((labels or {}).get(each) for each in ("name", "model", "agent"))
     return next((each for each in found if each), "")
 
 
 def title(hook: str, labels: Mapping[str, str] | None) -> str:
-    """Return what a call is called: its hook, and the tool, model or agent, where that is known."""
+    """Return the title of a call: its hook, and the tool, model or agent if known."""
     return f"{hook} {named(labels)}".rstrip()
 
 
 def shortened(value: Any) -> str:
-    """Return a value as one short piece of text, whatever its own `repr` does."""
+    """Return a value as a short string, whatever its own `repr` does."""
     if value is _NOTHING:
         return "nothing"
     try:
         return printable(_short.repr(value))
-    except Exception:  # of somebody's own kind of container
+    except Exception:  # raised by a custom container
         return f"<{type(value).__name__}>"
 
 
 def changed(name: str, before: Any, after: Any) -> str:
-    """Say what of a value is changed: the first place where the two differ, and how it reads there.
+    """Describe a change of a value: the first place where the two differ, and both values there,
+    such as `["limit"]: 10 → 3` after the name.
 
-    Only the name, where there is no difference to be shown. `["limit"]: 10 → 3` goes behind it.
+    Only the name, if there is no difference to show.
     """
     try:
         found = _difference(before, after, iter(range(2000)), 4)
-    except Exception:  # of somebody's own comparison, or there is too much to look through
+    except Exception:  # raised by a custom comparison, or too large
         found = "", shortened(before), shortened(after)
     if found is None or found[1] == found[2]:
         return name
@@ -70,9 +71,9 @@ _Found = tuple[str, str, str]
 
 
 def _difference(one: Any, other: Any, steps: Iterator[int], levels: int) -> _Found | None:
-    """Return where two values differ, and both as text from there; None where nothing differs.
+    """Return where two values differ, and both as strings from there; None if they are equal.
 
-    Nothing is compared but what Python itself made; of anything else, its text.
+    Only built-in types are compared directly; other values are compared as strings.
     """
     next(steps)
     kind = type(one)
@@ -94,7 +95,7 @@ def _difference(one: Any, other: Any, steps: Iterator[int], levels: int) -> _Fou
 
 
 def _pairs(one: Any, other: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield what stands in either of two containers, by its key or its place."""
+    """Yield the items of either of two containers, by key or position."""
     if isinstance(one, dict):
         for key in chain(one, (key for key in other if key not in one)):
             yield key, one.get(key, _NOTHING), other.get(key, _NOTHING)
@@ -112,7 +113,7 @@ def _text(value: Any) -> str:
 
 
 def _windows(one: str, other: str) -> tuple[str, str]:
-    """Return both texts around the first place where they differ."""
+    """Return both strings around the first place where they differ."""
     if max(len(one), len(other)) <= LONG:
         return one, other
     start, size, step = 0, min(len(one), len(other)), 4096

@@ -1,7 +1,7 @@
-"""The events of a block of code as a waterfall: which call was made in which, when, how long, and
-what receivers did to it.
+"""The events of a block of code as a waterfall: which call made which, when, how long, and what
+receivers did to it.
 
-A receiver that was asked and changed nothing leaves no event, so it is not in the picture;
+A receiver that was called and changed nothing emits no event, so it is not in the picture;
 `explain` lists it.
 """
 
@@ -21,7 +21,7 @@ from .tables import brief, escaped, printable, width
 from .values import changed, shortened
 
 _MARGIN: Final = 24
-"""What stands in a line in text besides when it happened and what did."""
+"""The width of a text line besides the time bar and the description."""
 
 
 @attrs.define
@@ -29,12 +29,11 @@ class Line:
     """One line of the picture: a call, or what a receiver did in it.
 
     Attributes:
-        depth: how many calls it is in.
-        what: the call with its arguments, as far as they are known; or the receiver and what it
-            did.
-        word: how the call ended, or the kind of what the receiver did.
-        start: seconds since the first line began.
-        seconds: how long the call, or an attempt, took; None for something that has no length.
+        depth: how many calls it is nested in.
+        what: the call with its arguments, as far as known; or the receiver and what it did.
+        word: how the call ended, or the kind of the receiver's action.
+        start: seconds since the start of the first line.
+        seconds: how long the call, or an attempt, took; None for a single moment.
         again: when it happened again, for what a receiver did to several items of a stream.
     """
 
@@ -63,7 +62,7 @@ def waterfall(events: Sequence[Event]) -> list[Line]:
             )
             inside[event.call_id] = []
         elif isinstance(event, Finished) and event.call_id not in inside:
-            # It was under way when the recording began.
+            # The call was already running when the recording began.
             line = Line(
                 0, _title(event, names[event.sender]), event.outcome, _start_of(event) - began,
                 event.seconds, is_call=True,
@@ -71,7 +70,7 @@ def waterfall(events: Sequence[Event]) -> list[Line]:
             inside[None].append((line, None))
         elif (mark := _mark(event, _start_of(event) - began)) is not None:
             lines = inside[event.call_id if event.call_id in inside else None]
-            if isinstance(event, Attempted):  # it is told when all of them are over
+            if isinstance(event, Attempted):  # attempts are emitted when all of them are over
                 later = (i for i, (line, _) in enumerate(lines) if line.start >= mark.start)
                 lines.insert(next(later, len(lines)), (mark, None))
             else:
@@ -87,7 +86,7 @@ def waterfall(events: Sequence[Event]) -> list[Line]:
 
 
 def _stream_of(event: Event) -> tuple[Any, ...]:
-    """Say what stands in one line: what a receiver did of a kind to the items of one stream."""
+    """Return the key of a line: one receiver's actions of one kind on the items of one stream."""
     if isinstance(event, Mutated) and event.index is not None:
         return event.call_id, event.receiver, event.dropped
     return (id(event),)
@@ -96,7 +95,7 @@ def _stream_of(event: Event) -> tuple[Any, ...]:
 def _in_turn(inside: Mapping[int | None, list[tuple[Line, int | None]]]) -> list[Line]:
     """Return the lines, each call before what is inside it.
 
-    Not by recursion, as calls may be nested deeply.
+    Without recursion, because calls may be nested deeply.
     """
     lines, waiting = [], [(0, *pair) for pair in reversed(inside[None])]
     while waiting:
@@ -113,8 +112,7 @@ def _start_of(event: Event) -> float:
 
 
 def _names_of_senders(events: Sequence[Event]) -> dict[str, str]:
-    """Return short names for senders: an address says nothing, but which is which does where there
-    are several.
+    """Return short names for senders: without the address, but numbered if there are several.
     """
     kinds: dict[str, list[str]] = {}
     for event in events:
@@ -175,12 +173,13 @@ def _mark(event: Event, start: float) -> Line | None:
         said = f"{brief(event.receiver)} failed in {event.phase}: {error}, {event.action}"
         return Line(0, said if event.enforced else f"{said} in shadow", "failed", start)
     if isinstance(event, Lost):
-        return Line(0, f"{brief(event.receiver)} of {event.hook} died", "failed", start)
+        what = f"{brief(event.receiver)} of {event.hook} was garbage collected"
+        return Line(0, what, "failed", start)
     return None
 
 
 def _change(event: Mutated, count: int = 1) -> str:
-    """Say what a receiver changed; of several items of a stream how many, and the first."""
+    """Describe what a receiver changed; for several items of a stream, how many and the first."""
     who, verb = brief(event.receiver), "dropped" if event.dropped else "changed"
     if event.dropped:
         values = "" if event.before is HIDDEN else f": {shortened(event.before)}"
@@ -195,7 +194,7 @@ def _change(event: Mutated, count: int = 1) -> str:
 
 
 def summary(lines: Sequence[Line]) -> str:
-    """Return what there is to see, in one line."""
+    """Return a summary in one line."""
     if not lines:
         return "nothing fired"
     calls = Counter(line.word for line in lines if line.is_call)
@@ -209,16 +208,16 @@ def summary(lines: Sequence[Line]) -> str:
 
 
 def as_text(lines: Sequence[Line]) -> str:
-    """Return the picture in characters, as wide as the terminal."""
-    length, room = _length(lines), width() - _MARGIN
-    time = min(max(room // 3, 12), 32)
-    drawn = (_text_line(line, length, time, room - time) for line in lines)
-    kept = re.sub(r"(?<=\d) ", "\xa0", summary(lines))  # a number stays with what it counts
+    """Return the picture as text, as wide as the terminal."""
+    length, space = _length(lines), width() - _MARGIN
+    time = min(max(space // 3, 12), 32)
+    drawn = (_text_line(line, length, time, space - time) for line in lines)
+    kept = re.sub(r"(?<=\d) ", "\xa0", summary(lines))  # no line break after a number
     head = (line.replace("\xa0", " ") for line in textwrap.wrap(kept, width()))
     return "\n".join([*head, *drawn])
 
 
-def _text_line(line: Line, length: float, time: int, room: int) -> str:
+def _text_line(line: Line, length: float, time: int, space: int) -> str:
     took = "" if line.seconds is None else duration(line.seconds)
     bar = [" "] * time
     places = [min(int(start / length * time), time - 1) for start in (line.start, *line.again)]
@@ -229,10 +228,10 @@ def _text_line(line: Line, length: float, time: int, room: int) -> str:
         first = places[0]
         count = max(1, min(round(line.seconds / length * time), time - first))
         bar[first : first + count] = "█" * count
-    indent = min(2 * line.depth, room // 2)
+    indent = min(2 * line.depth, space // 2)
     begin, further = " " * indent, " " * (indent + 4)
     folded = textwrap.wrap(
-        printable(line.what), room, initial_indent=begin, subsequent_indent=further,
+        printable(line.what), space, initial_indent=begin, subsequent_indent=further,
         break_on_hyphens=False, max_lines=4, placeholder=" …",
     )  # fmt: skip
     what = f"\n{' ' * (_MARGIN + time)}".join(folded)
@@ -259,9 +258,9 @@ def _html_line(line: Line, length: float) -> str:
 
 
 def _drawn(line: Line, length: float) -> str:
-    """Return the bar of a call, or the tick of what has no length.
+    """Return the bar of a call, or a mark for a single moment.
 
-    A bar is framed, so that the shortest is to be seen.
+    A bar has a frame, so that even the shortest is visible.
     """
     colour = COLOURS[line.word]
     first = 1 + 98 * min(line.start / length, 1.0)
@@ -286,7 +285,7 @@ def _length(lines: Sequence[Line]) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as text with a unit that suits them."""
+    """Return seconds as text with a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return (

@@ -1,4 +1,4 @@
-"""What `load_plugins` returns and what plugins are given; `hookbus.load_plugins` is the way in."""
+"""The classes behind `hookbus.load_plugins`: what it returns, and what plugins get."""
 
 from ._api import PluginApi
 from ._diagnostics import Diagnostic, PluginRow

@@ -1,4 +1,4 @@
-"""What a plugin's `register(api)` is given: it collects, and changes nothing."""
+"""The object that a plugin's `register(api)` gets: it collects requests and changes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hookbus.exceptions import HookError, did_you_mean
 
 @attrs.frozen(eq=False)
 class Wiring:
-    """One connection that a plugin asks for."""
+    """One connection that a plugin requests."""
 
     signal: str
     receiver: Callable[..., Any]
@@ -25,14 +25,14 @@ class Wiring:
 
 
 class PluginApi:
-    """What a plugin says it wants, and what it may know.
+    """Takes the requests of a plugin, and gives it information.
 
-    Nothing is connected while `register` runs. When it has returned, all it said is checked; then
-    all is connected, or nothing.
+    Nothing is connected while `register` runs. After it has returned, all requests are checked;
+    then all are connected, or none.
 
     Attributes:
-        id: the plugin's id.
-        version: the plugin's version.
+        id: the id of the plugin.
+        version: the version of the plugin.
         settings: the operator's values and the manifest's defaults, read-only.
     """
 
@@ -62,18 +62,18 @@ class PluginApi:
         role: Literal["guard"], **options: Unpack[ConnectOptions],
     ) -> G: ...  # fmt: skip
     def connect(self, signal: str, receiver: F, sender: Any = ANY, **options: Any) -> F:
-        """Ask for a connection and return the receiver.
+        """Request a connection and return the receiver.
 
         Args:
-            signal: `"pre_reply"`, the name of a hookspec, or `"events"` for the bus's events; the
-                manifest names it in `hooks`.
-            receiver: what to connect; the same one on the same signal and sender again replaces its
-                options.
-            sender: whom to connect it to.
+            signal: `"pre_reply"`, the name of a hookspec, or `"events"` for the events of the bus;
+                the manifest must list it in `hooks`.
+            receiver: the receiver; requesting the same one for the same signal and sender again
+                replaces its options.
+            sender: the sender to connect it to.
             options: those of `HookSignal.connect`.
 
         Raises:
-            HookError: for an option that makes no sense, or after `register` has returned.
+            HookError: for an invalid option, or if `register` has already returned.
         """
         self._check_open()
         if not isinstance(signal, str) or not signal.isidentifier():
@@ -91,20 +91,20 @@ class PluginApi:
         return receiver
 
     def register(self, obj: object) -> None:
-        """Ask for a connection of every method of `obj` that `receives` marks.
+        """Request a connection for every method of `obj` that is marked with `receives`.
 
         Raises:
-            HookError: if none is marked.
+            HookError: if no method is marked.
         """
         for attribute, signal, options in marked(obj):
             self.connect(signal, getattr(obj, attribute), **options)
 
     def provide(self, kind: str, name: str, obj: Any) -> None:
-        """Provide `obj` under a kind and a name, such as `("tool", "search")`; the manifest names
-        both in `provides`.
+        """Provide `obj` under a kind and a name, such as `("tool", "search")`; the manifest must
+        list both in `provides`.
 
         Raises:
-            HookError: if this plugin provides it already, or after `register` has returned.
+            HookError: if this plugin already provides it, or if `register` has already returned.
         """
         self._check_open()
         if (kind, name) in self._provided:
@@ -112,8 +112,8 @@ class PluginApi:
         self._provided[kind, name] = obj
 
     def provided(self, kind: str, name: str) -> Any:
-        """Return what a loaded plugin provides of this kind and name, also later; ask each time,
-        since a reload replaces it.
+        """Return what a loaded plugin provides under this kind and name. You can also call it after
+        `register`; call it each time, because a reload replaces the object.
 
         Raises:
             HookError: if no loaded plugin provides it.
@@ -121,11 +121,11 @@ class PluginApi:
         return self._lookup(kind, name)
 
     def on_unload(self, cleanup: Callable[[], Any]) -> None:
-        """Have `cleanup`, a function without arguments, called when the plugin leaves or its
-        loading fails; the last one first.
+        """Call `cleanup`, a function without arguments, when the plugin is unloaded or its loading
+        fails. Cleanups run in reverse order.
 
         Raises:
-            HookError: if it cannot be called, or after `register` has returned.
+            HookError: if it is not callable, or if `register` has already returned.
         """
         self._check_open()
         if not callable(cleanup):
@@ -137,5 +137,5 @@ class PluginApi:
     def _check_open(self) -> None:
         if not self._is_open:
             raise HookError(
-                f"the plugin {self.id} has registered already: say it inside register(api)"
+                f"the plugin {self.id} has already registered: make requests inside register(api)"
             )

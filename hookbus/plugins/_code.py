@@ -1,4 +1,4 @@
-"""The code of a plugin: imported for it alone from a folder, and taken out of the process again."""
+"""The code of a plugin: imported separately from a folder, and removed from the process again."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _naming = Lock()
 
 
 class _FreshSource(SourceFileLoader):
-    """Compiles the source each time: bytecode of a file changed within the same second would be
-    taken for its own.
+    """Compiles the source each time, because bytecode of a file that changed within the same second
+    would look current.
     """
 
     def path_stats(self, path: Any) -> Any:
-        raise OSError(f"no bytecode is kept for {path}")
+        raise OSError(f"no bytecode is cached for {path}")
 
 
 class _FolderFinder:
-    """Finds the modules of one plugin folder under the package name it was given."""
+    """Finds the modules of one plugin folder under the package name of the plugin."""
 
     def __init__(self, package: str, folder: str) -> None:
         self.package, self.folder = package, folder
@@ -65,9 +65,8 @@ class _FolderFinder:
 class Code:
     """The modules of one plugin.
 
-    Those of a folder are a package of their own and leave with the plugin. Those of an installed
-    distribution belong to everybody who imports them and stay; only what a failed import has begun
-    is taken out.
+    Modules of a folder are a separate package and are removed with the plugin. Modules of an
+    installed distribution are shared and stay; only a partial import that failed is removed.
     """
 
     def __init__(self, candidate: Candidate, replaced: Code | None = None) -> None:
@@ -93,7 +92,7 @@ class Code:
         """Import the code and return the function that registers the plugin.
 
         Raises:
-            PluginError: if there is none, or it is not a plain function.
+            PluginError: if there is none, or if it is not a plain function.
         """
         invalidate_caches()
         try:
@@ -102,8 +101,8 @@ class Code:
             if error.name != self._module:
                 raise
             raise PluginError(
-                f"there is no module {self._module}",
-                "correct entry = ..., or write the file it names",
+                f"the module {self._module} does not exist",
+                "correct entry = ..., or create the file that it names",
             ) from None
         except AttributeError:
             if self._module not in sys.modules:
@@ -125,16 +124,16 @@ class Code:
 
     @property
     def leaves(self) -> bool:
-        """Whether the modules leave with the plugin."""
+        """Whether the modules are removed with the plugin."""
         return self._finder is not None
 
     def homes(self) -> frozenset[int]:
-        """Return the identities of the modules' namespaces: `home_of` a callable written there."""
+        """Return the ids of the modules' namespaces, as `home_of` returns them for a callable."""
         return frozenset(id(vars(module)) for module in self._modules().values())
 
     def remove(self) -> None:
-        """Take the modules of a folder out of the process, also where others stand in their place
-        already.
+        """Remove the modules of a folder from the process, even if others have already replaced
+        them.
         """
         finder, self._finder = self._finder, None
         if finder is None:
@@ -145,16 +144,16 @@ class Code:
         self._aside.clear()
 
     def abandon(self) -> None:
-        """Let go of the modules, as their bus is gone without having unloaded the plugin.
+        """Give up the modules, because their bus is gone without unloading the plugin.
 
-        The collector may run this anywhere, also while somebody walks the modules or the finders
-        of the process, so that none may leave now: the next plugin that comes sweeps them out.
+        The garbage collector may run this anywhere, even while other code iterates over the modules
+        or finders of the process. So none is removed now; the next plugin removes them.
         """
         if self._finder is not None:
             self._finder.is_left = True
 
     def undo(self) -> None:
-        """Take out what a failed loading has imported, and put back what it was to replace."""
+        """Remove what a failed loading has imported, and restore what it was to replace."""
         _forget(name for name in self._modules() if name not in self._earlier)
         self.remove()
         if self._replaced is not None:
@@ -177,7 +176,7 @@ class Code:
 
 
 def home_of(function: Any) -> int | None:
-    """Return the identity of the namespace of the module that a callable was written in."""
+    """Return the id of the namespace of the module that a callable was written in."""
     while isinstance(function, functools.partial):
         function = function.func
     function = getattr(function, "__func__", function)
@@ -195,7 +194,7 @@ def _take_out(finder: _FolderFinder) -> None:
 
 
 def sweep() -> None:
-    """Take out the finders of those who were abandoned, and their modules."""
+    """Remove the finders of plugins that were given up, and their modules."""
     for finder in list(sys.meta_path):
         if isinstance(finder, _FolderFinder) and finder.is_left:
             _forget(_modules_of(finder.package))
@@ -224,12 +223,12 @@ def _check_takes_api(register: Callable[..., Any]) -> None:
             f"{name_of(register)} cannot be called with an api ({error})", "write def register(api)"
         ) from None
     except ValueError:
-        return  # It is written in C and says nothing of its parameters; calling it will tell.
+        return  # It is written in C and does not show its parameters; the call will show.
 
 
 def _free_name(plugin: str) -> str:
-    """Return the name of a plugin's package: another one where another bus of this process has
-    loaded it too.
+    """Return the package name of a plugin, with a number if another bus of this process has already
+    loaded the plugin.
     """
     base = f"{PREFIX}{plugin.replace('-', '_')}"
     taken = {getattr(finder, "package", None) for finder in sys.meta_path}

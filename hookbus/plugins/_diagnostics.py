@@ -1,4 +1,4 @@
-"""What is said of plugins: a row for each, and diagnostics that name plugin, file and cure."""
+"""Messages about plugins: a row for each, and diagnostics that name plugin, file and fix."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Status = Literal["loaded", "disabled", "refused", "unloaded"]
 
 @attrs.frozen
 class Diagnostic:
-    """Something about a plugin that deserves a look.
+    """A problem with a plugin that you should look at.
 
     Attributes:
-        level: `"error"` where the plugin was refused, else `"warning"`.
+        level: `"error"` if the plugin was refused, else `"warning"`.
         plugin: its id, or the name under which it was found.
-        file: its manifest, or what stands in its place.
+        file: its manifest, or what is in its place.
         problem: what is wrong.
-        advice: what to do about it.
-        traceback: of the plugin's own exception, or None. It may hold what must not leave the
-            process, so nothing shows it.
+        advice: how to fix it.
+        traceback: the traceback of the plugin's own exception, or None. It may contain secrets, so
+            nothing shows it.
     """
 
     level: Level
@@ -43,17 +43,17 @@ class Diagnostic:
 
 @attrs.frozen
 class PluginRow:
-    """One plugin as `report` and `Plugins` show it.
+    """One plugin, as `report` and `Plugins` show it.
 
     Attributes:
         plugin: its id, or the name under which it was found.
-        version: as its manifest says; None where that cannot be read.
+        version: the version in its manifest; None if that cannot be read.
         place: workspace, user, bundled or installed.
         status: loaded, disabled, refused or unloaded.
-        receivers: how many it has connected.
+        receivers: the number of its connected receivers.
         provides: what it provides, as `kind:name`.
-        why: why it is not loaded, or what is wrong though it is.
-        file: its manifest, or what stands in its place.
+        why: why it is not loaded, or what is wrong although it is loaded.
+        file: its manifest, or what is in its place.
     """
 
     plugin: str
@@ -67,10 +67,10 @@ class PluginRow:
 
 
 def failure_of(what: str, error: BaseException) -> PluginError:
-    """Return what a plugin's own exception means for it.
+    """Return a PluginError for an exception of a plugin.
 
-    Only the wording of the import system and of hookbus is shown; the text of any other exception
-    may hold a secret.
+    Only messages of the import system and of hookbus are shown, because the message of any other
+    exception may contain a secret.
     """
     frames = [
         frame
@@ -83,7 +83,7 @@ def failure_of(what: str, error: BaseException) -> PluginError:
     said = f" ({error})" if isinstance(error, (ImportError, SyntaxError, HookError)) else ""
     failure = PluginError(
         f"{what} {type(error).__name__}{said}{where}",
-        "correct it there; diagnostic.traceback has it all",
+        "fix it there; diagnostic.traceback has the full traceback",
     )
     failure.traceback = "".join(traceback.format_exception(error))
     return failure

@@ -1,6 +1,6 @@
-"""Where plugins are: folders, and entry points of installed distributions.
+"""Finds plugins: in folders, and as entry points of installed distributions.
 
-No code of a plugin is imported here.
+It imports no code of a plugin.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ._manifest import FILE_NAME, Manifest, read_manifest
 from ._trust import check_folder, check_place
 
 PLACES: Final = ("workspace", "user", "bundled", "installed")
-"""Where plugins are looked for; of two with one id the one of the earlier place is taken."""
+"""Where plugins are searched. Of two plugins with one id, the one in the earlier place wins."""
 
 
 @attrs.frozen
@@ -29,10 +29,10 @@ class Candidate:
 
     Attributes:
         place: one of `PLACES`.
-        name: of its folder or entry point.
-        file: its manifest, or what stands in its way.
+        name: the name of its folder or entry point.
+        file: its manifest, or what is in its place.
         folder: its folder; None if it is installed.
-        entry: module and function that register it; None while there is no good manifest.
+        entry: the module and function that register it; None without a valid manifest.
         problem: why it cannot be loaded, if that is known.
     """
 
@@ -46,21 +46,21 @@ class Candidate:
 
     @property
     def is_place(self) -> bool:
-        """Whether this stands for a whole place that cannot be looked into."""
+        """Whether this stands for a whole place that cannot be read."""
         return self.folder is None and self.place != "installed"
 
     @property
     def id(self) -> str:
-        """The plugin's id, or the name of its folder or entry point where no manifest says it."""
+        """The id of the plugin; the name of its folder or entry point without a valid manifest."""
         return self.manifest.id if self.manifest else self.name
 
 
 def find(folders: Mapping[str, str], *, installed: bool) -> list[Candidate]:
-    """Return every plugin there is, by the order of places and then of names.
+    """Return every plugin, in the order of places and then of names.
 
     Args:
-        folders: a place to the folder that holds its plugins; one that is not there holds none.
-        installed: whether entry points are looked at.
+        folders: for each place the folder with its plugins; a folder that does not exist is empty.
+        installed: whether to search entry points, too.
     """
     found = [
         candidate
@@ -72,7 +72,7 @@ def find(folders: Mapping[str, str], *, installed: bool) -> list[Candidate]:
 
 
 def again(candidate: Candidate, root: str | None) -> Candidate:
-    """Return the same plugin as it is now."""
+    """Return the same plugin in its present state."""
     if candidate.folder is not None and root is not None:
         return of_folder(candidate.place, candidate.folder, root)
     for point in entry_points():
@@ -80,14 +80,14 @@ def again(candidate: Candidate, root: str | None) -> Candidate:
         if found.name == candidate.name and found.file == candidate.file:
             return found
     return attrs.evolve(
-        candidate, problem=PluginError("it is not installed any more", "install it again")
+        candidate, problem=PluginError("it is no longer installed", "install it again")
     )
 
 
 def in_folder(place: str, root: str) -> Iterator[Candidate]:
     """Yield a candidate for every folder in a place.
 
-    Names that begin with a dot or underscore are passed over.
+    Names that begin with a dot or underscore are skipped.
     """
     if not os.path.lexists(root):
         return
@@ -111,7 +111,7 @@ def in_folder(place: str, root: str) -> Iterator[Candidate]:
 
 
 def of_folder(place: str, folder: str, root: str) -> Candidate:
-    """Return the plugin in one folder, its manifest read if the folder can be trusted."""
+    """Return the plugin in one folder; its manifest is read if the folder can be trusted."""
     file = os.path.join(folder, FILE_NAME)
     found = Candidate(place, os.path.basename(folder), file, folder)
     try:
@@ -132,7 +132,7 @@ def _read(file: str) -> Manifest:
             return read_manifest(source.read())
     except FileNotFoundError:
         raise PluginError(
-            f"there is no {FILE_NAME}", f"write {file}, or remove the folder"
+            f"it has no {FILE_NAME}", f"create {file}, or remove the folder"
         ) from None
 
 
@@ -149,12 +149,12 @@ def _of_entry_point(point: EntryPoint) -> Candidate:
         manifest = _read(file)
         if manifest.id != point.name:
             raise PluginError(
-                f"the manifest has id = {manifest.id!r}, the entry point is called {point.name!r}",
+                f"the manifest has id = {manifest.id!r}, but its entry point is {point.name!r}",
                 "give both the same name",
             )
     except PluginError as problem:
         return attrs.evolve(found, problem=problem)
-    except Exception as error:  # of files of a distribution, in which anything may be written
+    except Exception as error:  # raised by files of a distribution, which may contain anything
         return attrs.evolve(
             found, problem=PluginError(f"it cannot be read ({error})", "install it again")
         )
@@ -164,8 +164,8 @@ def _of_entry_point(point: EntryPoint) -> Candidate:
 
 
 def _manifest_of(point: EntryPoint) -> str:
-    """Return the manifest nearest to the module of an entry point, in its distribution's own list
-    of files.
+    """Return the manifest nearest to the module of an entry point, according to its distribution's
+    own list of files.
     """
     distribution = point.distribution
     parts = point.module.split(".")
@@ -175,13 +175,13 @@ def _manifest_of(point: EntryPoint) -> str:
     for path in wanted:
         if path in files:
             return os.fspath(str(distribution.locate_file(path)))
-        # The list of files of an editable install names none of the source.
+        # The list of files of an editable install does not contain the source.
         for root in (source, os.path.join(source, "src")) if source else ():
             if os.path.isfile(os.path.join(root, path)):
                 return os.path.join(root, path)
     raise PluginError(
-        f"the distribution {name_of(distribution)} brings no {FILE_NAME} for {point.module}",
-        f"put {wanted[-1]} into its package data",
+        f"the distribution {name_of(distribution)} has no {FILE_NAME} for {point.module}",
+        f"add {wanted[-1]} to its package data",
     )
 
 

@@ -1,7 +1,7 @@
-"""Entry points of plugins, read one distribution at a time: one that is broken hides no other.
+"""Entry points of plugins, read one distribution at a time, so that a broken one hides no other.
 
-What the standard library makes of a broken one depends on the version of Python, up to an exception
-in place of all entry points; so their text is read here.
+How the standard library handles a broken one depends on the version of Python; it may even raise
+for all entry points. So their files are parsed here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GROUP: Final = "hookbus.plugins"
 _REFERENCE: Final = re.compile(
     r"(?P<module>\w+(?:\.\w+)*)\s*(?::\s*(?P<attribute>\w+(?:\.\w+)*)\s*)?(?:\[.*\]\s*)?"
 )
-_CURE: Final = "install it again"
+_CURE: Final = "reinstall the distribution"
 
 
 @attrs.frozen
@@ -30,10 +30,10 @@ class EntryPoint:
     """One entry point of a plugin, or a distribution whose entry points cannot be read.
 
     Attributes:
-        name: of the plugin; where no entry point can be read, of the distribution.
+        name: the name of the plugin; or of the distribution, if no entry point can be read.
         value: `module:function`, as the distribution has it.
-        distribution: what brings it.
-        module: the module that it names; empty where there is a problem.
+        distribution: the distribution that contains it.
+        module: the module that it names; empty if there is a problem.
         attribute: the function that it names, or None.
         problem: why it cannot be used, or None.
     """
@@ -48,7 +48,7 @@ class EntryPoint:
 
 def entry_points() -> list[EntryPoint]:
     """Return the entry points of the group `hookbus.plugins`, in an order that does not depend on
-    the path. Of several distributions of one name, the first on the path is the installed one.
+    the path. Of several distributions with one name, the first on the path counts.
     """
     from importlib.metadata import distributions
 
@@ -62,8 +62,8 @@ def entry_points() -> list[EntryPoint]:
 
 
 def name_of(distribution: Distribution) -> str:
-    """Return the name of a distribution, of its folder where that has it: its metadata may be
-    broken, and to read all that are installed takes long.
+    """Return the name of a distribution, from its folder if possible: its metadata may be broken,
+    and reading the metadata of all distributions takes long.
     """
     folder = str(getattr(getattr(distribution, "_path", None), "name", ""))
     stem, dot, kind = folder.rpartition(".")
@@ -71,7 +71,7 @@ def name_of(distribution: Distribution) -> str:
         return stem.partition("-")[0]
     try:
         return str(distribution.name)
-    except Exception:  # of its metadata, which the standard library does not expect to be broken
+    except Exception:  # its metadata is broken, which the standard library does not expect
         return folder or "without a name"
 
 

@@ -1,5 +1,5 @@
-"""Small checks of TOML values: each takes what stands there and returns it, or says what should
-stand there.
+"""Small checks of TOML values: each returns a valid value, or raises an error that says what to
+write.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _ID: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 
 
 def known_keys(table: Table, known: Collection[str], where: str) -> None:
-    """Raise PluginError for a key that means nothing here."""
+    """Raise PluginError for an unknown key."""
     for key in table:
         if key not in known:
             raise PluginError(
-                f"{where} has a key {key!r} that is unknown{did_you_mean(key, known)}",
+                f"{where} has an unknown key {key!r}{did_you_mean(key, known)}",
                 "correct or remove it",
             )
 
 
 def take(table: Table, key: str, check: Callable[[str, Any], T], default: T | None = None) -> T:
-    """Return the checked value of a key, or the default where it is missing; None is no default.
+    """Return the checked value of a key, or the default if it is missing; None means no default.
 
     Raises:
-        PluginError: if it is missing and has no default, or is not what it should be.
+        PluginError: if it is missing without a default, or is not valid.
     """
     if key in table:
         return check(key, table[key])
@@ -43,7 +43,7 @@ def take(table: Table, key: str, check: Callable[[str, Any], T], default: T | No
 
 def text(key: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise PluginError(f"{key} = {value!r:.60} is not a text", f'write {key} = "..."')
+        raise PluginError(f"{key} = {value!r:.60} is not a usable string", f'write {key} = "..."')
     return value
 
 
@@ -59,7 +59,7 @@ def flag(key: str, value: object) -> bool:
 def texts(key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
         raise PluginError(
-            f"{key} = {value!r:.60} is not a list of texts", f'write {key} = ["...", "..."]'
+            f"{key} = {value!r:.60} is not a list of strings", f'write {key} = ["...", "..."]'
         )
     return tuple(dict.fromkeys(value))
 
@@ -76,7 +76,7 @@ def identifier(key: str, value: object) -> str:
     name = text(key, value)
     if not name.isidentifier():
         raise PluginError(
-            f"{key} holds {name!r:.60}, which is not an identifier",
+            f"{key} contains {name!r:.60}, which is not an identifier",
             "write a name such as pre_reply",
         )
     return name
@@ -86,7 +86,7 @@ def plugin_id(key: str, value: object) -> str:
     name = text(key, value)
     if not _ID.fullmatch(name):
         raise PluginError(
-            f"{key} holds {name!r:.60}, which is no plugin id",
+            f"{key} contains {name!r:.60}, which is not a plugin id",
             "write lower-case words joined by - or _, such as web-search",
         )
     return name

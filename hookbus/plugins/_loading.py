@@ -1,5 +1,5 @@
-"""One plugin comes or goes as a whole: it registers, all it said is checked, then all is connected
-or nothing is.
+"""Loads and unloads one plugin as a whole: it registers, all its requests are checked, then all are
+connected or none.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from ._operator import Standing, Word, settle
 
 @attrs.define(eq=False)
 class Loaded:
-    """A plugin that is in force: all that must go when it leaves.
+    """A loaded plugin: everything that must be undone when it is unloaded.
 
     Attributes:
         notes: what the operator changed, by receiver.
-        warnings: problems and advice that do not stop it.
-        farewell: lets go of the code where the bus is gone before the plugin has left.
+        warnings: problems that do not stop it, with advice.
+        farewell: gives up the code if the bus is gone before the plugin was unloaded.
     """
 
     bus: Bus
@@ -48,9 +48,9 @@ class Loaded:
     farewell: weakref.finalize[[], Bus] | None = None
 
     def leave(self) -> list[PluginError]:
-        """Disconnect, clean up, take the code out.
+        """Disconnect, clean up, remove the code.
 
-        What a cleanup raised is returned, and stops nothing.
+        Exceptions of cleanups are returned and stop nothing.
         """
         for connection in reversed(self.connections):
             connection.disconnect()
@@ -69,8 +69,8 @@ def load(
     bus: Bus, candidate: Candidate, manifest: Manifest, settings: Mapping[str, Any], word: Word,
     provided: Callable[[str, str], Any], replaced: Loaded | None = None,
 ) -> Loaded:  # fmt: skip
-    """Load one plugin. What it replaces works on until all of the new one is connected, and is then
-    to `leave()`.
+    """Load one plugin. The version that it replaces works until all of the new one is connected;
+    then call its `leave()`.
 
     Raises:
         PluginError: saying why nothing of it was connected.
@@ -98,7 +98,7 @@ def load(
             raise
         raise _reason(error, unclean) from None
     finally:
-        # The plugin may keep its api, and that must not keep the senders it connected to.
+        # The plugin may keep its api, which must not keep the senders that it connected to alive.
         api._wirings.clear()
 
 
@@ -118,25 +118,25 @@ def _run(code: Code, api: PluginApi) -> None:
     if inspect.isawaitable(answer) or inspect.isgenerator(answer) or inspect.isasyncgen(answer):
         close_unawaited(answer)
         raise PluginError(
-            "register is async or a generator, and none of it has run",
+            "register is async or a generator, so none of it has run",
             "write a plain def register(api)",
         )
 
 
 def _check_honest(manifest: Manifest, api: PluginApi) -> None:
-    """Refuse what the manifest does not say."""
+    """Reject requests that the manifest does not list."""
     for wiring in api._wirings:
         if wiring.signal not in manifest.hooks:
             hint = did_you_mean(wiring.signal, manifest.hooks)
             raise PluginError(
                 f"{name_of(wiring.receiver)} connects to {wiring.signal}, which hooks in its "
-                f"manifest does not name{hint}",
+                f"manifest does not list{hint}",
                 f"write hooks = [..., {wiring.signal!r}] there, or do not connect it",
             )
     for kind, name in api._provided:
         if name not in manifest.provides.get(kind, ()):
             raise PluginError(
-                f"it provides the {kind} {name!r}, which provides in its manifest does not name",
+                f"it provides the {kind} {name!r}, which provides in its manifest does not list",
                 f"write {kind} = [..., {name!r}] below [provides] there, or do not provide it",
             )
 
@@ -144,23 +144,23 @@ def _check_honest(manifest: Manifest, api: PluginApi) -> None:
 def _unkept(
     manifest: Manifest, wirings: list[Wiring], provided: Mapping[tuple[str, str], Any]
 ) -> Iterator[PluginError]:
-    """Yield a warning for what the manifest says and `register` did not do: a plugin may look
+    """Yield a warning for what the manifest lists and `register` did not request: a plugin may look
     healthy and guard nothing.
     """
     for signal in manifest.hooks:
         if not any(wiring.signal == signal for wiring in wirings):
-            problem = f"its manifest names {signal}, and nothing was connected to it"
-            yield PluginError(problem, "connect something to it, or leave it out of hooks")
+            problem = f"its manifest lists {signal}, but it connected nothing to that signal"
+            yield PluginError(problem, "connect a receiver to it, or remove it from hooks")
     for kind, names in manifest.provides.items():
         for name in names:
             if (kind, name) not in provided:
-                problem = f"its manifest names the {kind} {name!r}, which it does not provide"
-                yield PluginError(problem, "provide it, or leave it out")
+                problem = f"its manifest lists the {kind} {name!r}, which it does not provide"
+                yield PluginError(problem, "provide it, or remove it there")
 
 
 def _connect(loaded: Loaded, wirings: list[Wiring], word: Word, replaced: Loaded | None) -> None:
-    """Check every connection, then make them: guards come first and go last, so that no call slips
-    between two versions.
+    """Check every connection, then make them. Guards are connected first and disconnected last, so
+    that no call is unguarded between two versions.
     """
     old = replaced.connections if replaced else []
     unique = {
@@ -171,7 +171,7 @@ def _connect(loaded: Loaded, wirings: list[Wiring], word: Word, replaced: Loaded
     loaded.warnings += _unkept(loaded.manifest, wirings, loaded.provided)
     for name in word.unmatched(names):
         hint = did_you_mean(name, names)
-        problem = f"overrides= names a receiver {name!r}, which it does not have{hint}"
+        problem = f"overrides= names a receiver {name!r}, which the plugin does not have{hint}"
         loaded.warnings.append(PluginError(problem, "correct the name"))
     quiet = [connection for connection in old if connection._receiver.role != "guard"]
     try:
@@ -194,8 +194,8 @@ def _connect(loaded: Loaded, wirings: list[Wiring], word: Word, replaced: Loaded
 def _settled(
     loaded: Loaded, wiring: Wiring, word: Word, old: list[Connection]
 ) -> tuple[HookSignal, Standing]:
-    """Return the signal and the options of one connection, checked as far as can be without making
-    it.
+    """Return the signal and the options of one connection, checked as far as possible without
+    making it.
     """
     signal = signal_of(loaded.bus, wiring.signal)
     name = wiring.options.get("name") or name_of(wiring.receiver)
@@ -205,7 +205,7 @@ def _settled(
     standing = settle(signal.phase, wiring.options, said)
     options_of(**{key: value for key, value in standing.options.items() if key != "weak"})
     if standing.kept:
-        advice = "say it below receivers, for those it is meant for"
+        advice = "write it below receivers, for the receivers that it is meant for"
         loaded.warnings.append(PluginError(f"{name}: {standing.kept}", advice))
     own = {id(connection._receiver) for connection in old}
     for receiver in signal.connections():
@@ -216,20 +216,20 @@ def _settled(
             and id(receiver) not in own
         ):
             raise PluginError(
-                f"{receiver.label} is connected to {signal.name} by somebody else already, whose "
+                f"{receiver.label} is already connected to {signal.name} by other code, and its "
                 "options would be replaced",
-                "connect a function of the plugin's own",
+                "connect a function of the plugin itself",
             )
     return signal, standing
 
 
 def signal_of(bus: Bus, name: str) -> HookSignal:
-    """Return the signal a plugin means by a name; `"events"` is the stream of events of the bus."""
+    """Return the signal of a name; `"events"` means the events of the bus."""
     return bus.events if name == "events" else bus.signal(name)
 
 
 def _clean_up(cleanups: list[Callable[[], Any]]) -> list[PluginError]:
-    """Call each, the last one first; nothing that one raises keeps the next from being called."""
+    """Call each one in reverse order; an exception of one does not stop the others."""
     failures: list[PluginError] = []
     fatal: BaseException | None = None
     while cleanups:
@@ -245,7 +245,7 @@ def _clean_up(cleanups: list[Callable[[], Any]]) -> list[PluginError]:
             if inspect.isawaitable(answer):
                 close_unawaited(answer)
                 failures.append(
-                    PluginError(f"{what} is async, and none of it has run", "write a plain def")
+                    PluginError(f"{what} is async, so none of it has run", "write a plain def")
                 )
     if fatal is not None:
         raise fatal
@@ -253,7 +253,7 @@ def _clean_up(cleanups: list[Callable[[], Any]]) -> list[PluginError]:
 
 
 def _reason(error: BaseException, unclean: list[PluginError]) -> PluginError:
-    """Return why a plugin was not loaded, from whatever ended it."""
+    """Return why a plugin was not loaded, from the exception that ended it."""
     reason = error if isinstance(error, PluginError) else failure_of("connecting it raised", error)
     if unclean:
         trace = reason.traceback
@@ -264,7 +264,7 @@ def _reason(error: BaseException, unclean: list[PluginError]) -> PluginError:
     return reason
 
 
-# -- what a plugin did past its api ----------------------------------------------------------------
+# -- what a plugin did without its api -------------------------------------------------------------
 
 
 def _buses(bus: Bus) -> list[Bus]:
@@ -293,14 +293,14 @@ def _strays(
 def _check_no_strays(bus: Bus, code: Code, earlier: Mapping[int, Connected]) -> None:
     for signal, receiver in _strays(bus, code, earlier):
         raise PluginError(
-            f"{receiver.label} was connected to {signal.name} past the api, where nothing checks "
-            "or undoes it",
+            f"{receiver.label} was connected to {signal.name} without the api, so it is neither "
+            "checked nor undone",
             f"write api.connect({signal.name!r}, ...) inside register",
         )
 
 
 def _retire_hooks(bus: Bus, code: Code) -> None:
-    """Let the bus forget the hookables of a plugin whose modules leave."""
+    """Remove the hooks of a plugin whose modules are removed from its bus."""
     if code.leaves:
         homes = code.homes()
         for each in _buses(bus):

@@ -1,5 +1,5 @@
-"""The manifest of a plugin, `hookbus-plugin.toml`: read and checked without importing any of the
-plugin's code.
+"""The manifest of a plugin, `hookbus-plugin.toml`: read and checked without importing any code of
+the plugin.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _ENTRY: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 @attrs.frozen(kw_only=True)
 class Manifest:
-    """What a plugin says of itself.
+    """The contents of a manifest.
 
     Attributes:
         entry: for a folder, the module and function that register the plugin, such as
             `"plugin:register"`.
-        enabled: whether it is on where the operator says nothing.
-        hooks: the signals it connects receivers to.
-        provides: kinds of things, such as `"tool"`, to the names of those it provides.
-        packages: Python distributions it needs, such as `"httpx>=0.27"`.
-        programs: programs it needs on the PATH.
-        environment: environment variables it needs.
-        plugins: ids of plugins it needs.
+        enabled: whether it is on if the operator sets nothing.
+        hooks: the signals that it connects receivers to.
+        provides: kinds, such as `"tool"`, with the names that it provides.
+        packages: Python distributions that it needs, such as `"httpx>=0.27"`.
+        programs: programs that it needs on the PATH.
+        environment: environment variables that it needs.
+        plugins: ids of plugins that it needs.
         settings: what the operator may set.
     """
 
@@ -75,10 +75,10 @@ class Manifest:
 
 
 def read_manifest(source: bytes) -> Manifest:
-    """Return the manifest that this text holds.
+    """Return the manifest in this source.
 
     Raises:
-        PluginError: naming the first thing that is wrong, and what to write instead.
+        PluginError: naming the first mistake, and what to write instead.
     """
     table = _parse(source)
     _check_format(table)
@@ -113,33 +113,34 @@ def _parse(source: bytes) -> Table:
         table = tomllib.loads(written)
     except (ValueError, RecursionError) as error:
         raise PluginError(
-            f"the manifest is not TOML ({type(error).__name__}: {error})", "correct it there"
+            f"the manifest is not valid TOML ({type(error).__name__}: {error})", "fix it there"
         ) from None
     _check_values(table)
     return table
 
 
 def _check_size(source: str) -> None:
-    """Refuse what would take the parser long: its time for a dotted key grows with the square."""
+    """Reject what would take the parser long: its time for a dotted key is quadratic."""
     if len(source) > MOST_CHARACTERS:
-        problem = f"the manifest has {len(source):,} characters, of at most {MOST_CHARACTERS:,}"
-        raise PluginError(problem, "put into a file of its own what is no manifest")
+        most = f"at most {MOST_CHARACTERS:,} are allowed"
+        problem = f"the manifest has {len(source):,} characters, but {most}"
+        raise PluginError(problem, "move everything else to another file")
     if _DEEP_KEY.search(source):
         raise PluginError(f"the manifest has a key of over {DEEPEST} parts", "shorten the key")
 
 
 def _check_values(table: Table) -> None:
-    """Refuse numbers that TOML does not promise, and nesting that nobody could copy or show."""
+    """Reject numbers beyond TOML's guarantees, and nesting that is too deep to copy or show."""
     level: list[Any] = [table]
     for _ in range(DEEPEST):
         inner = [each for value in level for each in _inside(value)]
         if any(isinstance(each, int) and each.bit_length() > 63 for each in inner):
-            problem = "the manifest holds an integer of over 64 bits"
-            raise PluginError(problem, "write a smaller one")
+            problem = "the manifest contains an integer of more than 64 bits"
+            raise PluginError(problem, "write a smaller integer")
         level = [each for each in inner if isinstance(each, (dict, list))]
         if not level:
             return
-    raise PluginError(f"the manifest is nested over {DEEPEST} deep", "nest it less")
+    raise PluginError(f"the manifest is nested more than {DEEPEST} levels deep", "nest it less")
 
 
 def _inside(value: Table | list[Any]) -> Iterable[Any]:
@@ -147,15 +148,15 @@ def _inside(value: Table | list[Any]) -> Iterable[Any]:
 
 
 def _check_format(table: Table) -> None:
-    """Look at the format first: a newer one may mean anything by the other keys."""
+    """Check the format first: in a newer one, the other keys may have other meanings."""
     number: Any = table.get("format")
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        said = "does not say its format" if number is None else f"says format = {number!r:.60}"
+        said = "has no format key" if number is None else f"has format = {number!r:.60}"
         raise PluginError(f"the manifest {said}", f"write format = {FORMAT}")
     if number > FORMAT:
         raise PluginError(
-            f"the manifest is of format {number}, and this hookbus reads up to {FORMAT}",
-            "upgrade hookbus, or take an older version of the plugin",
+            f"the manifest has format {number}, but this hookbus reads formats up to {FORMAT}",
+            "upgrade hookbus, or use an older version of the plugin",
         )
 
 
@@ -163,7 +164,7 @@ def _entry(key: str, value: object) -> str:
     entry = text(key, value)
     if not _ENTRY.fullmatch(entry):
         raise PluginError(
-            f"entry = {entry!r:.60} is not a module of the plugin's folder and a function in it",
+            f"entry = {entry!r:.60} does not name a module in the plugin's folder and a function",
             'write entry = "plugin:register" for the function register in plugin.py',
         )
     return entry

@@ -1,5 +1,5 @@
-"""The operator's word on a plugin's receivers: it stands over the author's. No guard gets weaker by
-it, unless he puts it in shadow in so many words.
+"""The operator's overrides for a plugin's receivers, which take precedence over the author's
+options. They weaken no guard, except by putting it in shadow explicitly.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ OVERRIDABLE: Final = ("priority", "timeout", "on_error", "shadow")
 
 @attrs.frozen
 class Word:
-    """What the operator says of the receivers of one plugin.
+    """The operator's overrides for the receivers of one plugin.
 
     Attributes:
-        options: for all of them.
-        receivers: for those of a name; stands over `options`.
+        options: those for all of its receivers.
+        receivers: those for receivers of a name; they take precedence over `options`.
     """
 
     options: Mapping[str, Any] = attrs.field(factory=dict)
@@ -32,7 +32,7 @@ class Word:
         """Read `overrides[plugin]`.
 
         Raises:
-            HookError: for an option that is none, or a value that makes no sense.
+            HookError: for an unknown option or an invalid value.
         """
         where = f"overrides[{plugin!r}]"
         options = dict(_mapping(where, said))
@@ -45,7 +45,7 @@ class Word:
         return cls(options, receivers)
 
     def on(self, receiver: str) -> dict[str, Any]:
-        """Return what is said of a receiver; it is meant by its name or the last part of it."""
+        """Return the overrides for a receiver, found by its name or the last part of it."""
         last = receiver.rpartition(".")[2]
         own = self.receivers.get(receiver, self.receivers.get(last, {}))
         return {**self.options, **own}
@@ -58,13 +58,12 @@ class Word:
 
 @attrs.frozen
 class Standing:
-    """The options a receiver of a plugin is connected with.
+    """The options with which a receiver of a plugin is connected.
 
     Attributes:
-        options: those of the author with the operator's over them.
-        note: what the operator changed and what the author had said, for `explain`; None where
-            nothing.
-        kept: what the operator said in vain, and why.
+        options: those of the author, with the operator's overrides.
+        note: what the operator changed, with the author's value, for `explain`; None if nothing.
+        kept: which overrides have no effect, and why.
     """
 
     options: dict[str, Any]
@@ -73,10 +72,10 @@ class Standing:
 
 
 def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, Any]) -> Standing:
-    """Say whose word stands for one receiver on a signal of this phase.
+    """Combine the options of one receiver on a signal of this phase.
 
-    `on_error` reaches only the roles that have a choice: a guard blocks, an observer is isolated,
-    an around raises. `shadow` reaches guards.
+    `on_error` applies only to roles that have a choice: a guard blocks, an observer is isolated, an
+    around raises. `enforce` applies to guards.
     """
     role = author.get("role") or ROLES[phase][0]
     options, changed, kept = dict(author), list[str](), list[str]()
@@ -86,11 +85,11 @@ def settle(phase: str | None, author: Mapping[str, Any], operator: Mapping[str, 
         if name == "shadow" and role != "guard":
             continue  # only a guard can be in shadow
         if name == "shadow" and author.get("locked") and value is True:
-            kept.append("shadow=True does not reach it: it is locked")
+            kept.append("shadow=True has no effect, because it is locked")
             continue
         if name == "on_error" and value not in POLICIES[role]:
             if role == "guard":
-                kept.append(f"on_error={value!r} does not reach it: a guard always blocks")
+                kept.append(f"on_error={value!r} has no effect, because a guard always blocks")
             continue
         options[name] = value
         said = author.get(name, _default_of(name, role))
@@ -120,5 +119,5 @@ def _check(where: str, options: Mapping[str, Any]) -> None:
             raise HookError(
                 f"{where} has {name!r}{did_you_mean(str(name), (*OVERRIDABLE, 'receivers'))}"
             )
-    # Of which role a receiver is, shows when it is connected.
+    # The role of a receiver is only known when it is connected.
     options_of(**{"role": "guard", **options} if "shadow" in options else options)

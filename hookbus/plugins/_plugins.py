@@ -1,4 +1,4 @@
-"""Plugins: what `load_plugins` returns, to see them, to load and unload them, and to get what they
+"""Plugins: what `load_plugins` returns, to list, load and unload plugins, and to get what they
 provide.
 """
 
@@ -24,11 +24,11 @@ from ._selection import VARIABLE, Selection, is_named
 
 
 class Plugins(Pictured):
-    """The plugins of a bus; made by `load_plugins`. As a `with` block it unloads them all at the
+    """The plugins of a bus, made by `load_plugins`. As a `with` block it unloads them all at the
     end.
 
-    A plugin is called by its id, or by place and id, such as `"workspace:search"`. What is wrong
-    with a plugin becomes a diagnostic; what is wrong with a request (an id that nobody has) raises
+    Name a plugin by its id, or by place and id, such as `"workspace:search"`. A problem with a
+    plugin becomes a diagnostic. A problem with a request, such as an unknown id, raises
     `HookError`.
     """
 
@@ -40,18 +40,18 @@ class Plugins(Pictured):
         self._lock = Lock()
         self._is_busy = self._is_closed = False
 
-    # -- what there is -----------------------------------------------------------------------------
+    # -- state -------------------------------------------------------------------------------------
 
     @property
     def loaded(self) -> tuple[str, ...]:
-        """The ids of the loaded plugins, in the order they were loaded."""
+        """The ids of the loaded plugins, in the order of loading."""
         return tuple(self._roster.loaded)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What deserves a look, of the last attempt with each plugin.
+        """The problems of the last attempt with each plugin.
 
-        And names given to `load_plugins` that are nowhere.
+        They include names given to `load_plugins` that no plugin has.
         """
         return (
             *(said for slot in list(self._roster.slots) for said in slot.diagnostics),
@@ -74,10 +74,10 @@ class Plugins(Pictured):
         return [titled("plugins", table), f"<ul>{said}</ul>" if said else ""]
 
     def provided(self, kind: str, name: str) -> Any:
-        """Return what a loaded plugin provides of this kind and name.
+        """Return what a loaded plugin provides under this kind and name.
 
         Raises:
-            HookError: if none provides it, with the names there are.
+            HookError: if no plugin provides it, with the known names.
         """
         everything = self.all_provided(kind)
         if name not in everything:
@@ -101,6 +101,7 @@ class Plugins(Pictured):
         """Check at start-up that these plugins are loaded.
 
         Raises:
+            HookError: naming the first plugin that is not loaded, and why.
             HookError: naming the first that is not, and why.
         """
         for plugin in plugins:
@@ -110,21 +111,21 @@ class Plugins(Pictured):
 
     def environment(self) -> dict[str, str]:
         """Return the environment variable with which a worker process loads exactly the plugins
-        loaded here.
+        that are loaded here.
         """
         return {VARIABLE: ",".join(slot.place_and_id for slot in self._roster.loaded.values())}
 
     def origin_of(self, receiver: Connected) -> tuple[str, str | None] | None:
-        """Return the plugin that connected a receiver and what the operator changed about it, or
+        """Return the plugin that connected a receiver, and what the operator changed about it; or
         None.
         """
         return self._roster.origins.get(receiver)
 
-    # -- what can be done --------------------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------------------
 
     def load(self, plugin: str | None = None) -> None:
-        """Look for plugins again and load those that are on and not loaded; with a name, only that
-        one.
+        """Search for plugins again and load those that are on and not loaded; with a name, only
+        that one.
 
         Raises:
             HookError: if there is no plugin of this name.
@@ -133,10 +134,10 @@ class Plugins(Pictured):
             self._load(plugin)
 
     def unload(self, plugin: str) -> None:
-        """Take a plugin out; the next `load` brings it back. One that is not loaded stays as it is.
+        """Unload a plugin; the next `load` brings it back. Nothing happens if it is not loaded.
 
         Raises:
-            HookError: if there is no such plugin, or a loaded one requires it.
+            HookError: if there is no such plugin, or if a loaded one requires it.
         """
         with self._changing():
             slot = self._roster.slot(plugin)
@@ -145,10 +146,10 @@ class Plugins(Pictured):
                 self._roster.take_out(slot, "unloaded", "it was unloaded")
 
     def disable(self, plugin: str) -> None:
-        """Take a plugin out and leave it out until it is enabled.
+        """Unload a plugin, and keep it out until it is enabled.
 
         Raises:
-            HookError: if there is no such plugin, or a loaded one requires it.
+            HookError: if there is no such plugin, or if a loaded one requires it.
         """
         with self._changing():
             slot = self._roster.slot(plugin)
@@ -157,27 +158,27 @@ class Plugins(Pictured):
             self._roster.take_out(slot, "disabled", "it was disabled")
 
     def enable(self, plugin: str) -> None:
-        """Switch a plugin on and load it, also one that is off by default or was refused before.
+        """Switch a plugin on and load it, even if it is off by default or was refused before.
 
         Raises:
-            HookError: if there is no such plugin, or allow, deny or HOOKBUS_PLUGINS keep it out.
+            HookError: if there is no such plugin, or if allow, deny or HOOKBUS_PLUGINS exclude it.
         """
         with self._changing():
             slot = self._roster.slot(plugin)
             forbidden = self._roster.selection.why_forbidden(slot.candidate)
             if forbidden is None and not slot.loaded and not is_named(slot.candidate, (plugin,)):
-                forbidden = f"it lies in the workspace; call it {slot.place_and_id!r}"
+                forbidden = f"it is in the workspace; name it {slot.place_and_id!r}"
             if forbidden is not None:
                 raise HookError(f"the plugin {plugin!r} cannot be enabled: {forbidden}")
             self._roster.selection.switch(slot.place_and_id, on=True)
             self._load(slot.place_and_id)
 
     def reload(self, plugin: str) -> None:
-        """Load a plugin anew, manifest and code, in place of the one that is loaded; if that is
-        refused, the old one stays.
+        """Load a plugin again, manifest and code, in place of the loaded version. If the new
+        version is refused, the old one stays.
 
-        An installed plugin registers anew, but its modules are not imported again. A plugin that is
-        not loaded is loaded.
+        An installed plugin registers again, but its modules are not imported again. A plugin that
+        is not loaded is loaded.
 
         Raises:
             HookError: if there is no such plugin.
@@ -190,7 +191,8 @@ class Plugins(Pictured):
                 self._load(slot.place_and_id)
 
     def close(self) -> None:
-        """Unload every plugin, the last one first, and leave the bus. Twice is once."""
+        """Unload every plugin in reverse order, and leave the bus. Calling it twice does nothing.
+        """
         with self._changing(even_closed=True):
             self._is_closed = True
             try:
@@ -213,7 +215,7 @@ class Plugins(Pictured):
 
     @contextmanager
     def _changing(self, *, even_closed: bool = False) -> Generator[None, None, None]:
-        """Hold off everybody else while plugins come or go."""
+        """Lock out other threads while plugins are loaded or unloaded."""
         with self._lock:
             if self._is_busy:
                 raise HookError(

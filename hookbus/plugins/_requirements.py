@@ -1,4 +1,4 @@
-"""What a plugin needs to be there: packages, programs, environment variables, other plugins."""
+"""What a plugin needs: packages, programs, environment variables, other plugins."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _CLAUSE: Final = re.compile(r"(==|!=|>=|<=|>|<)\s*(\d{1,18}(?:\.\d{1,18})*)")
 _VERSION: Final = re.compile(r"v?(?:\d+!)?(\d{1,18}(?:\.\d{1,18})*)(.*)")
 
 Version = tuple[tuple[int, ...], bool]
-"""The numbers of a version without trailing zeros, and whether it is the release itself and not one
-ahead of it.
+"""The numbers of a version without trailing zeros, and whether it is a final release and not a
+pre-release.
 """
 
 _HOLDS: Final[dict[str, Callable[[Version, Version], bool]]] = {
@@ -32,7 +32,7 @@ _HOLDS: Final[dict[str, Callable[[Version, Version], bool]]] = {
 
 
 def check_baggage(manifest: Manifest, environment: Mapping[str, str]) -> None:
-    """Raise PluginError for the first package, program or variable that is not there."""
+    """Raise PluginError for the first package, program or variable that is missing."""
     for requirement in manifest.packages:
         _check_package(requirement)
     for program in manifest.programs:
@@ -54,7 +54,7 @@ def _check_package(requirement: str) -> None:
     clauses = [clause.strip() for clause in spec[2].split(",") if clause.strip()] if spec else []
     if spec is None or not all(_CLAUSE.fullmatch(clause) for clause in clauses):
         raise PluginError(
-            f"requires.packages holds {requirement!r}, which cannot be read",
+            f"requires.packages contains {requirement!r}, which cannot be read",
             "write a name and plain numbers, such as 'httpx>=0.27,<1'",
         )
     try:
@@ -64,7 +64,7 @@ def _check_package(requirement: str) -> None:
         raise PluginError(problem, f"pip install '{requirement}'") from None
     if not all(_holds(have, clause) for clause in clauses):
         raise PluginError(
-            f"it needs {requirement!r}, and {spec[1]} {have} is installed",
+            f"it needs {requirement!r}, but {spec[1]} {have} is installed",
             f"pip install '{requirement}'",
         )
 
@@ -75,8 +75,8 @@ def _holds(have: str, clause: str) -> bool:
 
 
 def _version(text: str) -> Version:
-    """Read a version as far as comparing needs it: a, b, rc and dev come ahead of the release, post
-    and local count as it.
+    """Parse a version as far as comparisons need it: a, b, rc and dev come before the release; post
+    and local count as the release.
     """
     found = _VERSION.match(text)
     if found is None:
@@ -90,7 +90,7 @@ def _version(text: str) -> Version:
 
 
 def circle_through(plugin: str, requires: Mapping[str, tuple[str, ...]]) -> list[str] | None:
-    """Return the way from a plugin over what it requires back to itself, or None."""
+    """Return the path from a plugin through its requirements back to itself, or None."""
     ways = [[plugin]]
     seen: set[str] = set()
     while ways:
@@ -105,7 +105,7 @@ def circle_through(plugin: str, requires: Mapping[str, tuple[str, ...]]) -> list
 
 
 def in_load_order(requires: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return the plugins so that each comes after what it requires, else as they are given.
+    """Return the plugins so that each comes after its requirements, otherwise in the given order.
 
     Circles come last.
     """

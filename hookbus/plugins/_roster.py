@@ -1,4 +1,4 @@
-"""Every plugin that was found for one bus: who is on, who is shadowed, who can be loaded, in what
+"""Every plugin that was found for one bus: which are on, shadowed or loadable, and in which
 order.
 """
 
@@ -29,10 +29,10 @@ class Roster:
     """The plugins of a bus.
 
     Attributes:
-        slots: all that were found, by place and name.
-        loaded: those in force, by id, in the order they were loaded.
-        strangers: what the operator named and is nowhere.
-        origins: for every receiver that a plugin connected, its id and what the operator changed.
+        slots: all plugins that were found, by place and name.
+        loaded: the loaded plugins, by id, in the order of loading.
+        strangers: names from the operator that no plugin has.
+        origins: for every receiver of a plugin, the plugin's id and what the operator changed.
     """
 
     bus: Bus
@@ -67,12 +67,12 @@ class Roster:
             ),
         )
 
-    # -- looking -----------------------------------------------------------------------------------
+    # -- searching ---------------------------------------------------------------------------------
 
     def look(self, plugin: str | None = None) -> list[Slot]:
-        """Find what there is now, and return what is to be loaded.
+        """Search for plugins, and return those to load.
 
-        With a name, only that plugin is looked at anew.
+        With a name, only that plugin is read again.
         """
         earlier = {slot.key: slot for slot in self.slots}
         found = [Slot(candidate) for candidate in find(self.folders, installed=self.installed)]
@@ -94,7 +94,7 @@ class Roster:
         ]
         on = [slot for slot in fresh if slot.status == "unloaded"]
         for slot in on:
-            slot.why = "it was found and not loaded yet"
+            slot.why = "it was found but is not loaded yet"
         return [slot for slot in on if plugin is None or slot.is_called(plugin)]
 
     def _judge(self, slot: Slot, owners: dict[str, Slot]) -> None:
@@ -112,21 +112,21 @@ class Roster:
             first = owners[slot.id]
             where = f"{first.candidate.place} ({first.candidate.file})"
             problem = f"the plugin of {where} has the id {slot.id!r} and shadows this one"
-            advice = f"give one another id, or deny one: deny=[{first.place_and_id!r}]"
+            advice = f"change the id of one of them, or deny one: deny=[{first.place_and_id!r}]"
             slot.refuse(PluginError(problem, advice))
 
     def _unknown_ids(self, candidates: list[Candidate]) -> list[tuple[str, str]]:
         known = {candidate.id for candidate in candidates}
         said: dict[str, Mapping[str, Any]] = {"settings=": self.settings, "overrides=": self.words}
         return [
-            (name, f"{option} names {name!r}, which is nowhere{did_you_mean(name, known)}")
+            (name, f"{option} names {name!r}, but no plugin has that id{did_you_mean(name, known)}")
             for option, names in said.items() for name in names if name not in known
         ]  # fmt: skip
 
     # -- loading and unloading ---------------------------------------------------------------------
 
     def load(self, slots: list[Slot], provided: Callable[[str, str], Any]) -> None:
-        """Load plugins, each after what it requires; those in a circle are refused."""
+        """Load plugins, each after its requirements; plugins in a circle are refused."""
         by_id = {slot.id: slot for slot in slots}
         requires = {plugin: slot.requires for plugin, slot in by_id.items()}
         for plugin, slot in by_id.items():
@@ -138,7 +138,7 @@ class Roster:
                 self._attempt(by_id[plugin], by_id[plugin].candidate, provided)
 
     def reload(self, slot: Slot, provided: Callable[[str, str], Any]) -> None:
-        """Load the plugin as it is now in place of the one that is loaded."""
+        """Load the present version of the plugin in place of the loaded one."""
         self._attempt(slot, again(slot.candidate, self.folders.get(slot.candidate.place)), provided)
 
     def _attempt(
@@ -165,7 +165,7 @@ class Roster:
             raise candidate.problem or PluginError("it has no manifest", "write one")
         if slot.loaded is not None and manifest.id != slot.id:
             raise PluginError(
-                f"its id was {slot.id!r} and is {manifest.id!r} now",
+                f"its id has changed from {slot.id!r} to {manifest.id!r}",
                 "unload it, then load it under its new id",
             )
         check_baggage(manifest, os.environ)
@@ -184,26 +184,26 @@ class Roster:
         for other in required:
             if other not in self.loaded:
                 found = [slot for slot in self.slots if slot.id == other]
-                state = f"is {found[0].status} ({found[0].why})" if found else "is nowhere"
+                state = f"is {found[0].status} ({found[0].why})" if found else "does not exist"
                 raise PluginError(
-                    f"it requires the plugin {other!r}, which {state}", f"have {other} loaded first"
+                    f"it requires the plugin {other!r}, which {state}", f"load {other} first"
                 )
 
     def _check_names_are_free(self, slot: Slot, provides: Mapping[str, tuple[str, ...]]) -> None:
-        """Refuse a second owner of a kind and name, by what the manifests say."""
+        """Reject a second provider of a kind and name, according to the manifests."""
         for owner in self.loaded.values():
             taken = owner.loaded.manifest.provides if owner.loaded and owner is not slot else {}
             for kind, names in provides.items():
                 for name in names:
                     if name in taken.get(kind, ()):
                         raise PluginError(
-                            f"the {kind} {name!r} is provided by the plugin {owner.id} "
-                            f"({owner.candidate.file}) already",
+                            f"the {kind} {name!r} is already provided by the plugin {owner.id} "
+                            f"({owner.candidate.file})",
                             f"rename it, or disable {owner.id}",
                         )
 
     def take_all_out(self, why: str) -> None:
-        """Unload every plugin, the last one first; an interruption goes out when all have left."""
+        """Unload every plugin in reverse order; an interrupt is raised when all are unloaded."""
         fatal: BaseException | None = None
         for slot in reversed(list(self.loaded.values())):
             try:
@@ -214,7 +214,7 @@ class Roster:
             raise fatal
 
     def take_out(self, slot: Slot, status: Status, why: str) -> None:
-        """Unload a plugin whatever requires it; one that is not loaded only changes its status."""
+        """Unload a plugin, even if others require it; otherwise only change its status."""
         loaded, slot.loaded = slot.loaded, None
         slot.become(status, why)
         if loaded is not None:
@@ -234,8 +234,8 @@ class Roster:
 
 
 def _newer(old: Slot, new: Slot, plugin: str | None) -> Slot:
-    """Return what stands for a plugin after a look: what is loaded stays, and so does who was not
-    meant.
+    """Return the slot of a plugin after a search: a loaded plugin keeps its slot, and so does one
+    that was not searched for.
     """
     is_meant = plugin is None or old.is_called(plugin) or new.is_called(plugin)
     return new if is_meant and not old.loaded else old

@@ -1,4 +1,4 @@
-"""Which plugins are on: allow and deny lists, what is switched on by name, and HOOKBUS_PLUGINS."""
+"""Which plugins are on: allow and deny lists, plugins switched by name, and HOOKBUS_PLUGINS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def names_of(option: str, names: Iterable[str] | None) -> Names | None:
     """Return the names given for an option, or None.
 
     Raises:
-        HookError: for one that can name no plugin.
+        HookError: for a name that no plugin can have.
     """
     if names is None:
         return None
@@ -31,16 +31,16 @@ def names_of(option: str, names: Iterable[str] | None) -> Names | None:
         place = name.partition(":")[0] if isinstance(name, str) and ":" in name else "user"
         if not isinstance(name, str) or not name.rpartition(":")[2] or place not in PLACES:
             raise HookError(
-                f"{option} holds {name!r}; write 'id', 'place:id' or 'place:*' with a place of "
+                f"{option} contains {name!r}; write 'id', 'place:id' or 'place:*' with a place of "
                 f"{', '.join(PLACES)}"
             )
     return found
 
 
 def names_in_environment(environment: Mapping[str, str]) -> Names | None:
-    """Return what HOOKBUS_PLUGINS names, separated by commas.
+    """Return the names in HOOKBUS_PLUGINS, which commas separate.
 
-    None where it is not set, () where it is empty.
+    None if it is not set, () if it is empty.
     """
     said = environment.get(VARIABLE)
     if said is None:
@@ -51,8 +51,8 @@ def names_in_environment(environment: Mapping[str, str]) -> Names | None:
 def is_named(candidate: Candidate, names: Names, *, in_workspace: bool = False) -> bool:
     """Tell whether a list names a plugin.
 
-    A bare id names no plugin of the workspace unless asked for: what lies in a workspace must not
-    slip in under the name of a plugin the operator knows.
+    A bare id names no plugin of the workspace unless `in_workspace` is set: a plugin in a workspace
+    must not take the place of a plugin that the operator knows.
     """
     place, bare = candidate.place, in_workspace or candidate.place != "workspace"
     return any(
@@ -63,13 +63,13 @@ def is_named(candidate: Candidate, names: Names, *, in_workspace: bool = False) 
 
 @attrs.define
 class Selection:
-    """The operator's word on which plugins are on.
+    """The operator's settings for which plugins are on.
 
     Attributes:
-        allow: only these may be on; None lets all.
-        deny: these are off, whatever else is said.
-        enable: these are on, though their manifest may say otherwise.
-        environment: exactly these are on, as far as `allow` and `deny` let them; None where
+        allow: only these may be on; None allows all.
+        deny: these are off, whatever else is set.
+        enable: these are on, whatever their manifest says.
+        environment: exactly these are on, as far as `allow` and `deny` permit; None if
             HOOKBUS_PLUGINS is not set.
         disabled: plugins, as `place:id`, that were switched off since.
         enabled: plugins, as `place:id`, that were switched on since.
@@ -88,7 +88,7 @@ class Selection:
         (self.disabled if on else self.enabled).discard(place_and_id)
 
     def why_forbidden(self, candidate: Candidate) -> str | None:
-        """Say why a plugin may not be on, or None if it may."""
+        """Return why a plugin must not be on, or None if it may be on."""
         if is_named(candidate, self.deny, in_workspace=True):
             return "deny= names it"
         if self.allow is not None and not is_named(candidate, self.allow):
@@ -98,7 +98,7 @@ class Selection:
         return None
 
     def why_off(self, candidate: Candidate) -> str | None:
-        """Say why a plugin is off, or None if it is on."""
+        """Return why a plugin is off, or None if it is on."""
         forbidden = self.why_forbidden(candidate)
         if forbidden is not None:
             return forbidden
@@ -111,11 +111,11 @@ class Selection:
         if candidate.place == "workspace":
             return f"a plugin of the workspace is off until enable=[{place_and_id!r}] names it"
         if candidate.manifest is not None and not candidate.manifest.enabled:
-            return f"its manifest says enabled = false; enable=[{candidate.id!r}] switches it on"
+            return f"its manifest has enabled = false; enable=[{candidate.id!r}] switches it on"
         return None
 
     def strangers(self, candidates: list[Candidate]) -> Iterator[tuple[str, str]]:
-        """Yield every name that names nothing, with a sentence that says so."""
+        """Yield every name that no plugin has, with a message."""
         known = {name for found in candidates for name in (found.id, f"{found.place}:{found.id}")}
         lists = {
             "allow=": self.allow, "deny=": self.deny, "enable=": self.enable,
@@ -126,5 +126,6 @@ class Selection:
                 if not name.endswith("*") and name not in known:
                     yield (
                         name,
-                        f"{option} names {name!r}, which is nowhere{did_you_mean(name, known)}",
+                        f"{option} names {name!r}, but no plugin has that id"
+                        f"{did_you_mean(name, known)}",
                     )

@@ -1,4 +1,4 @@
-"""A plugin's settings: what its manifest allows, and the operator's values checked against that."""
+"""A plugin's settings: what its manifest allows, and the check of the operator's values."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _NUMBERS: Final = ("integer", "number")
 
 
 def is_of(kind: str, value: object) -> bool:
-    """Tell whether a value is of a TOML type; true and false are no numbers."""
+    """Tell whether a value has a TOML type; true and false are not numbers."""
     return isinstance(value, TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
 @attrs.frozen(kw_only=True)
 class Setting:
-    """What one setting may be."""
+    """What the manifest says about one setting."""
 
     name: str
     type: str
@@ -69,29 +69,29 @@ class Setting:
         )  # fmt: skip
         if setting.required and setting.has_default:
             raise PluginError(
-                f"[{where}] is required and has a default", "leave out one of the two"
+                f"[{where}] is required but has a default", "remove one of the two"
             )
         if setting.has_default:
             setting.check(setting.default, "the default in the manifest")
         return setting
 
     def check(self, value: object, whose: str) -> None:
-        """Raise PluginError unless the value may stand here; `whose` says where it comes from."""
-        # A setting may be a secret, so its value is not said.
+        """Raise PluginError unless the value is valid; `whose` says where it comes from."""
+        # A setting may be a secret, so its value is not shown.
         wrong = f"the setting {self.name} ({whose})"
         if not is_of(self.type, value):
-            problem = f"{wrong} is a {type(value).__name__}, not of type {self.type}"
-            raise PluginError(problem, f"give a value of type {self.type}")
+            problem = f"{wrong} is a {type(value).__name__}, but must be of type {self.type}"
+            raise PluginError(problem, f"set a value of type {self.type}")
         if self.choices is not None and value not in self.choices:
             raise PluginError(
                 f"{wrong} is not allowed", f"choose one of {', '.join(map(repr, self.choices))}"
             )
         if isinstance(value, (int, float)):
-            # Written so that a NaN, which compares with nothing, is refused as well.
+            # Written so that NaN, which compares false with everything, is rejected as well.
             if self.minimum is not None and not value >= self.minimum:
-                raise PluginError(f"{wrong} is below the minimum", f"give {self.minimum} or more")
+                raise PluginError(f"{wrong} is below the minimum", f"set {self.minimum} or more")
             if self.maximum is not None and not value <= self.maximum:
-                raise PluginError(f"{wrong} is above the maximum", f"give {self.maximum} or less")
+                raise PluginError(f"{wrong} is above the maximum", f"set {self.maximum} or less")
 
 
 def _choices(where: str, table: Table, kind: str) -> tuple[Any, ...] | None:
@@ -115,23 +115,23 @@ def _bound(where: str, table: Table, key: str, kind: str) -> float | None:
     if kind not in _NUMBERS or not is_of("number", table[key]):
         raise PluginError(
             f"[{where}] has {key} = {table[key]!r:.60}",
-            f"{key} is a number, and for type integer or number only",
+            f"{key} must be a number, and is only for the types integer and number",
         )
     bound: float = table[key]
     return bound
 
 
 def fill(schema: Mapping[str, Setting], given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings a plugin gets: the operator's values, else the defaults. They are copies
-    and read-only.
+    """Return the settings of a plugin: the operator's values, else the defaults, as read-only
+    copies.
 
     Raises:
-        PluginError: for a setting that is unknown, missing or not what the manifest allows.
+        PluginError: for a setting that is unknown, missing or not valid.
     """
     for name, value in given.items():
         if name not in schema:
             raise PluginError(
-                f"there is no setting {name!r}{did_you_mean(str(name), schema)}",
+                f"the plugin has no setting {name!r}{did_you_mean(str(name), schema)}",
                 "correct or remove it",
             )
         schema[name].check(value, "the operator's")
@@ -142,7 +142,7 @@ def fill(schema: Mapping[str, Setting], given: Mapping[str, Any]) -> Mapping[str
         elif setting.required:
             raise PluginError(
                 f"the setting {name!r} is required",
-                f"give it: settings={{<id>: {{{name!r}: ...}}}}",
+                f"set it: settings={{<id>: {{{name!r}: ...}}}}",
             )
         elif setting.has_default:
             filled[name] = copy.deepcopy(setting.default)

@@ -1,4 +1,4 @@
-"""One plugin that was found, and what became of it."""
+"""One plugin that was found, and its state."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Slot:
     """A plugin of the roster.
 
     Attributes:
-        candidate: as it was when it was loaded, or when it was last looked at.
-        why: why it is not loaded, or what is wrong though it is.
-        diagnostics: of the last attempt to load it.
+        candidate: the plugin as it was when it was loaded, or when it was last read.
+        why: why it is not loaded, or what is wrong although it is loaded.
+        diagnostics: the problems of the last attempt to load it.
     """
 
     candidate: Candidate
@@ -33,7 +33,7 @@ class Slot:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is recognised by when plugins are looked for again."""
+        """The key by which it is recognised when plugins are searched again."""
         return self.candidate.place, self.candidate.file
 
     @property
@@ -42,7 +42,7 @@ class Slot:
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """The plugins it requires, as loaded or as found."""
+        """The plugins that it requires, as loaded or as found."""
         manifest = self.loaded.manifest if self.loaded else self.candidate.manifest
         return manifest.plugins if manifest else ()
 
@@ -53,15 +53,15 @@ class Slot:
         self.status, self.why, self.diagnostics = status, why, []
 
     def warn(self, problem: PluginError) -> None:
-        """Keep a diagnostic of something that does not stop it."""
+        """Record a problem that does not stop it."""
         self._keep("warning", problem)
         self.why = self.why or problem.problem
 
     def refuse(self, problem: PluginError) -> None:
-        """Keep why it, or its new version, is not loaded."""
+        """Record why it, or its new version, is not loaded."""
         if self.loaded:
             self.become(
-                "loaded", f"its reload was refused, and it goes on as it was: {problem.problem}"
+                "loaded", f"its reload was refused, so the old version stays: {problem.problem}"
             )
         else:
             self.become("refused", problem.problem)

@@ -1,4 +1,4 @@
-"""load_plugins: its arguments, checked; then the first look."""
+"""load_plugins: checks its arguments, then searches for plugins."""
 
 from __future__ import annotations
 
@@ -31,32 +31,34 @@ def load_plugins(
 ) -> Plugins:  # fmt: skip
     """Find plugins and load those that are on, each as a whole or not at all.
 
-    What is wrong with one is a diagnostic. Of two plugins with one id that are on, that of the
-    earlier place is taken: workspace, user, bundled, installed.
+    A problem with a plugin becomes a diagnostic. Of two enabled plugins with one id, the one in
+    the earlier place is used. The order is workspace, user, bundled, installed.
 
     Args:
-        bus: what they connect to; it has one set of plugins at a time.
-        workspace: a folder of plugin folders that came with what is worked on; they are off until
-            `enable` names them.
+        bus: the bus that they connect to; it has one set of plugins at a time.
+        workspace: a folder of plugin folders that came with the files being worked on; they are off
+            until `enable` names them.
         user: a folder of plugin folders of the user.
         bundled: a folder of plugin folders that came with the host.
-        installed: also take the entry points of the group `hookbus.plugins`.
-        allow: only these may be on; None lets all. Names are `"id"`, `"place:id"` or `"place:*"`.
-        deny: these are off, whatever else is said.
-        enable: these are on, though their manifest may say otherwise.
-        settings: plugin id to its settings, checked against its manifest.
+        installed: whether to use the entry points of the group `hookbus.plugins`, too.
+        allow: only these may be on; None allows all. Names are `"id"`, `"place:id"` or `"place:*"`.
+        deny: these are off, whatever else is set.
+        enable: these are on, whatever their manifest says.
+        settings: plugin id to its settings, which are checked against its manifest.
         overrides: plugin id to `priority`, `timeout` (seconds) and `on_error` for its receivers,
             `shadow` for its guards, and under `receivers` the same by name of a receiver. They
-            stand over what the plugin says; a guard always blocks, unless `shadow` is True.
+            take precedence over the plugin's options. A guard always blocks, unless `enforce` is
+            False.
 
     Raises:
-        HookError: if an argument makes no sense, or the bus has plugins already; nothing is loaded
-            then.
+        HookError: if an argument is not valid, or if the bus has plugins already; then nothing is
+            loaded.
     """
     if isinstance(bus, type):
         check_bus(bus)
     if not isinstance(bus, Bus):
-        raise HookError(f"{bus!r:.60} is not a bus: name a folder, load_plugins(user={bus!r:.60})")
+        instead = f"pass a folder by name, load_plugins(user={bus!r:.60})"
+        raise HookError(f"{bus!r:.60} is not a bus: {instead}")
     selection = Selection(
         allow=names_of("allow", allow), deny=names_of("deny", deny) or (),
         enable=names_of("enable", enable) or (), environment=names_in_environment(os.environ),
@@ -73,7 +75,7 @@ def load_plugins(
 def _places(**folders: Path | None) -> dict[str, str]:
     for place, given in folders.items():
         if given is not None and not isinstance(given, (str, os.PathLike)):
-            raise HookError(f"{place}={given!r:.60} must be one folder, whose folders are plugins")
+            raise HookError(f"{place}={given!r:.60} must be one folder that holds plugin folders")
     found = {
         place: os.path.abspath(os.path.expanduser(folder))
         for place, folder in folders.items()
@@ -83,22 +85,22 @@ def _places(**folders: Path | None) -> dict[str, str]:
         own = os.path.dirname(folder) if os.path.basename(folder) == FILE_NAME else folder
         if os.path.isfile(os.path.join(own, FILE_NAME)):
             raise HookError(
-                f"{place}={os.fspath(str(folders[place]))!r} is one plugin itself, with its "
-                f"{FILE_NAME}: give the folder that holds it, {os.path.dirname(own)!r}"
+                f"{place}={os.fspath(str(folders[place]))!r} is itself a plugin, with a "
+                f"{FILE_NAME}: pass the folder that contains it, {os.path.dirname(own)!r}"
             )
         if _has_loose_code(folder):
             warn(
-                f"{place}={os.fspath(str(folders[place]))!r} holds no plugin: each is a folder of "
-                f"its own in it, with a {FILE_NAME}"
+                f"{place}={os.fspath(str(folders[place]))!r} contains no plugin: each plugin must "
+                f"be a folder in it, with a {FILE_NAME}"
             )
     return found
 
 
 def _has_loose_code(folder: str) -> bool:
-    """Tell whether a folder has code and no folder that could be a plugin."""
+    """Tell whether a folder has code but no folder that could be a plugin."""
     try:
         names = [name for name in os.listdir(folder) if not name.startswith((".", "_"))]
-    except OSError:  # it is not there, or said later
+    except OSError:  # it does not exist, or is reported later
         return False
     if any(os.path.isdir(os.path.join(folder, name)) for name in names):
         return False
@@ -108,7 +110,7 @@ def _has_loose_code(folder: str) -> bool:
 def _begin(bus: Bus, plugins: Plugins) -> None:
     with _beginning:
         if bus.plugins is not None:
-            problem = "this bus has plugins already"
+            problem = "this bus already has plugins"
             raise HookError(f"{problem}: call load() on them, or close() them first")
         bus.plugins = plugins
     try:

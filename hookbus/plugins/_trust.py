@@ -1,5 +1,5 @@
-"""Whether a plugin's folder can be trusted: nothing in it leads out, can be changed by anyone, or
-belongs to a stranger.
+"""Whether a plugin's folder can be trusted: nothing in it points outside, is writable by everyone,
+or belongs to another user.
 """
 
 from __future__ import annotations
@@ -13,31 +13,30 @@ from hookbus.exceptions import PluginError
 
 
 def check_place(root: str) -> None:
-    """Raise PluginError unless the folder that holds plugins is one only its owner and root can
-    change.
+    """Raise PluginError unless only its owner and root can change the folder that contains plugins.
     """
     if not os.path.isdir(root):
-        raise PluginError(f"{root} is not a folder", "name a folder that holds plugin folders")
+        raise PluginError(f"{root} is not a folder", "pass a folder that contains plugin folders")
     check_owner(root, os.stat(root))
 
 
 def check_folder(folder: str, root: str) -> None:
     """Raise PluginError unless everything in a plugin's folder can be trusted.
 
-    Who may write to the folders above `root` is the operator's affair. On Windows modes and owners
-    are not looked at.
+    The operator is responsible for the folders above `root`. On Windows, modes and owners are not
+    checked.
     """
     real = os.path.realpath(folder)
     if not _is_inside(real, os.path.realpath(root)):
         raise PluginError(
-            f"{folder} leads out of {root}, to {real}", "put the plugin itself there, not a link"
+            f"{folder} points outside {root}, to {real}", "put the plugin itself there, not a link"
         )
     for path in (real, *_below(real)):
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
             if not _is_inside(os.path.realpath(path), real):
                 raise PluginError(
-                    f"{path} leads out of the plugin's folder",
+                    f"{path} points outside the plugin's folder",
                     "put the file itself there, not a link",
                 )
         elif not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
@@ -46,7 +45,7 @@ def check_folder(folder: str, root: str) -> None:
 
 
 def check_owner(path: str, status: os.stat_result) -> None:
-    """Raise PluginError unless a file or folder belongs to this user or root, and nobody else may
+    """Raise PluginError unless a file or folder belongs to this user or root, and no other user may
     write to it.
     """
     if sys.platform == "win32":
@@ -57,7 +56,7 @@ def check_owner(path: str, status: os.stat_result) -> None:
             f"{os.geteuid()} of this process",
             f"chown it: chown {os.geteuid()} {path}",
         )
-    # The mode of a link says nothing; what it leads to is looked at on its own.
+    # The mode of a link means nothing; its target is checked separately.
     if not stat.S_ISLNK(status.st_mode) and status.st_mode & stat.S_IWOTH:
         raise PluginError(f"{path} is world-writable: anyone could change it", f"chmod o-w {path}")
 

@@ -24,7 +24,8 @@ def blocked(bank, *args, **kwargs):
 
 def test_without_anybody_to_ask_it_is_a_no(bank, asks):
     said = blocked(bank, "ada", 500)
-    assert said.reason == "pay 500 to ada?: nobody is there to say yes"
+    advice = "no approver is configured; set one with bus.approver(...)"
+    assert said.reason == f"pay 500 to ada?: {advice}"
     assert said.receiver.endswith("large") and said.verdict.code == "large"
     assert bank.pay("ada", 5) == 5
 

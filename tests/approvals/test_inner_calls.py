@@ -362,7 +362,7 @@ def test_another_approver_is_asked_and_without_one_the_call_inside_is_blocked(bu
         return call(arguments)
 
     server, ran = layers(server_class(bus), ("bank_pay", "pay"), hand_on)
-    with pytest.raises(HookBlocked, match="nobody is there"):
+    with pytest.raises(HookBlocked, match="no approver is configured"):
         server.call(ARGUMENTS)
     assert ran == ["bank_pay"]
 

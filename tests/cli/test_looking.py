@@ -39,7 +39,7 @@ def test_explain_shows_the_function_that_runs(hookbus):
 def test_explain_says_what_can_never_fire_at_this_hook(hookbus):
     _, out, _ = hookbus("explain", "mistakes:Agent.reply", "--json")
     never = json.loads(out)["never"]
-    assert any("nobody emits pre_replly" in each for each in never)
+    assert any("nothing emits pre_replly" in each for each in never)
     assert not any("transfer" in each or "pre_say" in each for each in never)
     _, out, _ = hookbus("explain", "mistakes:say", "--json")
     assert any("can never match" in each for each in json.loads(out)["never"])
@@ -50,12 +50,12 @@ def test_check_of_a_module_in_order_is_quiet(hookbus):
 
 
 @pytest.mark.parametrize("part", [
-    "nobody emits pre_replly, which misspelt (",
+    "nothing emits pre_replly, but misspelt (",
     "did you mean 'pre_reply'?",
-    "opens (", "blocks, but fails open: make it a guard",
+    "opens (", "blocks, but fails open: connect it with role='guard'",
     "unmatched (", "can never match",
-    "does not wholly guard mistakes.Child.reply", "not hooked: mistakes.Child.reply",
-    "guarded, and so blocked: transfer has no guard",
+    "does not guard all of mistakes.Child.reply", "not hooked: mistakes.Child.reply",
+    "require_guard=True blocks calls: no guard covers every 'transfer' call",
 ])  # fmt: skip
 def test_check_finds_what_cannot_be_meant_so(hookbus, part):
     code, out, _ = hookbus("check", "mistakes", "--json")

@@ -167,7 +167,7 @@ def test_what_the_settings_require_is_guarded_or_blocked(bank):
     (bank / "hookbus.toml").write_text('require = ["pay"]\n')
     ran = python("-m", "hookbus", "run", "script.py", cwd=bank)
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert "no guard watches over it" in ran.stderr
+    assert "no guard covers this call" in ran.stderr
 
 
 def test_a_program_does_not_begin_without_a_plugin_that_is_to_guard_it(bank):

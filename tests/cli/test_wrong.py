@@ -65,15 +65,15 @@ WRONG = [
     (["run", "--instrument", "agent", "empty.py"], "write module:Class.method", {}),
     (["run", "--instrument", "agent:Agent.nosuch", "empty.py"], "does not exist", {}),
     (["run", "--instrument", "nosuch:A.b", "empty.py"], "there is no module 'nosuch'", {}),
-    (["run", "--journal", "no/such.journal", "empty.py"], "there is no folder", {}),
+    (["run", "--journal", "no/such.journal", "empty.py"], "does not exist; create it", {}),
     (["run", "--journal", "package", "empty.py"], "is a folder", {}),
     (["run", "--trace", "no/such.json", "empty.py"], "there is no folder no", {}),
     (["run", "--trace", "package", "empty.py"], "package is a folder", {}),
     (["run", "--journal", "new.journal", "--approvals", "new.db", "--trace", "package", "empty.py"],
      "package is a folder", {}),
     (["run", "--approvals", "new.db", "--turns", "empty.py"], "give --journal FILE, too", {}),
-    (["run", "--approvals", "agent.py", "empty.py"], "is no SQLite database", {}),
-    (["run", "--approvals", "no/such.db", "empty.py"], "there is no folder", {}),
+    (["run", "--approvals", "agent.py", "empty.py"], "is not an SQLite database", {}),
+    (["run", "--approvals", "no/such.db", "empty.py"], "does not exist; create it", {}),
     (["run", "--wait", "9", "empty.py"], "give --approvals FILE, too", {}),
     (["run", "--wait", "-1", "--approvals", "a.db", "empty.py"], "from 0 to 86400", {}),
     (["run", "--wait", "long", "empty.py"], "long", {}),
@@ -81,9 +81,9 @@ WRONG = [
     (["run", "--nosuch", "empty.py"], "Unknown option: --nosuch", {}),
     (["log"], "no journal is named", {}),
     (["log", "--journal", "nosuch.journal"], "there is no journal nosuch.journal", {}),
-    (["log", "--journal", "agent.py"], "is no SQLite database", {}),
+    (["log", "--journal", "agent.py"], "is not an SQLite database", {}),
     (["log", "--journal", "package"], "there is no journal package", {}),
-    (["log", "--journal", "other.db"], "is a database of something else", {}),
+    (["log", "--journal", "other.db"], "is a database of another program", {}),
     (["log", "--journal", "damaged.journal"], "is damaged", {}),
     (["log", *J, "--outcome", "blokced"], "did you mean 'blocked'?", {}),
     (["log", *J, "--since", "tomorrowish"], "is no moment: write 15m", {}),
@@ -115,8 +115,8 @@ WRONG = [
     (["serve", *J, "--port", "http"], "http", {}),
     (["approvals"], "no store is named", {}),
     (["approvals", "--store", "nosuch.db"], "there is no store nosuch.db", {}),
-    (["approvals", "--store", "agent.py"], "is no SQLite database", {}),
-    (["approvals", "--store", "night.journal"], "is a database of something else", {}),
+    (["approvals", "--store", "agent.py"], "is not an SQLite database", {}),
+    (["approvals", "--store", "night.journal"], "is a database of another program", {}),
     (["approvals", "show", "nosuch", "--store", "approvals.db"], "has no request 'nosuch'", {}),
     (["approvals", "approve", "nosuch", "--store", "approvals.db"], "has no request", {}),
     (["approvals", "deny", "", "--store", "approvals.db"], "has no request ''", {}),
@@ -209,7 +209,7 @@ def test_a_file_that_may_not_be_read_is_said(hookbus, stocked, monkeypatch, word
         with nobody():
             code, out, err = hookbus(*words)
         assert (code, out, err.count("\n")) == (2, "", 1)
-        assert file in err and "look at its rights" in err
+        assert file in err and "check the permissions" in err
         assert files_in(Path(place)) - before == set()
         monkeypatch.chdir(stocked)
 

@@ -103,7 +103,7 @@ def test_a_cell_that_is_run_five_times_leaves_one_receiver(run):
     for number in range(5):
         said = run(GUARDS, f"g{number // 2}")
         assert len(said) == (0 if number == 0 else 7)
-        assert all("takes the place of the one before" in line for line in said)
+        assert all("replaces the earlier definition" in line for line in said)
         assert run(ASK) == answers("v1", f"g{number // 2}")
 
 
@@ -116,8 +116,8 @@ def test_the_class_cell_run_again_keeps_its_guards(run):
         said = run(ASK)
         assert [line for line in said if "INFO" not in line] == answers(version, "g")
         assert [line for line in said if "INFO" in line] == [
-            f"INFO class {name} in __main__ was made anew, and what is connected to the one before "
-            "holds for it"
+            f"INFO class {name} in __main__ was defined again, and takes over the connections "
+            "of the earlier definition"
             for name in ("Agent", "Child")
         ]
         assert run("print(said(old.act, 'KEY'))") == ["g"]

@@ -97,7 +97,7 @@ def test_a_later_cell_answers_what_waits_at_a_inbox(run):
 def test_a_recording_says_how_far_it_is_while_the_cell_runs(run):
     _, shown = run("with record() as happened:\n    Bank().slow(0.01); Bank().slow(1.3)")
     assert len(shown) >= 3
-    assert "1 returned, 1 under way, slow of Bank" in shown[0]
+    assert "1 returned, 1 running, slow of Bank" in shown[0]
     assert shown[-1].endswith(": 2 returned")
 
 

@@ -198,7 +198,7 @@ async def test_it_sees_each_item_and_how_the_call_ended(house, gate):
 @pytest.mark.parametrize("phase", ["pre", "post", "item", "error", "around"])
 def test_it_is_refused_for_whoever_the_call_has_to_wait_for(house, phase, role):
     options = {"role": role} if phase != "around" and (phase, role) != ("error", "guard") else {}
-    with pytest.raises(HookError, match='background=True: only what role="observe" says'):
+    with pytest.raises(HookError, match='background=True: only a receiver with role="observe"'):
         house.bus.signal(f"{phase}_think").connect(
             lambda agent, call_next=None: None, background=True, **options
         )
@@ -230,7 +230,7 @@ async def test_what_is_over_the_bound_is_dropped_counted_and_told_with_its_call(
     assert await house.bus.drain(0) == 3
     assert [event.call_id for event in house.failed] == started[3:]
     assert {(event.receiver, event.action) for event in house.failed} == {("slow", "isolated")}
-    assert "dropped: 3 observers are under way" in str(house.failed[0].exception)
+    assert "dropped: 3 observers are running" in str(house.failed[0].exception)
     assert any(said.startswith("7 turns") for said in report(house.bus).findings)
     gate.opened.set()
     assert await house.bus.drain(SECONDS) == 0
@@ -403,7 +403,7 @@ def test_where_no_loop_of_asyncio_runs_it_fails_and_the_call_goes_on(house):
     house.observe("pre_reply", raises_async)
     with pytest.raises(StopIteration, match="hi"):
         house.agent.reply("hi").send(None)
-    assert "needs the event loop of asyncio" in str(house.failed[0].exception)
+    assert "needs a running asyncio event loop" in str(house.failed[0].exception)
     assert house.bus.drain_sync(0) == 0
 
 

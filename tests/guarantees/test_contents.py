@@ -71,13 +71,13 @@ def test_what_is_written_in_place_after_the_verdict_blocks_the_call(kind, write,
         bus.signal("pre_pay").connect(writer, role=role, priority=-1)
     told = []
     bus.events.connect(lambda bus, event: told.append(event), kinds=(Failed, Blocked))
-    with pytest.raises(HookBlocked, match=r"arguments.* was changed in place after it was judged"):
+    with pytest.raises(HookBlocked, match=r"arguments.* changed in place after the guards"):
         called(kind, agent, some())
     assert not ran
     failure, block = told
     assert failure.action == "blocked" and "writer" in failure.receiver == block.receiver
     assert block.code == "changed"
-    assert "ran between a guard's verdict" in str(report(bus))
+    assert "ran after the guards in a call" in str(report(bus))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,8 @@ def test_the_block_names_the_place_and_the_receivers_that_ran_since(write, place
     )
     with pytest.raises(HookBlocked) as blocked:
         agent.pay(some())
-    assert blocked.value.reason.startswith(f"{place} was changed in place after it was judged")
+    said = f"{place} was changed in place after the guards checked it"
+    assert blocked.value.reason.startswith(said)
     assert blocked.value.reason.endswith("since then ran fine, audit")
 
 
@@ -393,6 +394,6 @@ def test_what_is_put_in_place_of_read_only_arguments_is_read_only_too(way):
         if arguments["to"] == "bob":
             arguments["to"] = "eve"
 
-    with pytest.raises(HookBlocked, match="wrote in place"):
+    with pytest.raises(HookBlocked, match="changed an argument in place"):
         agent.pay({"to": "ann"})
     assert not ran

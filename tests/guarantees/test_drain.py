@@ -151,7 +151,7 @@ async def test_where_it_cannot_wait_it_says_what_to_write(house):
     with pytest.raises(HookError, match="write await bus.drain"):
         house.bus.drain_sync(1)
     for seconds in (-1, None, "1", True, float("nan"), 1e300):
-        with pytest.raises(HookError, match="is no number of seconds"):
+        with pytest.raises(HookError, match="is not a number of seconds"):
             await house.bus.drain(seconds)
 
 
@@ -193,7 +193,7 @@ def test_what_has_not_ended_then_is_said_in_one_line():
     end = "[think() for _ in range(3)]"
     code, out, err = run(imports="time", seconds=0.01, body="time.sleep(600)", end=end)
     assert (code, out) == (0, "")
-    assert err.startswith("3 observers in the background had not ended when Python did: slow (")
+    assert err.startswith("3 background observers had not finished when Python exited: slow (")
     assert err.count("\n") == 1
 
 

@@ -168,7 +168,7 @@ def assigns(agent, ctx):
 @pytest.mark.parametrize(
     ("receiver", "says"),
     [(writes, "writes wrote to ctx.kwargs, which only a modifier of `pre` may do"),
-     (assigns, "assigns assigned to ctx; return what is to be changed")],
+     (assigns, "assigns assigned to ctx, which is read-only; return the changes instead")],
 )  # fmt: skip
 @pytest.mark.parametrize("role", ["guard", "observe"])
 def test_a_receiver_that_writes_where_it_may_not_is_told_what_to_do_and_at_which_line(
@@ -206,6 +206,6 @@ def test_a_guard_that_asks_itself_is_told_so(bus, colour, logged):
         return Block("no")
 
     bus.signal("pre_reply").connect(second, role="guard", name="second")
-    with pytest.raises(Exception, match="calls reply in its own turn") as blocked:
+    with pytest.raises(Exception, match="calls reply, which calls it again") as blocked:
         take(colour, agent, "hi")
-    assert "end it by a condition" in str(blocked.value)
+    assert "stop the recursion by a condition" in str(blocked.value)

@@ -368,7 +368,10 @@ def test_a_guard_that_raises_its_verdict_is_told_to_return_it_and_stays_closed(
     if is_async and colour in ("sync", "generator"):
         pytest.skip("such a guard is refused")
     bus.signal("pre_reply").connect(guard_async if is_async else guard, role="guard", name="g")
-    said = "g raised what is no exception; a verdict is returned: return Block(reason)"
+    said = (
+        "g raised something that is not an exception; a verdict is returned: "
+        "write return Block(reason)"
+    )
     assert blocked(colour, agent).reason == f"guard failed: {said}"
     assert said in "\n".join(report(bus).findings) and said in logged()[0][1]
 

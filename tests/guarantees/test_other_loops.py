@@ -112,5 +112,5 @@ def test_a_deadline_fails_before_its_receiver_begins_and_says_what_it_needs(bus,
             run(agent.think(1))
     assert (begun, agent.bodies) == ([], 0)
     assert len(failed) == HOT and all(
-        "needs the event loop of asyncio" in str(event.exception) for event in failed
+        "needs a running asyncio event loop" in str(event.exception) for event in failed
     )

@@ -127,7 +127,7 @@ def test_a_receiver_that_makes_the_call_it_is_asked_in_is_told_so_and_fails_by_i
             agent.think(0)
     else:
         assert agent.think(0) == 0
-    assert isinstance(failed[0].exception, HookError) and "calls think in its own turn" in str(
+    assert isinstance(failed[0].exception, HookError) and "calls think, which calls it" in str(
         failed[0].exception
     )
     assert isinstance(failed[0].exception.__cause__, RecursionError)
@@ -170,7 +170,7 @@ def test_an_awaited_observer_that_makes_the_call_it_is_asked_in_fails_though_eac
         0 < turns <= sys.getrecursionlimit()
         and "asks_again" in found
         and "failed open once: " in found
-        and "again, without end; end it by a condition" in found
+        and "again, without end; stop the recursion by a condition" in found
     )
 
 

@@ -220,6 +220,6 @@ def test_a_timeout_that_is_none_is_refused(make, wrong):
 
 @pytest.mark.parametrize("make", [lambda p: redact(patterns=p), lambda p: Bus().redact(patterns=p)])
 def test_a_pattern_that_is_refused_is_not_shown(make):
-    with pytest.raises(HookError, match=r"patterns.*\[1\].* is no pattern") as error:
+    with pytest.raises(HookError, match=r"patterns.*\[1\].* is (no|not a valid) pattern") as error:
         make(["fine", "hunter2("])
     assert "hunter2" not in str(error.value)

@@ -15,7 +15,7 @@ def outcome(call, name, **arguments):
         call(name, **arguments)
     except HookBlocked as blocked:
         assert len(call.made) == before
-        return "asked" if "nobody is there" in blocked.reason else "blocked"
+        return "asked" if "no approver is configured" in blocked.reason else "blocked"
     return "called"
 
 

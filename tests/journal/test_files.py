@@ -92,7 +92,7 @@ FOREIGN = (
 def test_a_file_of_something_else_is_refused_without_a_changed_byte(path, tmp_path, make, opened):
     make(path)
     before = folder_of(tmp_path)
-    with pytest.raises(HookError, match="something else|no SQLite database|has schema [17]"):
+    with pytest.raises(HookError, match="another program|not an SQLite database|has schema [17]"):
         opened(path)
     assert folder_of(tmp_path) == before
 

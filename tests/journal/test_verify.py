@@ -319,5 +319,5 @@ def test_a_checkpoint_of_a_journal_without_records_fits_what_came_after(path):
 
 def test_a_name_that_no_file_can_have_is_refused(tmp_path):
     for open_it in (Journal, Journal.reading):
-        with pytest.raises(HookError, match="give the path of a file"):
+        with pytest.raises(HookError, match="pass (a|the) path"):
             open_it(str(tmp_path / "a\0b"))

@@ -73,7 +73,7 @@ def test_a_broken_distribution_is_named_and_all_others_load(load, agent, site):
         "distbytes": "the entry points of the distribution distbytes cannot be read",
         "lonely": "the entry point's line 'lonely' is malformed, in the distribution distlines",
         "odd": "the entry point's value 'not a module' is malformed, in the distribution distlines",
-        "unlisted": "the distribution distnameless brings no hookbus-plugin.toml",
+        "unlisted": "the distribution distnameless has no hookbus-plugin.toml",
         "listed": "it cannot be read",
     }.items():
         assert said in said_of(plugin, plugins)

@@ -169,10 +169,10 @@ def test_an_installed_distribution_brings_a_plugin_and_a_broken_one_hurts_nobody
     assert "site-packages" in said["file"]
     problems = {
         "bad": "its import raised RuntimeError",
-        "bare": "the distribution shop brings no hookbus-plugin.toml for shop.bare.plugin",
-        "alias": "the manifest has id = 'named', the entry point is called 'alias'",
-        "toml": "the manifest is not TOML",
-        "gone": "there is no module shop.gone.absent",
+        "bare": "the distribution shop has no hookbus-plugin.toml for shop.bare.plugin",
+        "alias": "the manifest has id = 'named', but its entry point is 'alias'",
+        "toml": "the manifest is not valid TOML",
+        "gone": "the module shop.gone.absent does not exist",
         "odd": "the entry point's value 'not a module' is malformed",
         "unlisted": "it cannot be read",
     }  # fmt: skip

@@ -37,7 +37,7 @@ BROKEN = {
         "def register(api): api.connect('pre-reply', print)",
     "register raised HookError (3 cannot be connected to pre_reply: it is not callable) at ":
         "def register(api): api.connect('pre_reply', 3)",
-    "register raised HookError (role='gard' is unknown; did you mean 'guard'?": STEP
+    "register raised HookError (role='gard' is not valid; did you mean 'guard'?": STEP
     + "def register(api): api.connect('pre_reply', step, role='gard')",
     "register raised HookError (connect has no option 'prority'; did you mean 'priority'": STEP
     + "def register(api): api.connect('pre_reply', step, prority=1)",
@@ -48,15 +48,15 @@ BROKEN = {
     + "def register(api): api.connect('pre_reply', step)",
     "is async, but reply is a plain def":
         "async def step(agent): pass\ndef register(api): api.connect('pre_reply', step)",
-    "asks for role='modify', but the phase 'finally' takes observe": STEP
+    "has role='modify', but the phase 'finally' takes observe": STEP
     + "def register(api): api.connect('finally_reply', step, role='modify')",
-    "step connects to post_reply, which hooks in its manifest does not name; did you mean 'pre_re":
+    "step connects to post_reply, which hooks in its manifest does not list; did you mean 'pre_re":
         STEP + "def register(api): api.connect('post_reply', step)",
-    "it provides the tool 'y', which provides in its manifest does not name":
+    "it provides the tool 'y', which provides in its manifest does not list":
         "def register(api): api.provide('tool', 'y', 1)",
-    "was connected to pre_reply past the api": STEP
+    "was connected to pre_reply without the api": STEP
     + "import hookbus\nhookbus.signal('pre_reply').connect(step)\ndef register(api): pass",
-    "was connected to events past the api": "import hookbus\ndef told(bus, event): pass\n"
+    "was connected to events without the api": "import hookbus\ndef told(bus, event): pass\n"
     + "hookbus.default_bus.events.connect(told)\ndef register(api): pass",
 }  # fmt: skip
 
@@ -227,13 +227,13 @@ def test_a_plugin_registers_receivers_provides_things_and_reads_its_settings(
     [
         (
             {"limit": "3", "key": "k"},
-            "the setting limit (the operator's) is a str, not of type integer",
+            "the setting limit (the operator's) is a str, but must be of type integer",
         ),
-        ({"limit": True, "key": "k"}, "is a bool, not of type integer"),
-        ({"limit": 0, "key": "k"}, "is below the minimum; give 1 or more"),
+        ({"limit": True, "key": "k"}, "is a bool, but must be of type integer"),
+        ({"limit": 0, "key": "k"}, "is below the minimum; set 1 or more"),
         ({"mode": "fats", "key": "k"}, "is not allowed; choose one of 'fast', 'slow'"),
         ({"ratio": float("nan"), "key": "k"}, "is above the maximum"),
-        ({"limt": 3, "key": "k"}, "there is no setting 'limt'; did you mean 'limit'"),
+        ({"limt": 3, "key": "k"}, "the plugin has no setting 'limt'; did you mean 'limit'"),
         ({}, "the setting 'key' is required"),
     ],
 )
@@ -276,7 +276,7 @@ def test_a_second_owner_of_a_name_is_refused_without_importing_it_and_the_first_
     plugins = load(user=user)
     assert plugins.loaded == ("a", "c")
     assert (
-        f"the tool 'search' is provided by the plugin a ({first / 'hookbus-plugin.toml'}) already"
+        f"the tool 'search' is already provided by the plugin a ({first / 'hookbus-plugin.toml'})"
         in said_of("b", plugins)
     )
     assert plugins.provided("tool", "search") == "a"
@@ -300,8 +300,8 @@ def test_what_the_manifest_promises_and_register_does_not_keep_is_said(load, bus
     said = [str(said) for said in plugins.diagnostics]
     assert plugins.loaded == ("a",) and len(said) == 2
     assert (
-        "names pre_reply, and nothing was connected to it" in said[0]
-        and "names the tool 'x'" in said[1]
+        "lists pre_reply, but it connected nothing to that signal" in said[0]
+        and "lists the tool 'x'" in said[1]
     )
     assert set(said) <= set(report(bus).findings)
 
@@ -318,7 +318,7 @@ def test_the_api_is_closed_once_register_has_returned(load, user):
         lambda: api.on_unload(print),
     ):  # fmt: skip
         with pytest.raises(
-            HookError, match="the plugin a has registered already: say it inside register"
+            HookError, match="the plugin a has already registered: make requests inside register"
         ):
             late()
 
@@ -388,7 +388,7 @@ def test_the_entry_of_a_folder_may_have_any_name(load, user):
     assert load(user=user).loaded == ("a",)
     user.put("a", "", more="entry = 'absent:start'", hooks=[])
     plugins = load(bus=Bus(), user=user)
-    assert "there is no module hookbus_plugin_a_2.absent; correct entry" in said_of("a", plugins)
+    assert "hookbus_plugin_a_2.absent does not exist; correct entry" in said_of("a", plugins)
 
 
 def test_two_buses_load_the_same_folder_apart(load, user):

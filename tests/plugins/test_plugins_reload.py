@@ -72,7 +72,7 @@ def test_enable_lifts_no_deny_no_allow_and_no_variable(load, user, workspace, mo
 def test_a_plugin_of_the_workspace_is_enabled_by_place_and_id(load, agent, workspace):
     workspace.put("w")
     plugins = load(workspace=workspace)
-    with pytest.raises(HookError, match="it lies in the workspace; call it 'workspace:w'"):
+    with pytest.raises(HookError, match="it is in the workspace; name it 'workspace:w'"):
         plugins.enable("w")
     plugins.enable("workspace:w")
     assert agent.reply("m") == "m+w"
@@ -124,7 +124,7 @@ def test_reload_reads_the_new_manifest(load, bus, agent, user):
     [
         ({"code": "1 / 0"}, "its import raised ZeroDivisionError"),
         ({"code": "def register(api): 1 / 0"}, "register raised ZeroDivisionError"),
-        ({"code": "def register(api): api.connect('post_reply', print)"}, "does not name"),
+        ({"code": "def register(api): api.connect('post_reply', print)"}, "does not list"),
         (
             {
                 "code": GUARD.format(word="!")
@@ -132,9 +132,9 @@ def test_reload_reads_the_new_manifest(load, bus, agent, user):
             },
             "is async",
         ),
-        ({"manifest": "format = 9"}, "is of format 9"),
+        ({"manifest": "format = 9"}, "has format 9"),
         ({"more": "[requires]\nplugins = ['b']"}, "requires itself: a -> b -> a"),
-        ({"more": "provides.tool = ['taken']"}, "is provided by the plugin c"),
+        ({"more": "provides.tool = ['taken']"}, "is already provided by the plugin c"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
@@ -153,7 +153,7 @@ def test_a_reload_that_is_refused_leaves_the_old_one_as_it_was(
     plugins.reload("a")
     assert problem in said_of("a", plugins)
     assert plugins.loaded == ("a", "b", "c")
-    assert plugins.rows()[0].why.startswith("its reload was refused, and it goes on as it was")
+    assert plugins.rows()[0].why.startswith("its reload was refused, so the old version stays")
     assert receivers_on(bus) == before and agent.reply("m") == "mold"
     with pytest.raises(HookBlocked, match="old"):
         agent.reply("bad")
@@ -182,7 +182,8 @@ def test_an_id_does_not_change_by_reload(load, agent, user):
     plugins = load(user=user)
     user.put("b", folder="a")
     plugins.reload("a")
-    assert "its id was 'a' and is 'b' now" in said_of("a", plugins) and agent.reply("m") == "m+a"
+    assert "its id has changed from 'a' to 'b'" in said_of("a", plugins)
+    assert agent.reply("m") == "m+a"
 
 
 def test_cleanups_run_once_and_after_the_receivers_are_gone(load, bus, agent, user):

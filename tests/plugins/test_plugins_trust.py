@@ -66,20 +66,20 @@ def test_only_root_and_the_user_of_the_process_are_no_strangers(load, user, monk
 def test_a_link_that_leads_out_is_refused(load, user, home, target):
     link = home / "part" / "link"
     link.symlink_to(target)
-    assert_refused(load(user=user), f"{link} leads out of the plugin's folder")
+    assert_refused(load(user=user), f"{link} points outside the plugin's folder")
 
 
 @pytest.mark.parametrize("name", ["hookbus-plugin.toml", "plugin.py"])
 def test_a_manifest_or_entry_that_is_a_link_out_is_refused(load, user, home, tmp_path, name):
     (home / name).rename(tmp_path / name)
     (home / name).symlink_to(tmp_path / name)
-    assert_refused(load(user=user), f"{home / name} leads out")
+    assert_refused(load(user=user), f"{home / name} points outside")
 
 
 def test_a_plugin_folder_that_is_a_link_out_of_its_place_is_refused(load, user, home, tmp_path):
     home.rename(tmp_path / "elsewhere")
     home.symlink_to(tmp_path / "elsewhere")
-    assert_refused(load(user=user), f"{home} leads out of {user.root}")
+    assert_refused(load(user=user), f"{home} points outside {user.root}")
 
 
 def test_a_link_that_stays_inside_is_accepted(load, user):

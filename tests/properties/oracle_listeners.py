@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 UNGUARDED = (
-    "work is require_guard=True and no guard watches over it: connect one to pre_work, to the class or "
-    "ANY, without when= and enforced"
+    "work has require_guard=True, but no guard covers this call: connect a guard to pre_work, for the "
+    "class or ANY, enforced and without when="
 )
 
 
@@ -109,7 +109,8 @@ class Listeners:
         if not asking or self.program.approves == "yes":
             return
         if self.program.approves is None:
-            self.withhold(asking[0], f"{question(asking[0])}: nobody is there to say yes")
+            advice = "no approver is configured; set one with bus.approver(...)"
+            self.withhold(asking[0], f"{question(asking[0])}: {advice}")
         asked = "\n".join(map(question, asking))
         self.withhold(asking[0], f"{asked}: denied by ada: no")
 

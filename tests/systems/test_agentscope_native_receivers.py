@@ -105,7 +105,7 @@ async def test_agentscope_A18_subclasses_inherit_receivers_and_siblings_do_not(b
 def test_agentscope_A19_a_name_nobody_has_is_found_out(bus, Agent):
     bus.signal("pre_repyl").connect(lambda agent: None)
     assert any(
-        "nobody emits pre_repyl" in finding and "pre_reply" in finding
+        "nothing emits pre_repyl" in finding and "pre_reply" in finding
         for finding in report(bus).findings
     )
     with pytest.raises(HookError, match="did you mean 'guard'"):

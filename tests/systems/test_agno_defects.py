@@ -145,7 +145,7 @@ def test_agno_AG10_what_cannot_block_cannot_be_taken_for_a_guard(bus, Tool):
     )
     with record(bus) as fired:
         Tool().call()
-    assert "an observer decides nothing" in str(fired.of(Failed)[0].exception)
+    assert "an observer cannot decide anything" in str(fired.of(Failed)[0].exception)
     for options in ({"once": True}, {"on_error": "isolate"}):
         with pytest.raises(HookError):
             bus.signal("pre_tool").connect(lambda tool: None, role="guard", **options)

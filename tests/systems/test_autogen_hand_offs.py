@@ -88,7 +88,7 @@ class TestHandOffs:
             raise LookupError("the policy is in /secret/file")
 
         targets, held = await handed_over(asking([{}], "transfer_to_ann"))
-        assert targets == [] and "asks to raise" in held and "/secret/file" not in held
+        assert targets == [] and "has on_error='raise'" in held and "/secret/file" not in held
 
 
 class TestWorkbenches:

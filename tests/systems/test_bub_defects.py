@@ -72,7 +72,7 @@ async def test_bub_XB2_XB7_a_guard_that_is_a_generator_is_refused_and_one_withou
     def generator(agent):
         yield
 
-    with pytest.raises(HookError, match="policy .* has a yield"):
+    with pytest.raises(HookError, match="policy .* contains a yield"):
         bus.signal("pre_tool").connect(generator, role="guard", name="policy")
     for wrong in (lambda agent: False, lambda agent: {"cmd": "rm"}, lambda agent: broken()):
         with (

@@ -93,7 +93,7 @@ def test_bub_P5_P6_an_around_gets_the_result_replaces_it_and_swallows_exceptions
     bus.signal("around_ask").connect(
         lambda question, call_next: f"<{call_next()}>", priority=1, name="outer"
     )
-    with pytest.raises(HookError):  # a receiver that asks to raise has its way
+    with pytest.raises(HookError):  # a receiver that has on_error='raise' has its way
         asked()
     asked.disconnect(broken)
     asked.connect(lambda: "answer", name="answer")

@@ -105,7 +105,7 @@ def test_openclaw_OI1_what_never_fires_is_listed_with_a_suggestion(bus, Agent):
     bus.signal("pre_tol").connect(lambda agent: None, name="misspelt")
     bus.signal("pre_tool").connect(lambda agent: None, name="quiet")
     findings = "\n".join(report(bus).findings)
-    assert "nobody emits pre_tol" in findings and "did you mean 'pre_tool'" in findings
+    assert "nothing emits pre_tol" in findings and "did you mean 'pre_tool'" in findings
     assert any(
         finding.startswith("never fired: ") and "quiet" in finding
         for finding in report(bus).findings
